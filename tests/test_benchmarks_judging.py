@@ -1,10 +1,13 @@
 """Each benchmark of the judge engine runs at toy size and prints its table."""
 
+import csv
 import importlib
 import os
 import re
 import subprocess
 import sys
+from argparse import Namespace
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,3 +121,52 @@ def test_tokens_counts_agreement(tmp_path, bench, monkeypatch):
     prompt = tokens.batched_prompt()
     assert prompt.form == "verdict-direct"
     assert "statements" in prompt.inputs
+
+
+def test_the_peers_get_one_table_of_known_counts(tmp_path, bench):
+    """16 answers that people pass, of which the judge passes 9; 104 that they fail, of which 75."""
+    assert bench("peer_tables").write_tables(tmp_path) == pytest.approx(0.15)
+    with (tmp_path / "results.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    counts = Counter((row["label"], row["verdict"]) for row in rows)
+    assert counts == {
+        ("pass", "pass"): 9,
+        ("pass", "fail"): 7,
+        ("fail", "fail"): 75,
+        ("fail", "pass"): 29,
+    }
+    assert set(Counter(row["question"] for row in rows).values()) == {8}
+    with (tmp_path / "all.csv").open() as stream:
+        assert sum(row["label"] == "" for row in csv.DictReader(stream)) == 480
+
+
+@pytest.mark.parametrize(
+    ("line", "figure"),
+    [
+        ("kappa 0.1793", (0.1793, None, None)),
+        ("kappa 0.18 0.01 0.35", (0.18, 0.01, 0.35)),
+        ("  kappa:  0.18 [-0.01, 0.35] (ppi++)", (0.18, -0.01, 0.35)),
+    ],
+)
+def test_figures_are_read_from_what_a_peer_prints(bench, line, figure):
+    results = bench("peer_results")
+    assert results._stated(f"first 1\n{line}\n", {"kappa": "kappa"})["kappa"] == figure
+    with pytest.raises(ValueError, match="no figure"):
+        results._stated(line, {"kappa": "rate"})
+
+
+@pytest.mark.slow
+def test_a_peer_that_cannot_be_installed_is_listed_with_the_reason_of_pip(tmp_path, bench):
+    peers = bench("peers")
+    absent = peers.Peer("./absent", (), "no", "no")
+    outcome = peers.outcome_of(absent, tmp_path, tmp_path, Namespace(smoke=False, repeats=1))
+    assert outcome.failure.startswith("not installed: ERROR: ")
+    assert "absent" in outcome.failure
+
+
+@pytest.mark.slow
+def test_a_peer_that_fails_is_listed_with_its_error(tmp_path, bench):
+    peers = bench("peers")
+    broken = peers.Peer("judgy", ("python rate.py",), "no", "no")
+    (outcome,) = [peers.try_peer(broken, tmp_path, sys.executable, 1)]
+    assert outcome.failure == "ModuleNotFoundError: No module named 'judgy'"

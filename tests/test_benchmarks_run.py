@@ -17,6 +17,7 @@ COMMANDS = (
     "search/speed.py --documents 100 --queries 5 --engines pnyx pnyx-hits",
     "search/touche.py --documents 100 --queries 3",
     "judging/endpoint.py --calls 20",
+    "judging/peers.py --smoke",
     "judging/resume.py --questions 20 --latency 0",
     "judging/saturation.py --questions 20 --concurrency 4 --cases 0",
     "perspectives/correction.py --repeats 2 --topics 10 --questions 8",

@@ -252,6 +252,11 @@ def test_nothing_below_the_certainty_is_argued_with(
             assert set(side["chances"]) == set(cited)
             assert all(p >= case["certainty"] for p in side["chances"].values())
             assert set(cited).isdisjoint(one["doc_id"] for one in side["less_sure"])
+            uncited = {passage["doc_id"] for passage in side["uncited"]}
+            sentences = side["response"]["answer"]
+            quoted = {c for one in sentences for c in one["citations"]}
+            assert uncited.isdisjoint(quoted)
+            assert side["considered"] == len(uncited | quoted)
             assert (side["empty"] is None) == bool(side["response"]["answer"])
     less, more = (sum(len(s["less_sure"]) for s in case["sides"]) for case in (usual, sure))
     assert more > less

@@ -52,7 +52,7 @@ def references(x: np.ndarray, y: np.ndarray) -> dict[str, float | None]:
     return {
         **{f"alpha_{n}": alpha_by_coincidences(table, n)
            for n in ("nominal", "ordinal", "interval")},
-        "exact": float((x == y).mean()),
+        "accuracy": float((x == y).mean()),
         "kappa": None if len({*x, *y}) < 2 else float(metrics.cohen_kappa_score(*codes)),
         "spearman": None if constant else float(scipy.stats.spearmanr(x, y).statistic),
         "kendall": None if constant else float(scipy.stats.kendalltau(x, y).statistic),
@@ -95,9 +95,9 @@ def test_raters_within_a_file_and_their_mean_against_another(capsys):
     alpha = krippendorff_alpha(list(by.values()), "ordinal")
     assert raters["mean"]["alpha_ordinal"]["value"] == pytest.approx(alpha)
     # x and y agree on 3 of 4, x and z on 3, y and z on 2.
-    assert raters["mean"]["exact"]["value"] == pytest.approx((3 + 3 + 2) / 12)
+    assert raters["mean"]["accuracy"]["value"] == pytest.approx((3 + 3 + 2) / 12)
     # The raters' means are 4/3, 2, 3, 7/3: the judge equals the second and the third.
-    assert found["compared"][0]["mean"]["exact"]["value"] == 0.5
+    assert found["compared"][0]["mean"]["accuracy"]["value"] == 0.5
     assert found["measures"] == found["compared"][0]["mean"]
 
 
@@ -119,7 +119,7 @@ def test_dimensions_and_their_mean_with_intervals_and_unscored(capsys):
     clear, cogent = one["per_dimension"]["clarity"], one["per_dimension"]["cogency"]
     assert clear["alpha_ordinal"]["value"] == clear["kappa"]["high"] == 1
     assert 0.85 < clear["kappa"]["low"] < 0.9  # 59 of 59: not surely all of them
-    assert (clear["exact"]["scored"], clear["exact"]["asked"]) == (59, 60)
+    assert (clear["accuracy"]["scored"], clear["accuracy"]["asked"]) == (59, 60)
     assert cogent["alpha_ordinal"]["high"] < 0.5
     mean = one["mean"]["alpha_ordinal"]
     assert mean["value"] == pytest.approx((1 + cogent["alpha_ordinal"]["value"]) / 2)
@@ -131,7 +131,7 @@ def test_preferences_are_compared_and_rankings_refused(capsys):
     write_rows("l.jsonl", [{"id": f"i{n}", "value": v} for n, v in enumerate(["a", "a", "b"])])
     assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["measures"]["exact"]["value"] == pytest.approx(2 / 3)
+    assert found["measures"]["accuracy"]["value"] == pytest.approx(2 / 3)
     write_rows("a.jsonl", answers_of([[0, 1]], task="ranking", dimension=None))
     assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 2
     assert "a.jsonl:1: value: found [0, 1], expected yes or no" in capsys.readouterr().err

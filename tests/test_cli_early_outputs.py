@@ -40,7 +40,7 @@ OUTPUTS = [
 ]
 WRITES_NOTHING = {
     "mcp", "serve", "audit agreement", "doctor", "measure quality",
-    "measure correlation",
+    "measure correlation", "measure preference",
     "prompt list", "prompt show", "store gc", "store merge", "store stats",
     "validate",
 }  # fmt: skip

@@ -58,7 +58,7 @@ def test_the_command_that_was_cut_says_what_to_use(capsys):
 
 def test_the_defaults_and_tasks_are_those_of_python():
     commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
-    for name in (*OTHERS, "report", "rag"):
+    for name in (*OTHERS, "report", "rag", "preference"):
         del commands[name]
     assert AgreementSpec(labels="l").bootstrap == Bootstrap()
     assert set(commands) == {task for m in MEASURES.values() for task in m.inputs}
@@ -90,9 +90,9 @@ def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path
 
 
 def test_of_many_groups_the_table_shows_both_ends_and_json_has_all(tmp_path, capsys):
-    rows = [row | {"group": f"t{n // 8:02}"} for n, row in enumerate(answer_rows(480))]
+    rows = [row | {"group": f"t{n // 20:02}"} for n, row in enumerate(answer_rows(1200))]
     answers = write_rows(tmp_path / "a.jsonl", rows)
-    labels = write_rows(tmp_path / "l.jsonl", label_rows(480))
+    labels = write_rows(tmp_path / "l.jsonl", label_rows(1200))
     assert run("relevance", answers, "--labels", labels, "--json", "--draws", "9") == 0
     groups = json.loads(capsys.readouterr().out)["per_group"]
     assert len(groups) == 60
@@ -102,6 +102,25 @@ def test_of_many_groups_the_table_shows_both_ends_and_json_has_all(tmp_path, cap
     ranked = sorted(groups, key=lambda group: groups[group]["f1"]["value"])
     first = printed[printed.index("group f1") :]
     assert [w for w in first.split() if w in groups][:20] == ranked[:10] + ranked[-10:]
+
+
+def test_groups_of_fewer_than_20_answers_get_no_figures_of_their_own(tmp_path, capsys):
+    sizes = {"large": 20, "small": 19}
+    names = [name for name, size in sizes.items() for _ in range(size)]
+    rows = [row | {"group": g} for g, row in zip(names, answer_rows(39), strict=True)]
+    answers = write_rows(tmp_path / "a.jsonl", rows)
+    labels = write_rows(tmp_path / "l.jsonl", label_rows(39))
+    assert run("relevance", answers, "--labels", labels, "--draws", "9") == 0
+    printed = capsys.readouterr().out
+    assert "large " in printed
+    assert "small " not in printed
+    assert "1 group with fewer than 20 scored answers: no figures of their own here" in printed
+    assert run("relevance", answers, "--labels", labels, "--draws", "9", "--json") == 0
+    assert set(json.loads(capsys.readouterr().out)["per_group"]) == set(sizes)
+    rows[0] |= {"value": None, "probability": None, "unscored": "timeout"}
+    answers = write_rows(tmp_path / "a.jsonl", rows)
+    assert run("relevance", answers, "--labels", labels, "--draws", "9") == 3
+    assert "2 groups with fewer than 20" in capsys.readouterr().out
 
 
 def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):

@@ -266,3 +266,38 @@ def test_encodings_are_recognised(text, codec):
     found = encoding_of_bytes(content)
     assert content.decode(found.codec).removeprefix("\ufeff") == text
     assert bool(found.assumed) == (codec not in ("utf-8", "utf-8-sig"))
+
+
+LETTERS = """LETTERS TO THE EDITOR
+
+Sir, The wolves were here first. They should stay.
+
+J. Marrow, Tarl
+
+Sir \u2013 I lost nine ewes. Shoot them.
+
+Dear Editor, Thank you for the crossword.
+"""
+
+
+def test_each_letter_to_the_editor_has_its_own_writer():
+    blocks = blocks_of_text(LETTERS)
+    writers = [(block.speaker, block.text[:12]) for block in blocks if block.kind != "heading"]
+    assert writers == [
+        ("letter 1", "Sir, The wol"),
+        ("letter 1", "J. Marrow, T"),
+        ("letter 2", "Sir \u2013 I lost"),
+        ("letter 3", "Dear Editor,"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["Sir David Marrow said so.", "Madam Chair, the motion.", "Dear me"]
+)
+def test_a_title_is_not_a_salutation(text):
+    assert {block.speaker for block in blocks_of_text(f"{text}\n\n{text}")} == {""}
+
+
+def test_one_letter_has_no_number():
+    (block,) = blocks_of_text("Dear Sir, I write about wolves.")
+    assert (block.kind, block.speaker) == ("paragraph", "")

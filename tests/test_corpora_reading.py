@@ -55,7 +55,7 @@ def test_each_example_is_valid_and_recognised(name, write):
     path = write(FORMATS[name].example)
     assert problems(path, name) == []
     # These look like documents, or like support-items.
-    if name not in ("nugget-items", "rating-items", "sides-items", "beir-queries"):
+    if name not in ("nugget-items", "rating-items", "sides-items", "beir-queries", "topics-json"):
         assert sniff(path) == (FORMATS[name].view_of or name)
     alike = "support-items" if name == "nugget-items" else name
     assert sniff(path, FORMATS[name].kind) in (alike, "jsonl")

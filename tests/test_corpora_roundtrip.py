@@ -362,7 +362,12 @@ def spoilt(value):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, form in FORMATS.items() if form.example[:1] in ("{", "[")]
+    "name",
+    [
+        name
+        for name, form in FORMATS.items()
+        if form.example[:1] in ("{", "[") and name not in ("run-json", "qrels-json")
+    ],  # these two have no texts but ids
 )
 def test_what_no_text_can_hold_is_replaced_in_whatever_is_read(name, path):
     example = FORMATS[name].example.strip()

@@ -17,7 +17,7 @@ from pnyx.app.open_reports import open_report_judge
 from pnyx.app.report_specs import ReportJudgeSpec
 from pnyx.judge.reports.asking import ask_attests, ask_said_before
 from pnyx.judge.tasks import TASKS
-from pnyx.students.judge import CITATION
+from pnyx.students.judge import ANSWER, CITATION
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEADING = "## Which judge answers without a language model\n"
@@ -57,7 +57,8 @@ def test_what_asks_several_tasks_asks_each_of_the_judge_of_the_table() -> None:
         CITATION: [
             ask_attests("r", TEXT, "Fares fell.", "d", topic_id="t"),
             ask_said_before("r", [TEXT], "Fares fell.", topic_id="t"),
-        ]
+        ],
+        ANSWER: [Support("a", TEXT, "Fares fell.", from_answer=True)],
     }
     for task in sorted(BEST.keys() & TASKS.keys()):
         if TASKS[task].kind is Support:
@@ -74,13 +75,15 @@ def test_what_asks_several_tasks_asks_each_of_the_judge_of_the_table() -> None:
             assert {a.provenance.judge for a in ask(judge, asked[task])} == {BEST[task]}
 
 
-def test_citations_of_a_file_and_of_arguments_are_asked_of_their_judge(tmp_path: Path) -> None:
+def test_citations_answers_and_arguments_are_asked_of_their_judge(tmp_path: Path) -> None:
     with open_judge(TASKS["support"], JudgeSpec(), print, support_of="citations") as opened:
         assert opened.judge.name == BEST[CITATION]
+    with open_judge(TASKS["support"], JudgeSpec(), print, support_of="answers") as opened:
+        assert opened.judge.name == BEST[ANSWER]
     with open_judge(TASKS["support"], JudgeSpec(), print, support_of="perspectives") as opened:
         assert opened.judge.name == BEST["support"]
     items, out = tmp_path / "items.jsonl", tmp_path / "out"
     items.write_text(TASKS["rag"].example + "\n", encoding="utf-8")
     assert run("judge", "rag", str(items), "--out", str(out)) == 0
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["judge"], manifest["counts"]["unscored"]) == (f"{BEST[CITATION]} support", 0)
+    assert (manifest["judge"], manifest["counts"]["unscored"]) == (f"{BEST[ANSWER]} support", 0)

@@ -161,7 +161,7 @@ def test_an_adjudicated_label_alone_counts_for_every_reader(tmp_path, place):
         {"id": name, "task": "support", "value": value, "unscored": None, "judge": "j"}
         for name, value in (("a", False), ("b", True))
     ]
-    assert measure_raters(said, [path]).compared[0].mean["exact"].value == 1
+    assert measure_raters(said, [path]).compared[0].mean["accuracy"].value == 1
 
 
 def test_rows_that_share_what_is_alike_say_what_each_says_by_itself(tmp_path):

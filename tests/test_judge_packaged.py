@@ -197,7 +197,9 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     nuggets = PackagedJudge("nugget")
     assert given.provenance.judge == nuggets.name == "nuggets@4"
     assert "calibrated on nuggets of reports" in nuggets.card
-    names = f"{encoder.name}, {nuggets.name}, {side.provenance.judge}, {quality}, rules@2"
+    names = (
+        f"{encoder.name}, answers@1, {nuggets.name}, {side.provenance.judge}, {quality}, rules@2"
+    )
     assert judge.name == f"packaged({detector.name}, {names})"
     for task, card in (("citation", "support"), ("relevance", "relevance")):
         assert PackagedJudge(task).card == f"{encoder.cards[card]}; weak: hints only"

@@ -507,7 +507,7 @@ def test_the_organiser_sees_the_agreement_that_measures_give(tmp_path):
     assert "75 %" in page
     assert "0.500 <span" in page
     found = measure_raters(None, [str(tmp_path / "labels.jsonl")])
-    assert found.compared[0].mean["exact"].value == pytest.approx(0.75)
+    assert found.compared[0].mean["accuracy"].value == pytest.approx(0.75)
     assert found.compared[0].mean["kappa"].value == pytest.approx(0.5)
 
 
@@ -523,7 +523,7 @@ def test_a_third_decision_alone_counts_where_it_is(tmp_path):
     said = {"task": "support", "unscored": None, "judge": "j"}
     rows = [{"id": "i1", "value": False, **said}, {"id": "i2", "value": True, **said}]
     found = measure_raters(rows, [path])
-    assert found.compared[0].mean["exact"].value == 1.0  # the judge with the decision
+    assert found.compared[0].mean["accuracy"].value == 1.0  # the judge with the decision
     assert found.compared[-1].raters == 3  # who decides is no rater
 
 

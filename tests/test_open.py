@@ -171,7 +171,7 @@ def test_labels_may_be_a_dict() -> None:
         (lambda c: pnyx.read_evidence(ROWS, format="jsonl"), "a format requires a file or folder"),
         (lambda c: pnyx.open(5), "found int, expected a file or folder, a data frame, or"),
         (lambda c: pnyx.ask("packaged", []), "found str, expected a judge: PackagedJudge"),
-        (lambda c: pnyx.ask(pnyx.PackagedJudge(), "a.jsonl"), "found a name, expected questions"),
+        (lambda c: pnyx.ask(pnyx.PackagedJudge(), "a.jsonl"), "expected questions, dicts"),
         (lambda c: pnyx.LlmJudge("a server"), "a server"),
         (lambda c: pnyx.open({"text": "a"}), "found dict, expected a file or folder"),
         (lambda c: pnyx.open([{"body": "x"}]), "row 1: no text or contents .fields found: body"),

@@ -50,7 +50,7 @@ def test_the_names_of_a_room_are_documented_and_no_modules(room: str) -> None:
 
 
 def test_few_names_stand_at_the_top() -> None:
-    assert len(set(pnyx.__all__) - set(ROOMS)) <= 45
+    assert len(set(pnyx.__all__) - set(ROOMS)) <= 50
 
 
 def test_public_names_are_listed_in_the_stubs_of_rooms_alone() -> None:

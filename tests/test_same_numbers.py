@@ -338,7 +338,7 @@ def test_agreement_with_labels_is_the_same_in_measure_audit_card_view_and_python
     audited = told("audit", "agreement", "results", "--labels", labels)
     for name in ("kappa", "alpha_nominal"):
         assert pick(audited["measures"][name], FIGURE) == measures[name], name
-    assert pick(audited["measures"]["exact"], FIGURE) == measures["accuracy"]
+    assert pick(audited["measures"]["accuracy"], FIGURE) == measures["accuracy"]
     for name in ("f1", "average_precision", "auroc"):
         assert pick(audited["compared"][0]["answers"][name], FIGURE) == measures[name], name
     told("audit", "card", "results", "--labels", labels, "--out", "card.json")

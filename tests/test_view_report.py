@@ -487,4 +487,16 @@ def test_what_is_less_likely_is_listed_and_not_argued():
     assert "below 45 %: listed, not argued with" in html
     assert 'id="less-con-h"' in html
     assert 'id="less-pro-h"' not in html
-    assert "### Less likely: con" in markdown
+    assert "### Less likely: the case for no" in markdown
+    assert "not quoted" not in html + markdown
+
+
+def test_passages_on_a_side_that_no_sentence_cites_are_listed():
+    case = build_case()
+    pro, con = case.sides
+    listed = Undecided("doc-u", yes(0.6), {"pro": no(0.3), "con": yes(0.7)})
+    case = replace(case, sides=(pro, replace(con, uncited=(listed,))))
+    html, markdown = render_html(case), render_markdown(case).replace("\\", "")
+    assert 'id="uncited-con-h"' in html
+    assert 'id="uncited-pro-h"' not in html
+    assert "### Also on this side, not quoted: the case for no" in markdown

@@ -93,7 +93,7 @@ def write_work(path: Path, items: Sequence[dict[str, str]]) -> None:
 
 
 def run_client(python: str | Path, job: dict[str, Any], timeout: float) -> dict[str, Any]:
-    """Run one client of `peers.py` in its own interpreter and return what it measured.
+    """Run one client of `clients.py` in its own interpreter and return what it measured.
 
     A client that fails returns `{"error": its last words}`.
     """
@@ -101,7 +101,7 @@ def run_client(python: str | Path, job: dict[str, Any], timeout: float) -> dict[
         name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
     }
     environment |= QUIET | {"HOME": job["folder"], "XDG_CACHE_HOME": job["folder"]}
-    command = [str(python), str(HERE / "peers.py"), json.dumps(job)]
+    command = [str(python), str(HERE / "clients.py"), json.dumps(job)]
     try:
         done = subprocess.run(
             command,

@@ -31,7 +31,7 @@ TIMEOUT = 900.0
 
 @dataclass(frozen=True)
 class Peer:
-    """One row: a client of `peers.py`, what it runs, and what it does besides asking.
+    """One row: a client of `clients.py`, what it runs, and what it does besides asking.
 
     Attributes:
         label: as shown.
@@ -132,7 +132,7 @@ def last_error(text: str) -> str:
 def measure(
     name: str, python: str, server: Server, folder: Path, questions: int, options: Any
 ) -> dict[str, Any]:
-    """Run one client; the result is that of `peers.py`, or `{"error": ...}`."""
+    """Run one client; the result is that of `clients.py`, or `{"error": ...}`."""
     home = folder / name
     home.mkdir()
     counts = [max(1, questions // 10), *[questions] * options.repeats]

@@ -1,309 +1,304 @@
-"""Ask a file of questions through one client and say what that took: the engine or a peer.
+"""The same table of verdicts and labels through `pnyx check` and through its peers.
 
-Run by the benchmarks, each client with the interpreter of its own environment; this file imports
-nothing but the standard library and that client. Its one argument is JSON:
+    python benchmarks/judging/peers.py
+    python benchmarks/judging/peers.py --environments ~/peers --write docs/benchmarks/check-peers.md
+    python benchmarks/judging/peers.py --smoke  # installs nothing: every peer is listed as such
 
-    client       a name of CLIENTS
-    url          of the server's API
-    work         JSONL files to ask in turn; the first is the warm-up and is not measured
-    concurrency  the most requests at once
-    folder       for stores and caches; each file of work gets fresh ones
-
-The last line of output is JSON: for each measured file `wall` and `cpu` (s, of this process with
-all its threads) and `yes`, the questions that got the server's verdict, read from its JSON; for
-the process `megabytes`, its largest resident size, and `versions`.
+Each peer is installed from PyPI into an environment of its own and does what its README says; what
+a person has to type is in `peer_inputs/`. A peer that cannot be installed, or fails, is listed with
+the reason.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import io
 import json
-import resource
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
 import sys
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from importlib.metadata import version
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-Row = dict[str, Any]
-Ask = Callable[[Sequence[Row], Path], int]
-TIMEOUT = 120.0
+from common import HERE, QUIET, Report, arguments
+from overhead import Peer as Package
+from overhead import environment
+from peer_results import READERS, Figures, Run, sentence
+from peer_tables import write_tables
+
+INPUTS = HERE / "peer_inputs"
+TIMEOUT = 300.0
 
 
-async def bounded(
-    rows: Sequence[Row], ask: Callable[[Row], Awaitable[Any]], concurrency: int
-) -> int:
-    """Ask all with a semaphore and return how many said yes; failures are not yes."""
-    semaphore = asyncio.Semaphore(concurrency)
+@dataclass(frozen=True)
+class Peer:
+    """What a person does to get a peer's figures.
 
-    async def one(row: Row) -> Any:
-        async with semaphore:
-            return await ask(row)
+    Attributes:
+        requirement: what pip installs; for Pnyx, its name.
+        steps: commands in order; the first word is a program of the peer's environment.
+        csv: whether it reads the table as it is.
+        clusters: which of its figures respect that answers share a question.
+    """
 
-    answers = await asyncio.gather(*map(one, rows), return_exceptions=True)
-    failures = [answer for answer in answers if isinstance(answer, BaseException)]
-    if len(failures) == len(answers):
-        raise failures[0]
-    return sum(answer == "yes" for answer in answers)
+    requirement: str
+    steps: tuple[str, ...]
+    csv: str
+    clusters: str
 
+    @property
+    def name(self) -> str:
+        return self.requirement.partition("==")[0]
 
-def pnyx(url: str, concurrency: int) -> Ask:
-    """`pnyx.ask`: schema, strict parsing, adaptive concurrency, a commit for each reply."""
-    from pnyx.judge.base import ask
-    from pnyx.judge.llm.judge import LlmJudge
-    from pnyx.judge.questions import Support
-    from pnyx.judge.store.completions import StoredModel
-    from pnyx.judge.store.store import Store
-    from pnyx.models.chat.endpoint import ChatEndpoint
+    def inputs(self) -> list[Path]:
+        folder = INPUTS / self.name
+        return sorted(path for path in folder.glob("*") if path.is_file())
 
-    def run(rows: Sequence[Row], folder: Path) -> int:
-        # A fresh endpoint has nothing learnt yet: each run ramps up anew.
-        endpoint = ChatEndpoint(url, "test", concurrency=concurrency)
-        with Store(folder / "store.sqlite") as store:
-            judge = LlmJudge(StoredModel(endpoint, store, concurrency))
-            questions = [Support(row["id"], row["text"], row["statement"]) for row in rows]
-            return sum(getattr(answer, "value", None) is True for answer in ask(judge, questions))
-
-    return run
+    def lines(self) -> int:
+        """Return how many lines a person types: commands, and what is in the files."""
+        texts = [path.read_text(encoding="utf-8") for path in self.inputs()]
+        typed = [line for text in texts for line in text.splitlines() if line.strip()]
+        return len(self.steps) + len(typed)
 
 
-def minima(url: str, concurrency: int) -> Ask:
-    """`run_batched` of minima-llm with its cache on, then `json.loads`; no request-rate limit."""
-    from minima_llm import BatchConfig, MinimaLlmConfig, MinimaLlmRequest, OpenAIMinimaLlm
+PEERS = (
+    Peer(
+        "pnyx",
+        (
+            "pnyx check results.csv --judge verdict --human label --group question"
+            " --bar kappa=0.6 --out check.json",
+            "pnyx check all.csv --judge verdict --human label --group question --out all.json",
+            "pnyx check pairs.csv --a-first forward --b-first backward --human human",
+        ),
+        "yes",
+        "all",
+    ),
+    Peer(
+        "judgekeeper==0.1.3",
+        (
+            "judgekeeper check results.csv --judge verdict --human label",
+            "judgekeeper gate judgekeeper-report/report.json",
+        ),
+        "yes",
+        "no",
+    ),
+    Peer(
+        "truescore==0.7.4",
+        (
+            "truescore agreement results.csv --judge verdict --gold label",
+            "truescore audit all.csv --judge verdict --gold label --cluster-column question"
+            " --json audit.json",
+            "python position.py",
+        ),
+        "yes",
+        "corrected rate",
+    ),
+    Peer(
+        "judgegate==0.1.0",
+        ("python reshape.py", "judgegate verify labels.jsonl --config judge.yaml --format json"),
+        "no",
+        "no",
+    ),
+    Peer(
+        "judgekit==0.2.1",
+        (
+            "python reshape.py",
+            "judgekit report judge.jsonl --human human.jsonl --fail-on-flags",
+        ),
+        "no",
+        "by pair",
+    ),
+    Peer(
+        "evalproof==0.2.1",
+        (
+            "python reshape.py",
+            "evalproof calibrate run.json --judge-scorer judge --labels labels.jsonl"
+            " --json calibration.json",
+        ),
+        "no",
+        "no",
+    ),
+    Peer("judgy==0.1.0", ("python rate.py",), "no", "no"),
+    Peer("juryrig==0.3.1", ("python agreement.py",), "no", "no"),
+    Peer(
+        "judgemetry==0.1.0",
+        ("python reshape.py", "judgemetry report judged.jsonl"),
+        "no",
+        "by pair",
+    ),
+    Peer("judgecal==0.1.0", ("python position.py",), "no", "by pair"),
+)
 
-    def run(rows: Sequence[Row], folder: Path) -> int:
-        config = MinimaLlmConfig(
-            base_url=url,
-            model="test",
-            rpm=0,
-            max_outstanding=concurrency,
-            timeout_s=TIMEOUT,
-            cache_dir=str(folder),
-            batch=BatchConfig(num_workers=concurrency, max_failures=None),
-        )
-        requests = [
-            MinimaLlmRequest(
-                request_id=row["id"],
-                messages=row["messages"],
-                temperature=0.0,
-                max_tokens=row["max_tokens"],
-                extra={"response_format": shape(row)},
-            )
-            for row in rows
-        ]
 
-        async def main() -> list[Any]:
-            backend = OpenAIMinimaLlm(config)
+@dataclass(frozen=True)
+class Outcome:
+    """What a peer did; `failure` says why it did not."""
+
+    figures: Figures
+    words: str = ""
+    exits: tuple[int, ...] = ()
+    seconds: float = 0.0
+    megabytes: float = 0.0
+    version: str = ""
+    failure: str = ""
+
+
+WRAPPER = """
+import json, resource, subprocess, sys, time
+begun = time.perf_counter()
+status = subprocess.run(sys.argv[2:]).returncode
+seconds = time.perf_counter() - begun
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+json.dump([status, seconds, peak], open(sys.argv[1], "w"))
+"""
+"""Runs a command and writes its exit status, seconds and MB. A process that was started by a large
+one is charged that one's memory, so this small one starts it."""
+
+
+def run_step(step: str, python: str, folder: Path) -> tuple[int, float, float, str, str]:
+    """Run one command; return exit status, seconds, MB, what it printed, and its errors."""
+    program, *options = shlex.split(step)
+    path = python if program == "python" else str(Path(python).with_name(program))
+    measured = folder / "measured.json"
+    variables = {name: value for name, value in os.environ.items() if "PROXY" not in name.upper()}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", WRAPPER, str(measured), path, *options],
+        cwd=folder,
+        env=variables | QUIET | {"HOME": str(folder), "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    if not measured.exists():
+        return 127, 0.0, 0.0, "", done.stderr
+    status, seconds, megabytes = json.loads(measured.read_text(encoding="utf-8"))
+    measured.unlink()
+    return status, seconds, megabytes, done.stdout, done.stderr
+
+
+def try_peer(peer: Peer, tables: Path, python: str, repeats: int) -> Outcome:
+    """Do all that a peer can; seconds are the median of the repeats, summed over the steps."""
+    times: list[float] = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            for path in (*tables.glob("*.csv"), *peer.inputs()):
+                shutil.copy(path, folder)
+            done = [run_step(step, python, folder) for step in peer.steps]
+            output = "\n".join(step[3] for step in done)
             try:
-                return await backend.run_batched(requests)
-            finally:
-                await backend.aclose()
-
-        texts = [getattr(result, "text", "{}") for result in asyncio.run(main())]
-        return sum(json.loads(text).get("answer") == "yes" for text in texts)
-
-    return run
-
-
-def deepeval(url: str, concurrency: int) -> Ask:
-    """`evaluate` of deepeval with a metric that asks its `LocalModel` once for a pydantic shape."""
-    from deepeval import evaluate
-    from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig
-    from deepeval.metrics import BaseMetric
-    from deepeval.models import LocalModel
-    from deepeval.test_case import LLMTestCase
-
-    model = LocalModel(model="test", base_url=url, api_key="none", temperature=0)
-    verdict = verdict_model()
-
-    class Supported(BaseMetric):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.threshold = 0.5
-            self.model = model
-            self.evaluation_model = model.get_model_name()
-            self.async_mode = True
-
-        async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float:
-            found, _cost = await model.a_generate(test_case.input, schema=verdict)
-            self.score = float(found.answer == "yes")
-            self.reason = found.reason
-            self.success = self.score >= self.threshold
-            return self.score
-
-        def measure(self, *_: Any, **__: Any) -> float:
-            raise NotImplementedError
-
-        def is_successful(self) -> bool:
-            return bool(self.success)
-
-        @property
-        def __name__(self) -> str:
-            return "Supported"
-
-    def run(rows: Sequence[Row], folder: Path) -> int:
-        cases = [LLMTestCase(input=one_text(row), actual_output=row["statement"]) for row in rows]
-        with contextlib.chdir(folder):
-            result = evaluate(
-                cases,
-                [Supported()],
-                async_config=AsyncConfig(max_concurrent=concurrency),
-                display_config=DisplayConfig(
-                    show_indicator=False, print_results=False, inspect_after_run=False
-                ),
-                cache_config=CacheConfig(write_cache=True, use_cache=False),
-            )
-        scores = [m.score for r in result.test_results for m in r.metrics_data or []]
-        return sum(score == 1.0 for score in scores)
-
-    return run
+                figures = READERS[peer.name](Run(folder, output))
+            except (LookupError, OSError, ValueError):
+                errors = "\n".join(step[4] for step in done).strip().splitlines()
+                return Outcome({}, failure=(errors or ["its output could not be read"])[-1][:200])
+            times.append(sum(step[1] for step in done))
+    return Outcome(
+        figures,
+        sentence(peer.name, output),
+        tuple(step[0] for step, text in zip(done, peer.steps, strict=True) if text[:6] != "python"),
+        statistics.median(times),
+        max(step[2] for step in done),
+        installed_version(peer.name, python),
+    )
 
 
-def deepeval_model(url: str, concurrency: int) -> Ask:
-    """deepeval's `LocalModel.a_generate` alone, gathered with a semaphore; keeps nothing."""
-    from deepeval.models import LocalModel
-
-    model = LocalModel(model="test", base_url=url, api_key="none", temperature=0)
-    verdict = verdict_model()
-
-    async def ask(row: Row) -> str:
-        found, _cost = await model.a_generate(one_text(row), schema=verdict)
-        return str(found.answer)
-
-    return lambda rows, _folder: asyncio.run(bounded(rows, ask, concurrency))
+def installed_version(name: str, python: str) -> str:
+    packages = Path(python).parents[1] / "lib"
+    paths = [str(path) for path in packages.glob("python3*/site-packages")]
+    found = [d.version for d in distributions(name=name, path=paths)]
+    return found[0] if found else ""
 
 
-def ragas(url: str, concurrency: int) -> Ask:
-    """`llm_factory(...).agenerate` of ragas for a pydantic shape, with its disk cache."""
-    from openai import AsyncOpenAI
-    from ragas.cache import DiskCacheBackend
-    from ragas.llms import llm_factory
-
-    verdict = verdict_model()
-
-    def run(rows: Sequence[Row], folder: Path) -> int:
-        async def main() -> int:
-            async with AsyncOpenAI(base_url=url, api_key="none", timeout=TIMEOUT) as client:
-                cache = DiskCacheBackend(str(folder))
-                llm = llm_factory("test", client=client, cache=cache, temperature=0.0)
-
-                async def ask(row: Row) -> str:
-                    found: Any = await llm.agenerate(one_text(row), verdict)
-                    return str(found.answer)
-
-                return await bounded(rows, ask, concurrency)
-
-        return asyncio.run(main())
-
-    return run
+def outcome_of(peer: Peer, tables: Path, homes: Path, options: Any) -> Outcome:
+    if peer.name == "pnyx":
+        return try_peer(peer, tables, sys.executable, options.repeats)
+    if options.smoke:
+        return Outcome({}, failure="not installed: --smoke installs nothing")
+    try:
+        python = environment(Package(peer.name, (peer.requirement,), ""), homes)
+    except RuntimeError as error:
+        return Outcome({}, failure=f"not installed: {error}")
+    return try_peer(peer, tables, python, options.repeats)
 
 
-def openai(url: str, concurrency: int) -> Ask:
-    """The openai SDK with `asyncio.gather`, a semaphore and `json.loads`; keeps nothing."""
-    from openai import AsyncOpenAI
-
-    async def main(rows: Sequence[Row]) -> int:
-        async with AsyncOpenAI(base_url=url, api_key="none", timeout=TIMEOUT) as client:
-
-            async def ask(row: Row) -> str:
-                done = await client.chat.completions.create(
-                    model="test",
-                    messages=row["messages"],
-                    temperature=0,
-                    max_tokens=row["max_tokens"],
-                    response_format=shape(row),
-                )
-                return str(json.loads(done.choices[0].message.content or "{}")["answer"])
-
-            return await bounded(rows, ask, concurrency)
-
-    return lambda rows, _folder: asyncio.run(main(rows))
+FIGURES = ("kappa", "tpr", "tnr", "rate", "first")
 
 
-def httpx2(url: str, concurrency: int) -> Ask:
-    """An httpx2 client with `asyncio.gather`, a semaphore and `json.loads`; keeps nothing."""
-    import httpx2 as library
-
-    async def main(rows: Sequence[Row]) -> int:
-        async with library.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
-
-            async def ask(row: Row) -> str:
-                body = {
-                    "model": "test",
-                    "messages": row["messages"],
-                    "temperature": 0,
-                    "max_tokens": row["max_tokens"],
-                    "response_format": shape(row),
-                }
-                done = await client.post(url + "/chat/completions", json=body)
-                done.raise_for_status()
-                return str(json.loads(done.json()["choices"][0]["message"]["content"])["answer"])
-
-            return await bounded(rows, ask, concurrency)
-
-    return lambda rows, _folder: asyncio.run(main(rows))
+def write_figures(report: Report, outcomes: dict[Peer, Outcome], truth: float) -> None:
+    report.line()
+    report.line("What they measure, with 95 % intervals where the peer gives them:")
+    report.head("peer", "kappa", "TPR", "TNR", "corrected rate", "first slot")
+    for peer, outcome in outcomes.items():
+        cells = [str(outcome.figures.get(name, "-")) for name in FIGURES]
+        report.row(f"{peer.name} {outcome.version}".strip(), *cells)
+    report.line()
+    report.line(
+        "Corrected rate: of passes in `all.csv`, where the judge passes 32 % and people would pass "
+        f"{truth * 100:.0f} %. First slot: share of verdicts on pairs for the answer shown first."
+    )
 
 
-CLIENTS: dict[str, tuple[Callable[[str, int], Ask], tuple[str, ...]]] = {
-    "pnyx": (pnyx, ("pnyx", "httpx2")),
-    "minima-llm": (minima, ("minima-llm",)),
-    "deepeval": (deepeval, ("deepeval", "openai")),
-    "deepeval-model": (deepeval_model, ("deepeval", "openai")),
-    "ragas": (ragas, ("ragas", "instructor", "openai")),
-    "openai": (openai, ("openai",)),
-    "httpx2": (httpx2, ("httpx2",)),
-}
-"""Name -> how it asks, and the packages whose versions matter."""
+def write_costs(report: Report, outcomes: dict[Peer, Outcome]) -> None:
+    report.line()
+    report.line("What it takes:")
+    report.head("peer", "lines typed", "seconds", "peak MB", "reads CSV", "clusters by question")
+    for peer, outcome in outcomes.items():
+        took = ("-", "-")
+        if not outcome.failure:
+            took = (f"{outcome.seconds:.1f}", f"{outcome.megabytes:.0f}")
+        report.row(peer.name, peer.lines(), *took, peer.csv, peer.clusters)
 
 
-def shape(row: Row) -> Row:
-    described = {"name": "support", "schema": row["schema"], "strict": True}
-    return {"type": "json_schema", "json_schema": described}
+def write_verdicts(report: Report, outcomes: dict[Peer, Outcome]) -> None:
+    report.line()
+    report.line("What they say: is this judge good enough?")
+    report.head("peer", "exit status", "in words")
+    for peer, outcome in outcomes.items():
+        exits = ", ".join(map(str, outcome.exits)) or "-"
+        report.row(peer.name, exits, outcome.failure or outcome.words or "-")
 
 
-def one_text(row: Row) -> str:
-    """Return the messages as the one text that some peers take."""
-    return "\n\n".join(message["content"] for message in row["messages"])
-
-
-def verdict_model() -> Any:
-    from typing import Literal
-
-    from pydantic import create_model
-
-    fields: dict[str, Any] = {
-        "reason": (str, ...),
-        "evidence": (str, ...),
-        "answer": (Literal["yes", "no"], ...),
-        "confidence": (float, ...),
-    }
-    model = create_model("Verdict", __module__=__name__, **fields)
-    globals()["Verdict"] = model  # ragas pickles what it keeps
-    return model
+def write_typed(report: Report, peers: Sequence[Peer]) -> None:
+    report.line()
+    report.line("What a person types, with the files in `benchmarks/judging/peer_inputs/`:")
+    report.line()
+    for peer in peers:
+        for step in peer.steps:
+            report.line(f"    {step}")
 
 
 def main() -> None:
-    job = json.loads(sys.argv[1])
-    client, packages = CLIENTS[job["client"]]
-    rows = [
-        [json.loads(line) for line in Path(path).read_text().splitlines()] for path in job["work"]
-    ]
-    measured = []
-    talk = io.StringIO()
-    with contextlib.redirect_stdout(talk):
-        ask = client(job["url"], job["concurrency"])
-        for number, part in enumerate(rows):
-            folder = Path(job["folder"]) / f"{job['client']}-{number}"
-            folder.mkdir()
-            wall, cpu = time.perf_counter(), time.process_time()
-            yes = ask(part, folder)
-            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-            measured.append({"wall": wall, "cpu": cpu, "yes": yes})
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    versions = {name: version(name) for name in packages}
-    print(json.dumps({"runs": measured[1:], "megabytes": megabytes, "versions": versions}))
+    parser = arguments(__doc__)
+    parser.add_argument("--peers", nargs="+", choices=[peer.name for peer in PEERS])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--environments", type=Path, help="keep the peers' environments here")
+    parser.add_argument("--smoke", action="store_true", help="install nothing, run once")
+    options = parser.parse_args()
+    if options.smoke:
+        options.repeats = 1
+    report = Report("judging peers")
+    report.line(
+        "120 verdicts with labels on 15 questions, 480 without labels, 40 pairs in both orders; "
+        f"median of {options.repeats} runs."
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        truth = write_tables(folder)
+        homes = options.environments or folder / "environments"
+        homes.mkdir(parents=True, exist_ok=True)
+        peers = [peer for peer in PEERS if not options.peers or peer.name in options.peers]
+        outcomes = {peer: outcome_of(peer, folder, homes, options) for peer in peers}
+    write_figures(report, outcomes, truth)
+    write_costs(report, outcomes)
+    write_verdicts(report, outcomes)
+    write_typed(report, peers)
+    report.write(options.write)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ DIMENSIONS = {
     "LocalSufficiency": "local-sufficiency",
 }
 """Experts' column -> the novices' name of the dimension."""
-SHOWN = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "exact", "kappa", "spearman")
+SHOWN = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "accuracy", "kappa", "spearman")
 
 
 def qrels(path: Path, least: int | None) -> Iterator[dict[str, Any]]:
@@ -84,7 +84,7 @@ def main() -> None:
         files = [folder / "qrels.rag25.test.txt.gz", folder / "qrels.rag25.test-umbrela2.txt.gz"]
         found = measure_raters(None, [list(qrels(path, least)) for path in files])
         (row,) = (one.row() for one in found.compared)
-        items = row["per_dimension"][""]["exact"]["scored"]
+        items = row["per_dimension"][""]["accuracy"]["scored"]
         report.row(name, *(cell(row["mean"][m]) for m in SHOWN), f"{items:,}, {found.clusters}")
     folder = data / "dagstuhl"
     people = [list(experts(folder / "dg_scores_4dims.csv")),

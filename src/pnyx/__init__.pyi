@@ -24,6 +24,7 @@ from . import (
 from ._version import __version__
 from .app.argue_documents import argue
 from .app.collection import Collection, open  # noqa: A004
+from .audit.checks.check import check
 from .corpora import read_evidence, read_qrels, read_questions, read_run
 from .errors import InputError, PnyxError
 from .judge.answers import Judged, Unscored
@@ -87,6 +88,7 @@ __all__ = [
     "ask",
     "audit",
     "build_index",
+    "check",
     "corpora",
     "drafts",
     "endpoint_from",

@@ -1,4 +1,4 @@
-"""Reading and writing files safely: bounded lines, gzip, standard input, all-or-nothing writes."""
+"""Read and write files safely: bounded lines, compression, standard input, whole writes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ import math
 import os
 import re
 import sys
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from json.scanner import make_scanner
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from pnyx.compression import (
+    MAGIC_BYTES,
+    damage_errors,
+    decompressed,
+    decompressed_head,
+    in_utf8,
+    utf8_head,
+)
 from pnyx.devices import device_status, refuse_devices
 from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.placing import make_folder, place_folder, placed, recover_folder, temporary_of
@@ -26,26 +33,32 @@ from pnyx.placing import temporary as temporary_neighbour
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest accepted line; a longer one is broken or hostile."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
-
 
 @contextlib.contextmanager
 def open_binary(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file, or standard input for `-`; gzip is recognised by its first bytes."""
+    """Open a file, or standard input for `-`; what is compressed (gzip, bzip2, xz) is unpacked."""
     name = str(path)
     raw = _open_raw(name)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     try:
-        head = guarded(lambda: buffered.peek(2)[:2], name)
-        stream = gzip.GzipFile(fileobj=buffered) if head == _GZIP_MAGIC else buffered
-        yield stream  # type: ignore[misc]  # a GzipFile reads like any BinaryIO
+        head = guarded(lambda: buffered.peek(MAGIC_BYTES)[:MAGIC_BYTES], name)
+        yield guarded(lambda: decompressed(buffered, head), name)
     finally:
         if name != "-":
             raw.close()
 
 
+@contextlib.contextmanager
+def open_text(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a text file as `open_binary` does; UTF-16 with a byte order mark is read as UTF-8."""
+    with open_binary(path) as stream:
+        yield guarded(lambda: in_utf8(stream), str(path))
+
+
 def read_head(path: str | Path, size: int) -> bytes:
-    """Return the first `size` bytes of a file, decompressed, so that its format can be recognised.
+    """Return about the first `size` bytes of a file, to recognise its format.
+
+    They are decompressed, and a text is in UTF-8, without a byte order mark.
 
     What can be read only once (standard input, a pipe) is put back for the next `open_binary`.
     """
@@ -54,14 +67,11 @@ def read_head(path: str | Path, size: int) -> bytes:
     if source is None:
         with open_binary(path) as stream:
             head: bytes = guarded(lambda: stream.read(size), name)
-        return head
+        return utf8_head(head)
     raw = _open_raw(name)
     head = guarded(lambda: raw.read(size), name)
     _unread[name] = source, io.BufferedReader(_Unread(head, raw, owned=name != "-"))
-    if head.startswith(_GZIP_MAGIC):
-        unpack = zlib.decompressobj(wbits=31)
-        head = guarded(lambda: unpack.decompress(head, size), name)
-    return head
+    return utf8_head(guarded(lambda: decompressed_head(head, size), name))
 
 
 class _Unread(io.RawIOBase):
@@ -114,10 +124,10 @@ def _open_raw(name: str) -> Any:
 
 
 def guarded(read: Callable[[], Any], name: str) -> Any:
-    """Call `read`; an unreadable or damaged (gzip) file becomes an InputError."""
+    """Call `read`; an unreadable or damaged file becomes an InputError."""
     try:
         return read()
-    except (OSError, EOFError, zlib.error) as error:
+    except damage_errors() as error:
         raise InputError(f"cannot be read: {error}", path=name) from error
 
 
@@ -159,7 +169,7 @@ def scan_lines(
 
 def scan_raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield (1-based number, place, bytes) of each line; `place` is for `read_line_at`."""
-    with open_binary(path) as stream:
+    with open_text(path) as stream:
         number, place = 0, 0
         read = partial(stream.readline, MAX_LINE_BYTES + 1)
         while raw := guarded(read, str(path)):
@@ -172,11 +182,19 @@ def scan_raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_line_at(path: str | Path, place: int, number: int) -> str:
-    """Return the line of a file, gzip or not, at a place that `scan_raw_lines` gave."""
-    with open_binary(path) as stream:
-        guarded(lambda: stream.seek(place), str(path))
+    """Return the line of a file, compressed or not, at a place that `scan_raw_lines` gave."""
+    with open_text(path) as stream:
+        guarded(lambda: _skip(stream, place), str(path))
         raw = guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
     return decoded(raw, path, number).rstrip("\r\n")
+
+
+def _skip(stream: BinaryIO, size: int) -> None:
+    if stream.seekable():
+        stream.seek(size)
+        return
+    while size > 0 and (part := stream.read(min(size, 1 << 20))):
+        size -= len(part)
 
 
 def decoded(raw: bytes, path: str | Path, number: int) -> str:

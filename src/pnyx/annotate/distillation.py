@@ -41,6 +41,7 @@ from pnyx.students.student import (
     write_manifest,
 )
 from pnyx.students.trainer import Report, Trained, Trainer, TrainingExample, quiet
+from pnyx.tabular import Result
 
 _FOLDS = 5
 _PARTLY = 0.75
@@ -82,8 +83,8 @@ class Distillation:
             raise InputError(f"held out: found {self.held_out:g}, expected between 0 and 1")
 
 
-@dataclass(frozen=True, slots=True)
-class Distilled:
+@dataclass(frozen=True, slots=True, repr=False)
+class Distilled(Result):
     """The student as it was written, and how well it does.
 
     Attributes:
@@ -94,6 +95,10 @@ class Distilled:
     student: Student
     counts: Mapping[str, Any]
     figures: Mapping[str, Measured] = field(default_factory=dict)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each figure."""
+        return [{"figure": name, **figure.row()} for name, figure in self.figures.items()]
 
 
 def example_of(pair: LabelledPair) -> TrainingExample:

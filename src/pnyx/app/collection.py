@@ -105,19 +105,21 @@ class Collection:
 
     def run(
         self,
-        questions: Iterable[Question | str] | str | Path,
+        questions: Iterable[Question | str] | Mapping[str, Any] | str | Path,
         k: int = 1000,
         *,
         unit: Unit = "document",
         **options: Any,
     ) -> list[RunEntry]:
-        """Return a TREC run of the best `k` documents for questions, or those of a file.
+        """Return a TREC run of the best `k` documents for questions.
 
+        These are texts, records, a file, a data frame (qid, query), or a dict of id -> text.
         Documents that are split rank by their best passage; with `unit="passage"` passages rank.
         """
         from pnyx.corpora import read_questions
 
-        asked = read_questions(questions) if isinstance(questions, str | Path) else questions
+        named = isinstance(questions, str | Path | Mapping) or hasattr(questions, "columns")
+        asked: Any = read_questions(questions) if named else questions
         return [
             entry
             for found in self.search(asked, k, unit=unit, **options)

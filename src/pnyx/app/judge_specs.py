@@ -220,16 +220,20 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         given = {} if self.nuggets is None else {"nuggets": self.nuggets}
         return given if self.own is None else {**given, "dimensions": self.own.row()}
 
-    def read(self, task: Task, items: str) -> Sequence[JudgeQuestion]:
-        """Read an items file; InputError also where it names dimensions that are not there."""
-        return task.read(items) if self.own is None else task.read(items, own=self.own)
+    def read(self, task: Task, items: str, **how: Any) -> Sequence[JudgeQuestion]:
+        """Read an items file; InputError also where it names dimensions that are not there.
+
+        `how` is for `Task.read`.
+        """
+        own: dict[str, Any] = {} if self.own is None else {"own": self.own}
+        return task.read(items, **how, **own)
 
     def texts(self, task: Task, responses: str) -> list[JudgeQuestion]:
         """Return the questions of `quality` about the texts of responses."""
         from pnyx.corpora.fields import Fields
         from pnyx.runs.responses import texts_of_responses
 
-        own = {} if self.own is None else {"own": self.own}
+        own: dict[str, Any] = {} if self.own is None else {"own": self.own}
         return [task.question(Fields(row), **own) for row in texts_of_responses(responses)]
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pnyx.judge.tasks import Task
     from pnyx.models.ray import RayWorkers
 
-SupportOf: TypeAlias = Literal["", "perspectives", "citations"]
+SupportOf: TypeAlias = Literal["", "perspectives", "citations", "answers"]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
 """Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
@@ -301,9 +301,11 @@ class _Maker:
 
     def _packaged(self, task: str) -> str:
         """Return what the packaged judge is asked for a task; parts of reports are citations."""
-        from pnyx.students.judge import CITATION
+        from pnyx.students.judge import ANSWER, CITATION
 
-        cited = self.form or self.several or self.support_of == "citations"
+        if task == "support" and (self.form or self.support_of == "answers"):
+            return ANSWER
+        cited = self.several or self.support_of == "citations"
         return CITATION if task == "support" and cited else task
 
     def _of_plugin(self, name: str) -> Judge:

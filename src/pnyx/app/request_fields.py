@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pnyx.errors import InputError, OptionError, escaped, shorten
-from pnyx.files import guarded, open_binary
+from pnyx.files import guarded, open_text
 from pnyx.models.http.dialect import OWN_FIELDS
 
 _MAX_BYTES = 64 * 1024
@@ -33,7 +33,7 @@ def read_request_fields(text: str) -> dict[str, Any]:
         if problem:
             raise OptionError(f"--request: {problem}")
         return dict(value)
-    with open_binary(text) as stream:
+    with open_text(text) as stream:
         content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), text)
     if len(content) > _MAX_BYTES:
         raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=text)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from pnyx.compression import plain_name
 from pnyx.errors import InputError, PnyxError, escaped, shorten
 from pnyx.files import check_output
 from pnyx.placing import recover_folder, try_lock, unlock
@@ -53,7 +54,7 @@ def index_path(source: str) -> str:
     real = Path(os.path.realpath(source))
     if not real.name:
         raise _elsewhere(source, "its index cannot be kept next to it")
-    path = real.with_name(real.name.removesuffix(".gz") + ENDING)
+    path = real.with_name(plain_name(real.name) + ENDING)
     return str(path) if Path(source).is_absolute() else os.path.relpath(path)
 
 

@@ -1,6 +1,9 @@
 """The public names of this room, each with its home."""
 
 from .card import make_card
+from .checks.bars import DecidedBar, Decision
+from .checks.check import Check, CheckedJudge, check
+from .checks.items import CheckItem, CheckItems
 from .choosing import ChosenJudge, choose_judge
 from .drift import Drift, compare_cards
 from .perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
@@ -14,7 +17,13 @@ __all__ = [
     "BenchJudge",
     "BenchSearch",
     "Benched",
+    "Check",
+    "CheckItem",
+    "CheckItems",
+    "CheckedJudge",
     "ChosenJudge",
+    "DecidedBar",
+    "Decision",
     "Drift",
     "PerspectiveBench",
     "Posed",
@@ -23,6 +32,7 @@ __all__ = [
     "Tuned",
     "Tuning",
     "bench_perspectives",
+    "check",
     "choose_judge",
     "compare_cards",
     "make_card",

@@ -21,13 +21,14 @@ from pnyx.files import read_json
 from pnyx.judge.answers import MANIFEST
 from pnyx.judge.calibration.selective import choose_thresholds
 from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Joined, join_labels
 from pnyx.measure.core.intervals import cluster_mean, paired_shares
 from pnyx.measure.core.pairs import Pair
 from pnyx.measure.core.significance import AgainstMargin, Comparison, differ, family
 from pnyx.measure.core.weighted import Floats, Index
 from pnyx.models.chat.prices import Price, price_of
+from pnyx.tabular import Result
 
 SHOWN = ("accuracy", "f1", "auroc", "ece", "brier")
 GOOD_ENOUGH = ("higher", "equivalent", "not lower")
@@ -118,6 +119,14 @@ class ChosenJudge(Result):
             for one in self.judges
         ]
 
+    def _heading(self) -> list[str]:
+        return [f"Accuracy of {len(self.judges)} judges on the same {self.items:,} labelled items"]
+
+    def _ending(self) -> list[str]:
+        if self.choice is None:
+            return [f"Most accurate: {shorten(self.baseline)} (costs are not known)"]
+        return [f"Cheapest that is good enough, within {self.margin:.2f}: {shorten(self.choice)}"]
+
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         return {
@@ -163,12 +172,47 @@ def choose_judge(
         if one.task == "quality" or one.task != first.task:
             expected = "answers of yes and no" if one.task == "quality" else first.task
             raise InputError(f"found {one.task}, expected {expected}", path=answers[name])
+    return choose_joined(
+        joined,
+        {name: _costs_in(path, prices) for name, path in answers.items()},
+        margin=margin,
+        by=by,
+        baseline=baseline,
+        cards=cards,
+        bootstrap=bootstrap,
+    )
+
+
+def choose_joined(
+    joined: Mapping[str, Joined],
+    costs: Mapping[str, tuple[float | None, float | None]],
+    *,
+    margin: float = 0.02,
+    by: Cost = "dollars",
+    baseline: str | None = None,
+    cards: Sequence[Mapping[str, Any]] = (),
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> ChosenJudge:
+    """Compare judges whose answers are joined with labels, as `choose_judge` does.
+
+    Args:
+        joined: name -> its answers of yes and no with labels, two or more, of one task.
+        costs: name -> US dollars and seconds an answer, None where they are not known.
+        margin: as for `choose_judge`, and so are the others.
+        by: what is to be cheap.
+        baseline: the judge that the others must not fall behind.
+        cards: for the trials of the judges.
+        bootstrap: of the intervals.
+
+    Raises:
+        InputError: the judges share no labelled item, or none of the baseline's is scored.
+    """
     shared = _Shared(joined, bootstrap)
-    judges = [_judge(name, answers[name], shared, prices, cards) for name in joined]
+    judges = [_judge(name, costs.get(name, (None, None)), shared, cards) for name in joined]
     scored = {one.name: a for one in judges if (a := one.measures["accuracy"].value) is not None}
     best = baseline or max(scored, key=scored.__getitem__, default=judges[0].name)
     if best not in scored:
-        raise InputError("none of its labelled answers is scored", path=answers[best])
+        raise InputError("none of its labelled answers is scored", path=str(best))
     everything = np.ones(len(shared.ids), dtype=np.bool_)
     right = {name: shared.right(name) for name in joined}
     tests = [
@@ -179,7 +223,7 @@ def choose_judge(
     cascade, test = _Cascades(shared, judges, best, margin, by).cheapest()
     comparisons = family([*tests, test] if test else tests)
     return ChosenJudge(
-        first.task, judges, best, margin, comparisons, cascade,
+        next(iter(joined.values())).task, judges, best, margin, comparisons, cascade,
         _cheapest(judges, cascade, best, comparisons, by), by, len(shared.ids), shared.left_out,
         int(shared.places.max()) + 1, bootstrap,
     )  # fmt: skip
@@ -187,18 +231,12 @@ def choose_judge(
 
 def _judge(
     name: str,
-    path: str | Path,
+    costs: tuple[float | None, float | None],
     shared: _Shared,
-    prices: Mapping[str, Price] | None,
     cards: Sequence[Mapping[str, Any]],
 ) -> ComparedJudge:
     measured = measure_agreement(shared.joined[name], bootstrap=shared.bootstrap).measures
     judge = shared.joined[name].judge
-    manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
-    try:
-        usd, seconds = costs_of(manifest or {}, prices)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"holds a damaged manifest ({error})", path=path) from error
     trials = {
         trial["trial"]: trial["outcome"]
         for card in cards
@@ -206,7 +244,18 @@ def _judge(
         for trial in card["trials"]
     }
     shown = {key: measured[key] for key in SHOWN if key in measured}
-    return ComparedJudge(name, judge, shown, usd, seconds, trials)
+    return ComparedJudge(name, judge, shown, *costs, trials)
+
+
+def _costs_in(
+    path: str | Path, prices: Mapping[str, Price] | None
+) -> tuple[float | None, float | None]:
+    """Return dollars and seconds an answer took, by the manifest of a results folder."""
+    manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
+    try:
+        return costs_of(manifest or {}, prices)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"holds a damaged manifest ({error})", path=path) from error
 
 
 def costs_of(

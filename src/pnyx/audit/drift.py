@@ -91,10 +91,19 @@ def compare_cards(
     before, after = (dict(_figures(card)) for card in (then, now))
     if not before.keys() & after.keys():
         raise InputError("the cards have no figure in common: no task, trial or labels of both")
+    return compare_figures(before, after, margin, bootstrap)
+
+
+def compare_figures(
+    then: Mapping[str, CardFigure],
+    now: Mapping[str, CardFigure],
+    margin: float,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> list[Drift]:
+    """Return how each earlier figure has moved, by name; one that is missing is not measured."""
     nothing = CardFigure(None, None, None, "", 1)
     return [
-        _moved(name, old, after.get(name, nothing), margin, bootstrap)
-        for name, old in before.items()
+        _moved(name, old, now.get(name, nothing), margin, bootstrap) for name, old in then.items()
     ]
 
 

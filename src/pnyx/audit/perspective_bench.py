@@ -34,6 +34,7 @@ from pnyx.runs.results import apply_judge
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
+from pnyx.tabular import Result
 
 if TYPE_CHECKING:
     from pnyx.measure.core.ground_truth import Joined
@@ -193,8 +194,8 @@ class BenchJudge:
                 ids.write_map(path)
 
 
-@dataclass(frozen=True, slots=True)
-class Benched:
+@dataclass(frozen=True, slots=True, repr=False)
+class Benched(Result):
     """The benchmark's result.
 
     `coverage` is of all systems on the questions `test`, the first being the baseline; `leaning` is
@@ -211,6 +212,13 @@ class Benched:
     test: tuple[str, ...]
     problems: tuple[str, ...]
     kept: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of `coverage`."""
+        return self.coverage.rows()
+
+    def _heading(self) -> list[str]:
+        return [f"Coverage of perspectives on {len(self.test):,} questions"]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`: that of `measure perspectives`, and how lambda came."""

@@ -34,6 +34,7 @@ from pnyx.search.ranking.scoring import (
     question_vector,
     rank_documents,
 )
+from pnyx.tabular import Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -183,8 +184,8 @@ class Fold:
         return row_of(self, "topics parameters value")
 
 
-@dataclass(frozen=True, slots=True)
-class Tuned:
+@dataclass(frozen=True, slots=True, repr=False)
+class Tuned(Result):
     """What tuning found.
 
     Means of `settings` are over all topics; that of the `best`, the one to use, is too high, since
@@ -211,6 +212,20 @@ class Tuned:
     def topics(self) -> int:
         """How many topics chose and are measured."""
         return sum(len(fold.topics) for fold in self.folds)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the mean of each setting over all topics, with its parameters; the best first."""
+        ordered = sorted(self.settings, key=lambda s: s.mean.value or 0.0, reverse=True)
+        ordered.sort(key=lambda setting: setting is not self.best)
+        return [{**setting.parameters, **setting.mean.row()} for setting in ordered]
+
+    def _heading(self) -> list[str]:
+        return [
+            f"Best setting: {' '.join(self.options())}",
+            f"Of settings chosen on other topics: {self.measure} {self.held_out}",
+            f"Of the default setting: {self.measure} {self.default.mean}",
+            f"{self.measure} of each setting on the topics that chose it, the best first:",
+        ]
 
     def options(self) -> list[str]:
         """Return what `pnyx search` takes for the best setting."""

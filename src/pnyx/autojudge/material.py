@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.autojudge.asking import say
 from pnyx.autojudge.convert import question_of, response_of
+from pnyx.compression import ENDINGS
 from pnyx.devices import file_in
 from pnyx.errors import InputError, PnyxError, escaped
 from pnyx.records import Evidence, Question, Response
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from autojudge_base import Report, Request
 
 _IR_DATASETS = "ir_datasets:"
-_CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
+_CORPUS = ("corpus.jsonl", *(f"corpus.jsonl{ending}" for ending in ENDINGS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "sample": "Draw questions for people to label: at random, or where judges differ.",
     "label": "Let people answer what judges are asked, in a browser.",
     "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
+    "check": "Can a judge be trusted? Its verdicts against people's labels, in one table.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",
     "compare": "Compare leaderboards with each other and with people's.",
     "audit": "How far a judge can be trusted: agreement with people, trials, one page on it.",
@@ -130,8 +131,9 @@ def app() -> None:
       pnyx argue FILE_OR_FOLDER "Should voting be compulsory?" --html report.html
       pnyx search FILE_OR_FOLDER "Should voting be compulsory?"
 
-    Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 2 bad
-    usage or input, 3 finished but something is unscored, 130 interrupted.
+    Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 1 a
+    judge is below a bar or has become worse (check, audit check), 2 bad usage or input, 3 finished
+    but something is unscored or undecided, 130 interrupted.
     """
 
 

@@ -10,8 +10,9 @@ from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.cli.common.options import Outcome, refuse_two_outputs
 from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import few_warning, run_names
+from pnyx.cli.measure.runs import few_warning
 from pnyx.errors import OptionError, escaped
+from pnyx.measure.runs.sources import run_names
 
 
 class ChoosingSpec(BootstrapSpec, heading="Choice"):

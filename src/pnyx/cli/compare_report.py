@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pnyx.cli.measure.runs import differences_table, few_warning, listed, run_names
+from pnyx.cli.measure.runs import differences_table, few_warning, listed
 from pnyx.errors import escaped
+from pnyx.measure.runs.sources import run_names
 from pnyx.view.tables import Column, Table, chance, draws_legend
 from pnyx.view.text import many
 

@@ -10,7 +10,7 @@ import click
 from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
-from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say
+from pnyx.cli.common.options import EvidenceSpec, Outcome, OutSpec, refuse_same_file, say, warn
 from pnyx.cli.common.params import Group, verb
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.progress import counted, reporting
@@ -188,7 +188,7 @@ def _questions(path: str) -> list[Question]:
     except InputError:
         about_perspectives = False  # the reader of questions says what is wrong
     if not about_perspectives:
-        return list(read_questions(path))
+        return list(read_questions(path, on_warning=warn))
     views = read_perspectives(path, gold=True)
     texts = {view.question_id: str(view.extra.get("question") or "") for view in views}
     return [Question(identifier, text or identifier) for identifier, text in texts.items()]

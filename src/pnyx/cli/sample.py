@@ -16,11 +16,11 @@ from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input, check_record
 from pnyx.cli.common.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
-from pnyx.cli.measure.runs import run_names
 from pnyx.devices import refuse_devices
 from pnyx.errors import InputError, OptionError, escaped
 from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.judge.answers import ANSWERS, MANIFEST
+from pnyx.measure.runs.sources import run_names
 from pnyx.network import network_limited_to
 from pnyx.placing import placed_together
 from pnyx.view.text import many

@@ -142,7 +142,7 @@ def _questions(text: str | None, run: RunSpec) -> list[Question]:
     if run.topics is None:
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", str(text))  # bytes that are not UTF-8
         return [Question(question_id(text), text)]
-    questions = list(read_questions(run.topics))
+    questions = list(read_questions(run.topics, on_warning=warn))
     if not questions:
         raise InputError("found no topics, expected at least one", path=run.topics)
     return questions

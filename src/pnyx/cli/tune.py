@@ -13,7 +13,7 @@ from pnyx.app.search_specs import ScoringSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli.common.index_command import IndexCommand, open_documents
-from pnyx.cli.common.options import Outcome
+from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, few_warning, listed
 from pnyx.errors import InputError, OptionError, escaped, shorten
@@ -110,7 +110,7 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
     with reporting() as show:
         tuned = tune(
             open_documents(index),
-            list(read_questions(spec.topics)),
+            list(read_questions(spec.topics, on_warning=warn)),
             read_qrels(spec.qrels),
             tuning,
             embedder=embedder,

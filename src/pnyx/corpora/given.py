@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pnyx.corpora.base import Row, located, parse_rows, strict
+from pnyx.corpora.cells import frame_rows, is_missing, plain_cell, plain_id
 from pnyx.corpora.documents.evidence import ID_NAMES, parse_evidence
 from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
-from pnyx.files import clean_value
 from pnyx.records import Argument, Document, Evidence
 
 _EXPECTED: Final = (
@@ -21,10 +21,12 @@ _NAME: Final = "documents"
 def given_evidence(source: object, columns: Mapping[str, str] | None = None) -> Iterator[Evidence]:
     """Yield the documents of `source`, in order; those without an id are numbered from 1.
 
+    The ids of a data frame may be its index (`frame_rows`).
+
     `columns`: Pnyx field -> the source's name for it. Cells without a value (None, NaN) are left
     out. InputError names the row (from 1) that is wrong.
     """
-    rows = _numbered(_rows_of(source), columns or {})
+    rows = _numbered(rows_in_memory(source), columns or {})
     read = parse_rows(rows, _parse, _NAME, "row")
     return (record for _, record in strict(read, _NAME, "documents"))
 
@@ -39,37 +41,24 @@ def _numbered(rows: Iterable[object], columns: Mapping[str, str]) -> Iterator[Ro
             except InputError as error:
                 yield located(error, _NAME, number, "row")
                 continue
-            known = {str(name): value for name, value in renamed.items() if not _missing(value)}
+            known = {
+                str(name): plain_id(value) if name in ID_NAMES else plain_cell(value)
+                for name, value in renamed.items()
+                if not is_missing(value)
+            }
             named = not known.keys().isdisjoint(ID_NAMES)
             yield number, known if named else {"id": str(number), **known}
         else:
             yield number, row
 
 
-def _rows_of(source: object) -> Iterable[object]:
-    """Return the rows of a data frame (pandas or polars), or what can be walked as it is."""
-    if hasattr(source, "iter_rows"):
-        rows: Iterable[object] = source.iter_rows(named=True)
+def rows_in_memory(source: object) -> Iterable[object]:
+    """Return the rows of a data frame, or what can be iterated over as it is."""
+    if (rows := frame_rows(source, ID_NAMES)) is not None:
         return rows
-    if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        names = list(map(str, source.columns))
-        return (dict(zip(names, row, strict=True)) for row in _tuples(source))
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return source
     raise InputError(f"found {shorten(type(source).__name__, 40)}, expected {_EXPECTED}")
-
-
-def _tuples(frame: Any) -> Iterable[tuple[object, ...]]:
-    found: Iterable[tuple[object, ...]] = frame.itertuples(index=False, name=None)
-    return found
-
-
-def _missing(value: object) -> bool:
-    # NaN, NaT and NA are not equal to themselves, or cannot say.
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"
 
 
 def _parse(row: object) -> Evidence:
@@ -77,9 +66,4 @@ def _parse(row: object) -> Evidence:
         return row
     if not isinstance(row, Mapping):
         raise InputError(f"found {shorten(type(row).__name__, 40)}, expected {_EXPECTED}")
-    return parse_evidence({name: _as_json(value) for name, value in row.items()})
-
-
-def _as_json(value: Any) -> Any:
-    """Return a cell as JSON has it: scalars and arrays of numpy as numbers and lists."""
-    return clean_value(value.tolist() if hasattr(value, "tolist") else value)
+    return parse_evidence(row)

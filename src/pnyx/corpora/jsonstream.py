@@ -8,16 +8,21 @@ from typing import Any
 
 from pnyx.corpora.base import MAX_DEPTH, Row
 from pnyx.errors import InputError, shorten
-from pnyx.files import MAX_LINE_BYTES, clean_text, guarded, open_binary
+from pnyx.files import MAX_LINE_BYTES, clean_text, guarded, open_text
 
 _CHUNK = 1 << 16
 
 
-def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
-    """Yield (number, item) of the field `key`, or the top; pushed by line, so errors have one."""
+def scan_items(
+    source: str, key: str | None, unit: str, *, members: bool = False
+) -> Iterator[Row[Any]]:
+    """Yield (number, item) of the list `key`, or the top; pushed by line, so errors have one.
+
+    With `members`, yield the (name, value) pairs of the object at the top instead.
+    """
     import ijson
 
-    builder = _Builder(key)
+    builder = _Builder(key, members=members)
     numbered = size = 0
     line: int | None = None
     try:
@@ -49,8 +54,9 @@ def scan_items(source: str, key: str | None, unit: str) -> Iterator[Row[Any]]:
 class _Builder:  # ijson's own `items` takes quadratic memory on nested input
     """The end of an ijson push pipeline: builds the items of one list, refuses deep nesting."""
 
-    def __init__(self, key: str | None) -> None:
+    def __init__(self, key: str | None, *, members: bool = False) -> None:
         self.items: list[Any] = []
+        self._members = members
         self._key = key
         self._home = 1 if key is None else 2  # how many containers stand around an item
         self._depth = 0
@@ -61,8 +67,12 @@ class _Builder:  # ijson's own `items` takes quadratic memory on nested input
         self._keys: list[str] = []  # for each container of the stack, the key last seen in it
 
     @property
+    def _opening(self) -> str:
+        return "start_map" if self._members else "start_array"
+
+    @property
     def building(self) -> bool:
-        return bool(self._stack)
+        return bool(self._stack) or (self._members and self._inside)
 
     def send(self, event: tuple[str, Any]) -> None:
         name, value = event
@@ -86,7 +96,7 @@ class _Builder:  # ijson's own `items` takes quadratic memory on nested input
         if self._inside:
             self._stack.append({} if name == "start_map" else [])
             self._keys.append("")
-        elif name == "start_array" and self._depth == self._home - 1:
+        elif name == self._opening and self._depth == self._home - 1:
             self._inside = self._key is None or self._top_key == self._key
             self._found = self._found or self._inside
         self._depth += 1
@@ -101,7 +111,7 @@ class _Builder:  # ijson's own `items` takes quadratic memory on nested input
 
     def _add(self, value: Any) -> None:
         if not self._stack:
-            self.items.append(value)
+            self.items.append((self._top_key, value) if self._members else value)
         elif isinstance(self._stack[-1], dict):
             self._stack[-1][self._keys[-1]] = value
         else:
@@ -109,7 +119,8 @@ class _Builder:  # ijson's own `items` takes quadratic memory on nested input
 
     def check_found(self) -> None:
         if not self._found:
-            what = "a list" if self._key is None else f'an object with a list "{self._key}"'
+            whole = "an object" if self._members else "a list"
+            what = whole if self._key is None else f'an object with a list "{self._key}"'
             raise InputError(f"expected {what} at the top")
 
     def close(self) -> None:
@@ -118,7 +129,7 @@ class _Builder:  # ijson's own `items` takes quadratic memory on nested input
 
 def _pieces(source: str) -> Iterator[tuple[int, bytes]]:
     """Yield (line, bytes up to the line's end or the next piece of it)."""
-    with open_binary(source) as stream:
+    with open_text(source) as stream:
         line = 1
         while piece := guarded(lambda: stream.readline(_CHUNK), source):
             if b"\0" in piece:
@@ -161,3 +172,41 @@ def top_level_keys(head: bytes) -> tuple[str, list[str]]:
     except (ijson.JSONError, ValueError):
         pass  # only a look at the beginning; reading the file reports what is broken
     return opening, keys
+
+
+def scores_or_texts(head: bytes) -> str:
+    """Return what the members of the one object that a file starts with are.
+
+    `scores` are objects of numbers, `grades` objects of integers, `fields` objects of texts (and
+    numbers), `texts` are texts; empty if the members differ, or another JSON value follows.
+    """
+    kinds = set[str]()
+    for depth, event, value in _events(head):
+        if event == "start_array" or depth > 2 or (depth == 1 and event == "start_map" and kinds):
+            return ""
+        if event == "number" and depth == 2:
+            kinds.add("grades" if isinstance(value, int) else "scores")
+        elif event == "string":
+            kinds.add("texts" if depth == 1 else "fields")
+        elif event not in ("start_map", "end_map", "map_key"):
+            return ""
+    for mixed in ("fields", "scores"):
+        if mixed in kinds and "texts" not in kinds:
+            return mixed
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _events(head: bytes) -> Iterator[tuple[int, str, Any]]:
+    """Yield how deep each JSON event is, up to what is broken or cut off."""
+    import ijson
+
+    depth = 0
+    try:
+        # A number that Python refuses for its length corrupts ijson 3.6's memory.
+        head = re.sub(rb"[0-9]{300,}", b"0", head)
+        for event, value in ijson.basic_parse(head, multiple_values=True, use_float=True):
+            depth += event in ("start_map", "start_array")
+            yield depth, event, value
+            depth -= event in ("end_map", "end_array")
+    except (ijson.JSONError, ValueError):
+        return  # only a look at the beginning; reading the file reports what is broken

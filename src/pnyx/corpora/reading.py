@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pnyx.compression import plain_name
 from pnyx.corpora.base import Format, Kind, Options, Row, files_of, strict, table
 from pnyx.corpora.benchmarks import (
     conqret,
@@ -22,21 +23,38 @@ from pnyx.corpora.benchmarks import (
     perspectives,
     questions,
     responses,
+    retrieval_tables,
     search_results,
     trec,
+    trec_topics,
 )
 from pnyx.corpora.benchmarks.conqret import QRELS_HEADER, QUERIES_HEADER
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.responses import ANY_RESPONSES
+from pnyx.corpora.benchmarks.retrieval_objects import (
+    qrels_in_memory,
+    questions_in_memory,
+    run_in_memory,
+)
+from pnyx.corpora.benchmarks.retrieval_tables import format_of_table
 from pnyx.corpora.benchmarks.trec import BEIR_HEADER
-from pnyx.corpora.documents import datasets, dumps, evidence, folder, tables
+from pnyx.corpora.documents import (
+    argument_tables,
+    datasets,
+    dumps,
+    evidence,
+    folder,
+    kialo,
+    perspectrum,
+    tables,
+)
 from pnyx.corpora.documents.datasets import PREFIX
 from pnyx.corpora.documents.file_readers import ALONE
 from pnyx.corpora.documents.folder import is_index_folder
 from pnyx.corpora.file_account import FileAccount
 from pnyx.corpora.given import given_evidence
 from pnyx.corpora.jsonstream import top_level_keys
-from pnyx.errors import InputError, PluginError, shorten
+from pnyx.errors import InputError, MissingExtra, PluginError, shorten
 from pnyx.files import read_head
 from pnyx.plugins import APART, loaded, plugins
 from pnyx.records import Evidence, Qrel, Question, Response, RunEntry
@@ -50,10 +68,15 @@ FORMATS: dict[str, Format] = {
         *folder.FORMATS,
         *datasets.FORMATS,
         *dumps.FORMATS,
+        *argument_tables.FORMATS,
+        *kialo.FORMATS,
+        *perspectrum.FORMATS,
         *questions.FORMATS,
         markdown.GUIDELINES,
         *perspectives.FORMATS,
         *trec.FORMATS,
+        *trec_topics.FORMATS,
+        *retrieval_tables.FORMATS,
         *responses.FORMATS,
         *search_results.FORMATS,
         *items.FORMATS,
@@ -103,11 +126,8 @@ _FALLBACK: dict[Kind | None, str] = {
     "responses": "rag25",
     "nuggets": "nuggetbank-v3",
 }
-_PLAIN_FALLBACK: dict[Kind | None, str] = {
-    "run": "run",
-    "qrels": "qrels",
-    "questions": "topics-tsv",
-}
+_LINES: dict[Kind | None, str] = {"run": "run", "qrels": "qrels"}
+_PLAIN_FALLBACK: dict[Kind | None, str] = {**_LINES, "questions": "topics-tsv"}
 """Where only one format can be meant: its reader will say what is wrong, and where."""
 
 _ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
@@ -122,6 +142,9 @@ _HEADERS: tuple[tuple[str, Kind, str], ...] = (
     (QUERIES_HEADER, "questions", "conqret-queries"),
 )
 """Header of a table, its kind and format."""
+
+_IN_TABLES = (None, "questions", "run", "qrels")
+"""Kinds of things that `retrieval_tables` reads."""
 
 _ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
 _RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
@@ -138,9 +161,21 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
         return _folder(source, kind)
     suffix = Path(source).suffix.lower()
     if source != "-" and suffix in ALONE and kind in (None, "evidence"):
+        if suffix == ".parquet" and kind is None and (table := _of_parquet(source)):
+            return table
+        if suffix == ".txt" and kialo.RECOGNISED.match(_head(source)):
+            return "kialo"
         name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
         return name or "folder"
     return _by_content(_head(source), source, kind, columns)
+
+
+def _of_parquet(source: str) -> str | None:
+    """Return the format of topics, a run or qrels; None for documents, or without pyarrow."""
+    try:
+        return format_of_table(_head(source), source, None)
+    except (InputError, MissingExtra):
+        return None  # its reader will say what is wrong
 
 
 def _of_text(source: str) -> str | None:
@@ -160,32 +195,41 @@ def _is_folder(source: str) -> bool:
 
 
 def _head(source: str) -> bytes:
-    return read_head(source, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    return read_head(source, _HEAD_BYTES)
 
 
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
+        if kind == "run":
+            return kind  # its reader says that it holds nothing
         raise InputError("is empty", path=source)
     if kind == "leaderboard":
         return leaderboards.sniff_leaderboard(source).name
     opening = head.lstrip()[:1]
-    if opening in b"{[":
+    if head.startswith(b"PAR1"):
+        name = format_of_table(head, source, kind)
+    elif opening in b"{[":
         name = _json(head, kind, source)
     elif found := _HEADING.match(head.lstrip()):
         name = "guidelines" if found["view"] is None else "drafts-markdown"
     elif opening == b"<":
-        name = "touche-topics" if b"<topic" in head else _of_plugin(head, kind)
+        markup = _of_markup(head) if kind in (None, "questions") else None
+        name = markup or _of_plugin(head, kind) or _LINES.get(kind)
     else:
         name = _plain(head, source, columns, kind)
-        if name is None and Path(source.removesuffix(".gz")).suffix in (".csv", ".tsv"):
-            name = Path(source.removesuffix(".gz")).suffix[1:]
+        if name is None and Path(plain_name(source)).suffix in (".csv", ".tsv"):
+            name = Path(plain_name(source)).suffix[1:]
         name = name or _of_plugin(head, kind) or _PLAIN_FALLBACK.get(kind)
     if name is None:
-        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError("found UTF-16, expected UTF-8 (convert it with iconv)", path=source)
         shown = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
         raise InputError(f"the format cannot be told from {shown}: name it", path=source)
     return name
+
+
+def _of_markup(head: bytes) -> str | None:
+    if trec_topics.RECOGNISED.search(head):
+        return "trec-topics"
+    return "touche-topics" if b"<topic" in head else None
 
 
 def _format_of_file(path: str) -> Format | None:
@@ -200,7 +244,7 @@ def _folder(source: str, kind: Kind | None) -> str:
     folder = Path(source)
     if is_index_folder(folder):
         raise InputError("is an index, expected a corpus", path=source)
-    if (folder / "corpus.jsonl").is_file() or (folder / "corpus.jsonl.gz").is_file():
+    if any((folder / name).is_file() for name in evidence.BEIR_FILES):
         return "beir"
     if kind in (None, "nuggets") and (found := nuggets.bank_files(source)):
         name = _json(_head(found[0]), kind, found[0])
@@ -216,10 +260,10 @@ def _folder(source: str, kind: Kind | None) -> str:
 def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     opening, keys = top_level_keys(head)
     found = frozenset(keys)
+    if table := format_of_table(head, source, kind) if kind in _IN_TABLES else None:
+        return table
     if opening == "[":
-        if kind not in (None, "evidence") or "perspectives_for" not in found:
-            return None
-        return "procon" if b"procon.org" in head else "debatewise"
+        return _json_list(head, kind, found)
     for fitting, needed in _JSON_LINES:
         name = fitting.name
         if kind in (None, fitting.kind) and needed <= found:
@@ -231,7 +275,14 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
             if name == "ragtime26-nuggets" and _MAPPED.search(head):
                 return "nuggetbank-v3"
             return name
+    return _other_json(head, kind, source)
+
+
+def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
+    """Return the format of JSON whose keys are those of no format, if only one can be meant."""
     first = head.lstrip().partition(b"\n")[0].strip()
+    if kind in ("run", "qrels"):
+        return f"{kind}-json"
     if first in (b"{", b"[", b"[{"):
         problem = "is one JSON document over many lines, of no known format; expected JSON lines"
         raise InputError(problem, path=source)
@@ -240,6 +291,14 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     except (ValueError, RecursionError):
         return _FALLBACK.get(kind, "jsonl")
     return _of_plugin(head, kind) or (None if kind is None else _FALLBACK.get(kind, "jsonl"))
+
+
+def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | None:
+    if kind in (None, "evidence") and perspectrum.is_perspectrum(keys):
+        return "perspectrum"
+    if kind not in (None, "evidence") or "perspectives_for" not in keys:
+        return None
+    return "procon" if b"procon.org" in head else "debatewise"
 
 
 def _of_plugin(head: bytes, kind: Kind | None) -> str | None:
@@ -271,16 +330,30 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
     for header, of_kind, name in _HEADERS:
         if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
             return name
+    table = format_of_table(head, "", kind) if kind in _IN_TABLES else None
+    if table and (table != "topics-table" or line.count("\t") != 1):
+        return table  # a header of two columns with a tab is one of `topics-tsv`
     if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
         return "qrels"
-    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
-        cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
-        if len(cells) > 1 and kind in (None, "evidence") and _is_header(cells, mapped):
-            return name
+    if kind in (None, "evidence") and kialo.RECOGNISED.match(head):
+        return "kialo"
+    if kind in (None, "evidence") and (found := _evidence_table(line, mapped)):
+        return found
     if kind in (None, "questions") and line.count("\t") == 1:
         return "topics-tsv"
+    return None
+
+
+def _evidence_table(line: str, mapped: tuple[str, ...]) -> str | None:
+    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
+        cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
+        if len(cells) > 1:
+            if not mapped and argument_tables.is_argument_table(cells):
+                return "argument-table"
+            if _is_header(cells, mapped):
+                return name
     return None
 
 
@@ -341,19 +414,41 @@ def read_evidence(
     return find_format(str(source), format, "evidence", columns).reader(str(source), options)
 
 
-def read_questions(path: str | Path, format: str | None = None) -> Iterator[Question]:  # noqa: A002
-    """Yield questions or topics; InputError at the first fault or where nothing is there."""
-    return find_format(str(path), format, "questions").reader(str(path))
+def read_questions(
+    source: object,
+    format: str | None = None,  # noqa: A002 - as on the command line
+    *,
+    on_warning: Callable[[str], None] | None = None,
+) -> Iterator[Question]:
+    """Yield the questions or topics of a file, a data frame, dicts, or a dict of id -> text.
+
+    `on_warning` is called with a line on what was assumed, such as that a line is a header.
+    InputError at the first fault or if there are none.
+    """
+    if not isinstance(source, str | Path):
+        return questions_in_memory(source)
+    path = str(source)
+    return find_format(path, format, "questions").reader(path, Options(on_warning=on_warning))
 
 
-def read_run(path: str | Path) -> Iterator[RunEntry]:
-    """Yield the lines of a TREC run; InputError at the first fault or where nothing is there."""
-    return FORMATS["run"].reader(str(path))
+def read_run(source: object) -> Iterator[RunEntry]:
+    """Yield the entries of a run: a file, a data frame, rows, or topic -> document -> score.
+
+    InputError at the first fault or if there are none.
+    """
+    if not isinstance(source, str | Path):
+        return run_in_memory(source)
+    return find_format(str(source), None, "run").reader(str(source))
 
 
-def read_qrels(path: str | Path) -> Iterator[Qrel]:
-    """Yield TREC, diversity or BEIR qrels; InputError at the first fault or if there are none."""
-    return find_format(str(path), None, "qrels").reader(str(path))
+def read_qrels(source: object) -> Iterator[Qrel]:
+    """Yield qrels of a file, a data frame, rows, or topic -> document -> grade.
+
+    InputError at the first fault or if there are none.
+    """
+    if not isinstance(source, str | Path):
+        return qrels_in_memory(source)
+    return find_format(str(source), None, "qrels").reader(str(source))
 
 
 def read_responses(path: str) -> Iterator[Response]:

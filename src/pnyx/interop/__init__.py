@@ -2,7 +2,8 @@
 
 - `pnyx.interop.langchain`, `pnyx.interop.llama_index`: a retriever;
 - `pnyx.interop.pyterrier`: a retriever and a reranker;
-- `pnyx.interop.inspect_ai`: a scorer.
+- `pnyx.interop.inspect_ai`: a scorer;
+- `pnyx.interop.pytest_plugin`: the fixture `pnyx_check`, which pytest finds by itself.
 
 MRecall is a measure of ir_measures once `pnyx.measure.MRecall` is imported.
 """

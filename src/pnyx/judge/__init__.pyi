@@ -1,7 +1,7 @@
 """The public names of this room, each with its home."""
 
 from .answers import Judged, Provenance, Unscored
-from .base import Judge, ask
+from .base import Judge, ask, ask_async
 from .calibration.recalibration import (
     Recalibrated,
     Recalibration,
@@ -52,6 +52,7 @@ __all__ = [
     "Verdict",
     "Weights",
     "ask",
+    "ask_async",
     "ask_perspectives",
     "cascade_from",
     "choose_thresholds",

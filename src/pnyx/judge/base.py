@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 from pnyx.errors import InputError
+from pnyx.judge.answer_list import Answers
 from pnyx.judge.answers import Answer, Provenance, Unscored
 from pnyx.judge.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking, wanted
@@ -18,6 +18,13 @@ Q = TypeVar("Q")
 
 Emit: TypeAlias = Callable[[int, Answer], None]
 """Called once for each question, in any order, with its position and its answer."""
+
+
+class Frame(Protocol):
+    """A data frame of pandas or polars."""
+
+    @property
+    def columns(self) -> Any: ...  # noqa: D102
 
 
 @runtime_checkable
@@ -71,36 +78,65 @@ def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None
 
 
 def _foreign(name: str, question: JudgeQuestion) -> TypeError:
-    return TypeError(f"{name} does not answer {type(question).__name__} questions")
+    kind = f"{type(question).__name__} questions (task {question.task})"
+    return TypeError(f"{name} does not answer {kind}")
+
+
+@overload
+def ask(
+    judge: Judge,
+    questions: JudgeQuestion | Mapping[str, Any],
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answer: ...
+
+
+@overload
+def ask(
+    judge: Judge,
+    questions: Iterable[JudgeQuestion | Mapping[str, Any]] | Frame,
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answers: ...
 
 
 def ask(
-    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None = None
-) -> list[Answer]:
+    judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
+) -> Answer | Answers:
     """Ask a judge and wait, usable in a script, a notebook or a web handler.
+
+        judge = pnyx.PackagedJudge()
+        items = [{"text": "Fares fell and more people rode.", "statement": "Buses got cheaper."}]
+        answers = pnyx.ask(judge, items)
+        print(answers)  # a summary; answers[0].value, answers.to_frame()
 
     Args:
         judge: any judge.
-        questions: in the order in which the answers are returned.
+        questions: what to ask, in the order in which the answers are returned: dicts with the
+            fields of an items file (docs/formats.md), a data frame with these columns, or
+            questions such as `Support`. Items without an id are numbered from 1.
         on_answer: called with position and answer as each arrives.
+        task: what is asked about dicts or a data frame: `support`, `relevance`, `stance` ... By
+            default it is recognised by their fields; text and statement mean support.
 
     Returns:
-        One answer for each question, in order, with its question and thereby its item's id.
+        One answer for each question, in order, with its question and thereby its item's id; for a
+        single question or dict, its answer alone. `value` is True or False for most tasks, with
+        `probability`, the probability of yes in [0, 1]; an `Unscored` has a `reason` and no value.
 
     Raises:
         TypeError: a question is of a kind that the judge does not answer.
-        pnyx.errors.InputError: what was given is no judge, or no questions.
+        pnyx.errors.InputError: `judge` is not a judge, an item is wrong (its row is named), or the
+            fields of the items fit no task or several.
         pnyx.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
     """
+    from pnyx.judge.question_rows import questions_of
     from pnyx.progress import showing
 
-    given: object = judge  # a caller without types may give anything
-    if not isinstance(given, Judge):
-        found = f"found {type(given).__name__}"
-        raise InputError(f"{found}, expected a judge: PackagedJudge(), LlmJudge(SPEC) ...")
-    if isinstance(questions, str | Path):
-        raise InputError("found a name, expected questions: read_items(FILE, TASK) reads them")
-
+    _refuse_others(judge)
+    asked, single = questions_of(questions, task)
     done = 0
 
     with showing("judging") as show:
@@ -108,18 +144,57 @@ def ask(
         def answered(position: int, answer: Answer) -> None:
             nonlocal done
             done += 1
-            show(done, len(questions), "")
+            show(done, len(asked), "")
             if on_answer is not None:
                 on_answer(position, answer)
 
-        return run_blocking(lambda: ask_async(judge, questions, answered))
+        answers = run_blocking(lambda: _ask_all(judge, asked, answered))
+    return answers[0] if single else answers
+
+
+@overload
+async def ask_async(
+    judge: Judge,
+    questions: JudgeQuestion | Mapping[str, Any],
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answer: ...
+
+
+@overload
+async def ask_async(
+    judge: Judge,
+    questions: Iterable[JudgeQuestion | Mapping[str, Any]] | Frame,
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answers: ...
 
 
 async def ask_async(
-    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None = None
-) -> list[Answer]:
-    """Ask a judge within a running event loop; see `ask`."""
-    answers: list[Answer] = [_NONE] * len(questions)
+    judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
+) -> Answer | Answers:
+    """Ask a judge within a running event loop; arguments, answers and errors are those of `ask`."""
+    from pnyx.judge.question_rows import questions_of
+
+    _refuse_others(judge)
+    asked, single = questions_of(questions, task)
+    answers = await _ask_all(judge, asked, on_answer)
+    return answers[0] if single else answers
+
+
+def _refuse_others(judge: object) -> None:
+    """Raise InputError for what is not a judge: a caller without types may pass anything."""
+    if not isinstance(judge, Judge):
+        found = f"found {type(judge).__name__}"
+        raise InputError(f"{found}, expected a judge: PackagedJudge(), LlmJudge(SPEC) ...")
+
+
+async def _ask_all(
+    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None
+) -> Answers:
+    answers = Answers([_NONE] * len(questions))
 
     def emit(position: int, answer: Answer) -> None:
         answers[position] = replace(answer, question=questions[position])

@@ -58,7 +58,7 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
                 statement=sentence,
                 question=question.question,
                 group=question.group,
-                cites=True,
+                from_answer=True,
             )
             for n in known
         ]

@@ -9,7 +9,7 @@ from typing import Final
 PACKAGED: Final = "packaged"
 
 _MODELS: Final = re.compile(
-    r"(?:(?:minilm-int8|nuggets|overall-quality|rules)@\d+"
+    r"(?:(?:answers|minilm-int8|nuggets|overall-quality|rules)@\d+"
     r"|relevance-by-rank(?:-and-words)?@[0-9a-f]{8}|student:perspectives@59211a1f)(?![\w@])"
 )
 """The ids of what is packaged; tests/test_judge_naming.py holds them against the judges."""

@@ -76,6 +76,8 @@ class Support(QuestionKind):
         opposite: what stands against the statement, where the question does not tell it.
         cites: whether the statement is a sentence that rests on the text, and so must follow from
             it (a citation); else the text may speak for it by implication (a perspective).
+        from_answer: whether the statement is a sentence of a generated answer, and the text what
+            was retrieved for it.
         submitter: whose question it is, where questions of different submitters must not share a
             call: one could influence the answers to the others.
     """
@@ -96,6 +98,7 @@ class Support(QuestionKind):
     shots: tuple[Shot, ...] = ()
     opposite: str = ""
     cites: bool = field(default=False, repr=False)  # without it, folders begun before go on
+    from_answer: bool = field(default=False, repr=False)
     submitter: str = field(default="", repr=False)
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pnyx.corpora.base import Options, scanned, strict
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.fields import Fields
 from pnyx.corpora.reading import FORMATS
 from pnyx.errors import InputError, OptionError, shorten
@@ -25,6 +26,9 @@ from pnyx.judge.item_questions import (
 )
 from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.judge.rag import RAG_FORMATS
+
+if TYPE_CHECKING:
+    from pnyx.judge.rag_items import RagItems
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +61,38 @@ class Task:
             raise OptionError(f"--format: found {found}, but {self.name} is asked in one way only")
         raise OptionError(f"--format: found {found}, expected for {self.name}: {known}")
 
-    def read(self, path: str, **own: Any) -> list[JudgeQuestion]:
-        """Read an items file: JSONL, one question a line, ids unique; `own` is for `question`."""
+    def read(
+        self,
+        path: str,
+        *,
+        columns: Mapping[str, str] | None = None,
+        on_rag: Callable[[RagItems], object] = lambda _: None,
+        **own: Any,
+    ) -> list[JudgeQuestion]:
+        """Read an items file: JSONL, one question a line, ids unique; `own` is for `question`.
+
+        For the tasks support and rag it may hold RAG records instead, of which `on_rag` is told;
+        `columns` names their columns.
+        """
+        rag = self._rag_items(path, columns)
+        if rag is not None:
+            on_rag(rag)
+            return list(rag.questions)
         rows = FORMATS[self.items].scan(path, Options())
         questions = scanned(path, lambda row: self.question(Fields(row), **own), rows=rows)
         return [question for _, question in strict(questions, path, "items")]
+
+    def _rag_items(self, path: str, columns: Mapping[str, str] | None) -> RagItems | None:
+        from pnyx.judge.rag_items import RAG_TASKS, read_rag_items
+
+        if self.name not in RAG_TASKS:
+            if columns:
+                raise OptionError(f"--column is for {' and '.join(RAG_TASKS)}, not {self.name}")
+            return None
+        if path == "-":
+            return None
+        required = ITEM_FORMATS[self.items].required
+        return read_rag_items(path, self.name, columns, required)
 
 
 def question_of(row: Mapping[str, Any]) -> Support:
@@ -230,6 +261,9 @@ TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 def read_items(path: str, task: str) -> list[JudgeQuestion]:
     """Read an items file as `pnyx judge TASK` does: JSONL, `-` for standard input.
+
+    For support and rag it may also be a table or JSON of RAG records: a question, contexts and an
+    answer (docs/formats.md, "RAG rows").
 
     docs/formats.md has the fields of each task (a name of `TASKS`). Returns the questions to ask of
     a judge, in the order of the file.

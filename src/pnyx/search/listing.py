@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pnyx.errors import escaped
-from pnyx.measure.core.base import Result
 from pnyx.records import (
     Evidence,
     Passage,
@@ -21,6 +20,7 @@ from pnyx.search.engine import Engine, Explainable, Hit, Topic
 from pnyx.search.perspectives import query_for
 from pnyx.search.sides import Sided, label_on, match_labels
 from pnyx.search.topics import TopicMatch
+from pnyx.tabular import Result
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
@@ -115,13 +115,16 @@ class Found(Result, Sequence["HitRow"]):
             self._listed.extend(map(hit_row, list_hits(self, self.by)))
         return self._listed
 
-    def _cells(self) -> list[list[str]]:
-        cells = super(Found, self)._cells()
-        if len(cells) == 1:
-            return [list(_SHOWN)]
-        shown = [at for at, name in enumerate(cells[0]) if name in _SHOWN]
-        shown = [at for at in shown if any(row[at] for row in cells[1:])]
-        return [[escaped(row[at]) for at in shown] for row in cells]
+    def _heading(self) -> list[str]:
+        count = "1 document" if len(self) == 1 else f"{len(self):,} documents"
+        return [f"{count} for: {escaped(self.question.text)}"]
+
+    def _ending(self) -> list[str]:
+        return [f"Note: {escaped(problem)}" for problem in self.problems[:2]]
+
+    def _main_rows(self, rows: Sequence[dict[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        nothing = dict.fromkeys(_SHOWN)
+        return [{name: row.get(name) for name in _SHOWN} for row in rows] or [nothing]
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,11 +77,14 @@ _SIDES_CARD = (
 CITATION = "citation"
 """Questions of support whose statement cites the text; the others ask about perspectives."""
 
+ANSWER = "answer"
+"""Questions of support about a sentence of a generated answer and what was retrieved for it."""
+
 OF_A_CASE = (CITATION, "relevance", "stance")
 """What is asked about an argued case."""
 
 _PACKAGED = (
-    *("support", CITATION, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
+    *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
     "unanswerable",
 )
 """What something packaged answers; docs/benchmarks.md has its figures, and the next best."""
@@ -98,7 +101,8 @@ class PackagedJudge:
         tasks: what is to be asked; all by default. Name and card are those of their models.
             `support` is whether a passage, outright or by implication, speaks for a statement
             (BERDS, Appendix A); `citation` is support where the statement cites the passage
-            (`Support.cites`): whether it follows from it.
+            (`Support.cites`): whether it follows from it. `answer` is support of a sentence of an
+            answer by what was retrieved (`Support.from_answer`).
     """
 
     def __init__(self, *tasks: str) -> None:
@@ -121,6 +125,7 @@ class PackagedJudge:
             "quality": QualityJudge,
             "stance": SideJudge,
             "nugget": AssignmentJudge,
+            ANSWER: AnswerJudge,
         }
         judge: Judge = _once(special.get(task, EncoderJudge))
         return judge
@@ -154,7 +159,7 @@ class PackagedJudge:
         by_model: dict[int, tuple[Judge, list[int]]] = {}
         refuse_other_kinds(self, questions)
         for position, question in enumerate(questions):
-            task = CITATION if _is_citation(question) else question.task
+            task = _packaged_task(question)
             model = self._models.get(task)
             problem = blank(question)
             if (model is None or type(question) not in model.kinds) and not problem:
@@ -172,12 +177,14 @@ class PackagedJudge:
             await model.answer(own, put)
 
 
-def _is_citation(question: JudgeQuestion) -> bool:
-    return isinstance(question, Support) and question.cites and question.task == "support"
+def _packaged_task(question: JudgeQuestion) -> str:
+    if not isinstance(question, Support) or question.task != "support":
+        return question.task
+    return CITATION if question.cites else ANSWER if question.from_answer else "support"
 
 
 def _usual_task(task: str) -> str:
-    return "support" if task == CITATION else task
+    return "support" if task in (CITATION, ANSWER) else task
 
 
 @functools.cache
@@ -271,13 +278,15 @@ class AssignmentJudge:
     """
 
     kinds: frozenset[type] = frozenset({Support})
+    task = "nugget"
+    packaged = "nugget"  # file of the packaged calibration
 
     def __init__(
         self, detector: StudentJudge | None = None, calibration: Calibration | None = None
     ) -> None:
-        about, packaged = load_calibrations("nugget") if calibration is None else ({}, {})
+        about, packaged = load_calibrations(self.packaged) if calibration is None else ({}, {})
         self._detector = detector or load_perspective_student()
-        self._calibration = calibration or packaged["nugget"]
+        self._calibration = calibration or packaged[self.task]
         self.name = str(about.get("judge", f"{self._detector.name}+custom"))
         self.cards: Mapping[str, str] = about.get("card", {})
 
@@ -292,9 +301,9 @@ class AssignmentJudge:
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibration sees of each question, or why it cannot be judged."""
-        problems = [blank(q) or _other_task(q, "nugget") for q in questions]
+        problems = [blank(q) or _other_task(q, self.task) for q in questions]
         asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
-        answers = iter(self._detector.judge([_as_support(q) for q in asked]))
+        answers = iter(self._detector.judge([self._as_support(q) for q in asked]))
         return [
             problem or self._seen(q, next(answers))
             for q, problem in zip(questions, problems, strict=True)
@@ -307,10 +316,15 @@ class AssignmentJudge:
         words = wording(question.statement, passage)
         return {
             "detector": round(float(log_odds([answer.probability])[0]), 6),
-            "overlap": round(wording(_as_support(question).statement, passage).overlap, 6),
+            "overlap": round(wording(self._as_support(question).statement, passage).overlap, 6),
             "copy": round(words.copy, 6),
             "conflict": round(words.conflict, 6),
         }
+
+    def _as_support(self, question: Support) -> Support:
+        """Return what the detector is asked: an answer says something only after its question."""
+        statement = " ".join(f"{question.question} {question.statement}".split())
+        return replace(question, task="support", statement=statement, question="", guideline="")
 
     def _judge(self, questions: Sequence[Support]) -> list[Answer]:
         return [self._verdict(feature) for feature in self.features(questions)]
@@ -321,13 +335,22 @@ class AssignmentJudge:
         return self._calibration.verdict(self.name, features)
 
 
+class AnswerJudge(AssignmentJudge):
+    """Says whether a text supports a sentence of a generated answer: the task `support`.
+
+    The features are those of its base; calibrated on sentences about passages, for as many that are
+    supported as are not (docs/decisions/answer-support.md).
+    """
+
+    task = "support"
+    packaged = "answer"
+
+    def _as_support(self, question: Support) -> Support:
+        """Return what the detector is asked: the sentence, which says something on its own."""
+        return replace(question, question="", guideline="")
+
+
 def _other_task(question: Support, task: str) -> str:
     if question.task == task:
         return ""
     return f"task: it answers {task}, not {shorten(question.task, 40)!r}"
-
-
-def _as_support(question: Support) -> Support:
-    """Return what the detector is asked: an answer says something only after its question."""
-    statement = " ".join(f"{question.question} {question.statement}".split())
-    return replace(question, task="support", statement=statement, question="", guideline="")

@@ -182,6 +182,7 @@ def _side(
         considered=side.considered,
         problems=tuple(one_line(problem) for problem in side.problems),
         empty=one_line(why_empty(case, side)),
+        uncited=tuple(_undecided(case, document) for document in side.uncited),
         less_sure=tuple(_undecided(case, one) for one in side.less_sure),
     )
 

@@ -6,12 +6,11 @@ extensions): it can neither end its list item nor become a link or HTML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from pnyx.view.build import view_case
 from pnyx.view.model import (
     CaseView,
-    GroupView,
     MeasureView,
     ReferenceView,
     SentenceView,
@@ -66,25 +65,41 @@ def _side(side: SideView, certainty: str) -> Iterator[str]:
         yield f"*{escape_markdown(side.empty)} This says nothing about which side is right.*"
     if side.measures:
         yield _measures(side.measures)
-    yield from _points(side.groups)
+    yield from _points(side)
+    if side.uncited:
+        yield f"### Also on this side, not quoted: {_case_for(side)}"
+        yield "\n".join(map(_not_cited, side.uncited))
     if side.less_sure:
-        yield f"### Less likely: {side.wording.name.lower()}"
+        yield f"### Less likely: {_case_for(side)}"
         yield f"Passages that may argue this side, below {certainty}: listed, not argued with."
         yield "\n".join(map(_not_cited, side.less_sure))
 
 
-def _points(groups: Iterable[GroupView]) -> Iterator[str]:
-    for group in groups:
+def _case_for(side: SideView) -> str:
+    heading = side.wording.heading
+    return escape_markdown(heading[:1].lower() + heading[1:])
+
+
+def _points(side: SideView) -> Iterator[str]:
+    states = {state for state, _, _ in side.tally}
+    quoted = states == {"quoted"}
+    if quoted:
+        yield "Every sentence is quoted verbatim."
+    for group in side.groups:
         if group.conclusion is not None:
             likely = f", {group.likelihood}" if group.likelihood else ""
-            yield f"**{_text(group.conclusion)}**{_marks(group.conclusion)}{likely}"
+            yield f"**{_text(group.conclusion)}**{_marks(group.conclusion, quoted)}{likely}"
         if group.premises:
-            yield "\n".join(f"- {_text(p)}{_marks(p)}" for p in group.premises)
+            yield "\n".join(f"- {_text(p)}{_marks(p, quoted)}" for p in group.premises)
 
 
-def _measures(measures: Iterable[MeasureView]) -> str:
-    columns = Column("measure"), Column("value"), Column("95 % interval"), Column("base")
-    rows = [(m.label, m.value, m.interval or "none", m.base) for m in measures]
+def _measures(measures: Sequence[MeasureView]) -> str:
+    columns = [Column("measure"), Column("value"), Column("95 % interval"), Column("base")]
+    rows = [[m.label, m.value, m.interval or "none", m.base] for m in measures]
+    if not any(m.interval for m in measures):
+        del columns[2]
+        for row in rows:
+            del row[2]
     return Table(columns, rows).markdown().rstrip()
 
 
@@ -92,9 +107,11 @@ def _text(sentence: SentenceView) -> str:
     return escape_markdown(sentence.text) or "(no text)"
 
 
-def _marks(sentence: SentenceView) -> str:
+def _marks(sentence: SentenceView, quoted: bool) -> str:
+    """Return a sentence's citations and label, and how it is supported unless all are `quoted`."""
     numbers = "".join(f" [{c.number}]" for c in sentence.citations)
-    return f"{numbers} ({sentence.label}: {sentence.wording.sign} {sentence.wording.word})"
+    said = "" if quoted else f": {sentence.wording.sign} {sentence.wording.word}"
+    return f"{numbers} ({sentence.label}{said})"
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:

@@ -228,7 +228,7 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SideView:
-    """One side of the question; `less_sure` passages are listed, not argued with.
+    """One side of the question; `uncited` and `less_sure` passages are listed, not argued with.
 
     `warning` says that the documents may not argue this side.
     """
@@ -245,6 +245,7 @@ class SideView:
     considered: int
     problems: tuple[str, ...]
     empty: str
+    uncited: tuple[UndecidedView, ...]
     less_sure: tuple[UndecidedView, ...]
 
 

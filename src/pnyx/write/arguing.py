@@ -135,8 +135,12 @@ def argue(
             mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
             asked = question if isinstance(writer, ExtractiveWriter) else posed
             made = await _argue_side(asked, side, mine, citing, writer, plan, tell)
-            less_sure, likely = _less_sure(placed, side), _likely(placed, side)
-            argued[side] = replace(made, less_sure=less_sure, likely=likely)
+            argued[side] = replace(
+                made,
+                less_sure=_less_sure(placed, side),
+                uncited=_uncited(placed, side, made.response),
+                likely=_likely(placed, side),
+            )
 
         await run_all(plan.sides, write, workers=len(plan.sides))
         return placed
@@ -300,7 +304,7 @@ def _case(
         documents={
             p.document.id: p.document
             for p in placed
-            if p.document.id in cited or p.undecided or p.leans
+            if p.document.id in cited or p.undecided or p.leans or p.sided.sides
         },
         judges=judges,
         undecided=tuple(_open(p) for p in placed if p.undecided and p.leans not in plan.sides),
@@ -317,6 +321,12 @@ def _case(
 def _less_sure(placed: Sequence[Placed], side: Side) -> tuple[Undecided, ...]:
     leaning = sorted((p for p in placed if p.leans == side), key=lambda p: -p.worth(side))
     return tuple(map(_open, leaning))
+
+
+def _uncited(placed: Sequence[Placed], side: Side, response: Response) -> tuple[Undecided, ...]:
+    cited = {c.doc_id for sentence in response.sentences for c in sentence.citations}
+    on_side = [p for p in placed if side in p.sided.sides and p.document.id not in cited]
+    return tuple(map(_open, sorted(on_side, key=lambda p: -p.worth(side))))
 
 
 def _likely(placed: Sequence[Placed], side: Side) -> float | None:

@@ -13,9 +13,10 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import Answer, Judged, is_quoted, verdict_fields
 from pnyx.judge.naming import introduced
 from pnyx.judge.statements import side_names, statements_of
-from pnyx.measure.core.base import Measured, Result
+from pnyx.measure.core.base import Measured
 from pnyx.records import SIDES, Citation, Evidence, Question, Response, Sentence, Side, document_id
 from pnyx.search.topics import LabelledTopic, near_topics
+from pnyx.tabular import MOST_COLUMNS, Result, cut_to, width_of
 from pnyx.write.placing import Expected, chance
 from pnyx.write.plan import ARGUED
 from pnyx.write.weighing import Weighing
@@ -46,6 +47,8 @@ class ArguedSide:
             those with a label of the corpus.
         likely: how likely the documents read argue this side at all, in [0, 1]; None where no
             document has a probability, or one is argued with that has none.
+        uncited: documents that were put on this side and that no sentence cites; the likeliest
+            first.
         less_sure: documents that are likelier on this side than on the other, but not as likely as
             was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.
@@ -64,6 +67,7 @@ class ArguedSide:
     problems: tuple[str, ...] = ()
     failed: bool = False
     less_sure: tuple[Undecided, ...] = ()
+    uncited: tuple[Undecided, ...] = ()
 
     @property
     def argued(self) -> bool:
@@ -101,7 +105,7 @@ class Case(Result):
     Attributes:
         question: as asked.
         sides: those asked for, pro before con; one without evidence has no sentences.
-        documents: every cited, less sure or undecided document by id.
+        documents: every document that is cited, on a side, less sure or undecided, by id.
         judges: judge name -> its card, one line on how far it can be trusted.
         settings: label -> value, how this was made (index, model, writer, version, date).
         quality: document id -> share of the index's documents of lower predicted quality, in
@@ -207,6 +211,15 @@ class Case(Result):
             for document in [self.documents.get(doc_id)]
         ]
 
+    def __repr__(self) -> str:
+        lines = [shorten(self.question.text, MOST_COLUMNS)]
+        for side in self.sides:
+            doubt = f" ({warning(side)})" if side.doubtful else ""
+            lines.append(f"The case for {shorten(self.names[side.side], 60)}{doubt}:")
+            lines += sentence_lines(side.response.sentences, 8) or [f"  {why_empty(self, side)}"]
+        lines += [f"Judge {line}" for line in introduced(self.judges)[:3]]
+        return "\n".join(cut_to(line, MOST_COLUMNS) for line in lines)
+
     def _repr_html_(self) -> str:
         parts = [f"<h4>{_safe(self.question.text)}</h4>"]
         for side in self.sides:
@@ -233,6 +246,19 @@ class Case(Result):
         written = not any(side.failed for side in self.sides)
         missing = self.unscored + self.search_unscored + self.model_unscored
         return written and missing == 0 and not any(r["unscored"] for r in verdict_rows(self))
+
+
+def sentence_lines(sentences: Sequence[Sentence], most: int) -> list[str]:
+    """Return a line for each of the first sentences, cut before its citations, for `print`."""
+    lines = []
+    for sentence in sentences[:most]:
+        cited = ", ".join(shorten(citation.doc_id, 30) for citation in sentence.citations[:2])
+        cited += ", …" if len(sentence.citations) > 2 else ""
+        end = f" [{cited}]" if cited else ""
+        room = MOST_COLUMNS - len("  ") - width_of(end)
+        lines.append(f"  {cut_to(shorten(sentence.text, MOST_COLUMNS), room)}{end}")
+    hidden = len(sentences) - most
+    return [*lines, f"  {hidden} more: .to_frame()"] if hidden > 0 else lines
 
 
 def _shown(sentence: Sentence) -> str:

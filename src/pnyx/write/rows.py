@@ -116,6 +116,8 @@ class SideRow(DescribedRow):
     """Cited document -> how likely it argues this side."""
     less_sure: list[UndecidedRow]
     """Documents likelier on this side than on the other, not likely enough to argue with."""
+    uncited: list[UndecidedRow]
+    """Documents on this side that no sentence cites."""
     empty: str | None
     """Why nothing is argued for this side; null where something is."""
     problems: list[str]
@@ -225,6 +227,7 @@ def case_row(case: Case) -> CaseRow:
                     "warning": warning(side) or None,
                     "chances": side.chances,
                     "less_sure": list(map(_open_row, side.less_sure)),
+                    "uncited": list(map(_open_row, side.uncited)),
                     "empty": why_empty(case, side) or None,
                     "problems": side.problems,
                 }

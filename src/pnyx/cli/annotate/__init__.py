@@ -78,7 +78,7 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     from pnyx.files import atomic_text
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
-    asked = list(read_questions(questions))
+    asked = list(read_questions(questions, on_warning=warn))
     _writer(spec.out)(io.StringIO(), asked)  # what it cannot hold is refused before it is paid for
     shown = _examples(spec.examples, asked) if spec.examples is not None else {}
     with open_model(model, say) as llm:
@@ -164,7 +164,7 @@ def sample(
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     plan = PairSample(spec.cutoff, spec.top, spec.rest, spec.seed)
-    asked = list(read_questions(questions))
+    asked = list(read_questions(questions, on_warning=warn))
     opened = open_documents(index)
     counts: Counter[str] = Counter()
     with open_model(model if search.asks_model else None, say) as llm, atomic_text(spec.out) as out:

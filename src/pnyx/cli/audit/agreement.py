@@ -31,7 +31,7 @@ class RatersSpec(BootstrapSpec, JudgedSpec, heading="Labels"):
 def agreement(answers: str, spec: RatersSpec) -> Outcome:
     """Compare a judge's ANSWERS (answers.jsonl, or its results folder) with people's labels.
 
-    Krippendorff's alpha (nominal, ordinal, interval), exact agreement, Cohen's kappa, Spearman's
+    Krippendorff's alpha (nominal, ordinal, interval), accuracy, Cohen's kappa, Spearman's
     and Kendall's correlation, for each dimension and as their mean, with 95 % intervals from a
     bootstrap over groups (topics) or items. Several files of labels are also compared with each
     other, and so are the raters (annotator) within a file. Joined on id and dimension; of several

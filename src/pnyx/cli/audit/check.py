@@ -6,7 +6,7 @@ import contextlib
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,10 +21,7 @@ from pnyx.cli.common.record import changed_input, check_record
 from pnyx.cli.common.rerun import TrustSpec, arguments_of, environment_of, trusted_record
 from pnyx.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.network import network_limited_to
-from pnyx.view.tables import Column, Table
-
-if TYPE_CHECKING:
-    from pnyx.audit.drift import Drift
+from pnyx.view.drift import drift_table
 
 EXIT_WORSE = 1
 
@@ -92,7 +89,7 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     row = {"card": escaped(spec.card), "margin": margin, "worse": worse,
            "not_measured": missing, "figures": [one.row() for one in moved]}  # fmt: skip
     last = f"worse by more than {margin:g}: {', '.join(worse) or 'nothing'}"
-    status = Outcome(row, [_table(moved), [last]], missing).show(as_json=as_json)
+    status = Outcome(row, [drift_table(moved), [last]], missing).show(as_json=as_json)
     return EXIT_WORSE if worse else status
 
 
@@ -157,20 +154,3 @@ def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:
     else:
         named = []
     return [*named, "--store", str(Path(str(spec.out)) / "store.sqlite")]
-
-
-def _table(moved: list[Drift]) -> Table:
-    columns = [Column("figure", "name"), Column("then", "number"), Column("now", "number")]
-    columns += [Column("better by", "number"), Column("95 % interval", "interval")]
-    columns += [Column("", "name")]
-    rows = [
-        (escaped(m.name, 80), m.then, m.now, m.better, (m.low, m.high), _said(m)) for m in moved
-    ]
-    return Table(columns, rows)
-
-
-def _said(moved: Drift) -> str:
-    how = (
-        "paired" if moved.paired else "same items, unpaired" if moved.same_items else "other items"
-    )
-    return f"{moved.verdict} ({how})"

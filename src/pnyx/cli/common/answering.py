@@ -20,7 +20,7 @@ from pnyx.app.spec import Spec, opt, out_opt
 from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome, reasons_shown, say, warn, warn_first
 from pnyx.cli.common.record import record_of_command
-from pnyx.errors import OptionError, escaped
+from pnyx.errors import InputError, OptionError, escaped
 from pnyx.judge.naming import introduced, short_name
 from pnyx.judge.tasks import TASKS
 from pnyx.judge.watched import watched
@@ -65,6 +65,10 @@ class ResultsSpec(ShardSpec, heading="Output"):
     )
 
 
+_MOST_SUMMARISED = 100_000
+"""Answers that are summarised at the end of a run; pnyx measure summarises any number."""
+
+
 def needs_out(out: str | None, spec: JudgeSpec) -> None:
     """Refuse to judge without a place for the answers, and choices that do not go together."""
     if out is None and not spec.plan:
@@ -94,12 +98,14 @@ def answer_into(
     adapt: Callable[[Judge], Judge] | None = None,
     also: Callable[[Sequence[Answer]], None] | None = None,
     shard: Shard | None = None,
+    summarises: bool = False,
 ) -> int:
     """Ask the judge that a spec names, write answers.jsonl and manifest.json, return the status.
 
     `settings` also decide the answers, `facts` are more of the manifest, `adapt` makes another
     judge of the one that is opened, `also` gets an answer for each item, in order, when the folder
-    is written (not for ratings), `shard` is the share of the items that is asked.
+    is written (not for ratings), `shard` is the share of the items that is asked, `summarises`
+    says to end with what the answers say, in words.
     """
     from pnyx.judge.answers import answer_of_row
 
@@ -131,8 +137,26 @@ def answer_into(
     say_judge(manifest["judge"], manifest["card"])
     line = counts_line(manifest["counts"], "scored", manifest["judge"])
     incomplete = manifest["counts"]["unscored"] or manifest.get("left_out")
-    outcome = Outcome(manifest, f"{line}; see {escaped(str(out))}", bool(incomplete))
-    return outcome.show(as_json=as_json)
+    lines = [f"{line}; see {escaped(str(out))}"]
+    if summarises and not as_json and shard is None:
+        lines += _summary(str(out), manifest["counts"]["asked"])
+    return Outcome(manifest, "\n".join(lines), bool(incomplete)).show(as_json=as_json)
+
+
+def _summary(out: str, count: int) -> list[str]:
+    """Return what the answers in a folder say, in words; nothing for very many or other kinds."""
+    from pnyx.measure.answers.summary import summarise_answers
+    from pnyx.view.summary import summary_lines, warning_lines
+
+    if not 0 < count <= _MOST_SUMMARISED:
+        return []
+    try:
+        summary = summarise_answers(out)
+    except InputError:
+        return []
+    for line in warning_lines(summary):
+        warn(line)
+    return summary_lines(summary)
 
 
 def judge_all(

@@ -167,6 +167,9 @@ class Group(click.Group):
     gone: Mapping[str, str] = {}
     """Commands that are no more -> what to use."""
 
+    command_of: Callable[[str], str | None] = staticmethod(lambda _: None)
+    """Which command reads a path that is given in place of a command; None for other words."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order in which they were added."""
         return list(self.commands)
@@ -177,6 +180,9 @@ class Group(click.Group):
         """Find the command that is named first."""
         name = args[0] if args else ""
         if not name.startswith("-") and self.get_command(ctx, name) is None:
+            reads = self.command_of(name)
+            if reads is not None:
+                return super().resolve_command(ctx, [reads, *args])
             if name in self.gone:
                 raise click.UsageError(f"{name} is no more: {self.gone[name]}", ctx)
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)

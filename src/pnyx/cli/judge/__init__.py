@@ -9,26 +9,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec
-from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.app.text_types import FileName, SourceName
+from pnyx.app.spec import file_opt, opt
+from pnyx.app.text_types import FileName, SourceName, Words
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
-from pnyx.cli.common.options import say
+from pnyx.cli.common.options import ColumnSpec, say
 from pnyx.cli.common.params import verb
 from pnyx.cli.judge.dimensions import dimensions
 from pnyx.cli.judge.report import command as report
 from pnyx.errors import OptionError
+from pnyx.judge.questions import Support
 from pnyx.judge.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.app.open_judge import SupportOf
     from pnyx.judge.formats import JudgingFormat
     from pnyx.judge.questions import JudgeQuestion
+    from pnyx.judge.rag_items import RagItems
     from pnyx.runs.pairs import PairSource
 
 
-class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives words"):
-    """What is judged, in place of an items file."""
+class ItemSpec(
+    ColumnSpec, heading="Items of runs", rare="as_citations as_perspectives words columns"
+):
+    """What is judged, in place of an items file, and what the columns of one are called."""
 
+    columns: tuple[Words, ...] = opt(
+        (),
+        "support, rag: column of a field of RAG records (question, contexts, answer, id, run_id), "
+        "e.g. answer=reply. Repeatable.",
+        "--column",
+        "--columns",
+        metavar="FIELD=COLUMN",
+    )
     runs: tuple[FileName, ...] = file_opt(
         (),
         "relevance, support: judge this TREC run's documents. support takes several runs.",
@@ -101,7 +113,11 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
 
         if task == "quality" and holds_responses(items):
             return asked.texts(TASKS[task], items)
-        given: Sequence[Any] = asked.read(TASKS[task], items)
+        given: Sequence[Any] = asked.read(
+            TASKS[task], items, columns=self.mapping, on_rag=_say_read
+        )
+        if self.as_perspectives:
+            return [replace(question, from_answer=False) for question in given]
         return [replace(one, cites=True) for one in given] if self.as_citations else given
 
     @property
@@ -119,7 +135,7 @@ class ItemSpec(Spec, heading="Items of runs", rare="as_citations as_perspectives
             return items_of_responses(items, self.index, self.topics)
         if self.index is not None or self.topics is not None:
             raise OptionError("--index and --topics go with a file of responses, as of pnyx argue")
-        return TASKS["rag"].read(items)
+        return TASKS["rag"].read(items, columns=self.mapping, on_rag=_say_read)
 
 
 @verb(
@@ -141,6 +157,9 @@ def command(
     as_json: bool,
 ) -> int:
     """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
+
+    For support and rag, ITEMS may also be a table or JSON of questions, contexts and answers, as of
+    ragas, DeepEval or TruLens: support judges each sentence of an answer against its contexts.
 
     \b
     support     does the text support it?   id, text, statement
@@ -168,14 +187,13 @@ def command(
     Example:
       echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
       pnyx judge support a.jsonl --out results
+      pnyx judge support ragas.csv --column answer=reply --out answers
       pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
       pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
       pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
       pnyx judge support sentences.jsonl --as-citations --out attested
-      pnyx judge rag answer.jsonl --index my.index --format rag-direct \\
-        --llm http://127.0.0.1:8000/v1#my-model --out judged
     """
     needs_out(results.out, spec)
     shard = results.share
@@ -194,11 +212,27 @@ def command(
         questions,
         spec,
         as_json=as_json,
-        support_of=pool.support_of,
+        support_of=_support_of(pool, questions),
         form=form,
         settings=asked.settings,
         shard=shard,
+        summarises=True,
     )
+
+
+def _say_read(items: RagItems) -> None:
+    """Say which RAG records were read, and which rows were skipped."""
+    for line in items.lines():
+        say(line)
+
+
+def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion]) -> SupportOf:
+    """Return what support is asked of: what an option says, else what the items are."""
+    if isinstance(questions, Sequence) and any(
+        isinstance(question, Support) and question.from_answer for question in questions
+    ):
+        return pool.support_of or "answers"
+    return pool.support_of
 
 
 def _say_overall(

@@ -13,12 +13,14 @@ from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
 from pnyx.cli.measure.perspectives import perspectives
+from pnyx.cli.measure.preference import preference
 from pnyx.cli.measure.report import report
 from pnyx.cli.measure.retrieval import correlation, retrieval
 from pnyx.cli.measure.runs import PlotSpec, few_warning
 from pnyx.errors import OptionError, escaped
 from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, Table, draws_legend
+from pnyx.view.tables import Column, OwnWords, Table, draws_legend
+from pnyx.view.text import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,9 +37,12 @@ _MOST, _END = 50, 10  # Groups that a table shows; with more, so many of either 
 _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
 {what}.
 
+Without --labels it is said in words how many are a yes, or what the ratings are on average, with
+intervals. pnyx measure RESULTS does the same without naming the task.
+
 {more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
-ranking by probability; graded labels Spearman's correlation; ratings Spearman, exact accuracy and
+ranking by probability; graded labels Spearman's correlation; ratings Spearman, accuracy and
 mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and
 with how many of the questions asked it rests on: unscored answers are left out and counted.
 docs/measures.md defines each. A results folder also gets measures.json.
@@ -45,6 +50,7 @@ Exit status 3: some of the labelled questions are unscored.
 
 \b
 Example:
+  pnyx measure {task} results
   pnyx measure {task} results --labels labels.jsonl
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
@@ -70,9 +76,12 @@ _TASKS = {
 def command() -> None:
     """Measure answers against labels and runs against qrels, with intervals.
 
+    pnyx measure RESULTS summarises the results of pnyx judge: how many answers are a yes.
+
     \b
     Example:
       pnyx judge relevance items.jsonl --out results
+      pnyx measure results
       pnyx measure relevance results --labels labels.jsonl
       pnyx measure retrieval my.run --qrels qrels.txt
       pnyx measure perspectives my.run --perspectives views.jsonl \\
@@ -86,8 +95,12 @@ def command() -> None:
 class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
     """Whose answers are measured, and on which labels."""
 
-    labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
-    plot: str | None = out_opt(None, "Write a reliability diagram.", metavar="FILE.svg")
+    labels: str | None = file_opt(
+        None, "People's labels (JSONL).", metavar="LABELS", shown="none: a summary of the answers"
+    )
+    plot: str | None = out_opt(
+        None, "Write a reliability diagram.", metavar="FILE.svg", needs="labels"
+    )
 
 
 class AgreementSpec(BootstrapSpec, _LabelsSpec):
@@ -98,6 +111,7 @@ class AgreementSpec(BootstrapSpec, _LabelsSpec):
         "Also correct the share of yes among all answers, labelled or not, for the judge's errors. "
         "The labelled answers must be picked at random.",
         heading="Labels",
+        needs="labels",
     )
 
 
@@ -117,6 +131,9 @@ def _answers_command(task: str) -> None:
     def measure(answers: str, spec: AgreementSpec) -> Outcome:
         if answers == spec.labels == "-":
             raise OptionError("ANSWERS and LABELS cannot both be standard input")
+        spec.check_needs()
+        if spec.labels is None:
+            return _summarise(answers, spec)
         spec.check_plot()
         from pnyx.measure.core.ground_truth import join_labels
 
@@ -135,6 +152,8 @@ class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
 def documents(answers: str, spec: DocumentsSpec) -> Outcome:
     """Measure the scores of single documents in ANSWERS of pnyx judge rag against qrels.
 
+    Without --qrels and --labels: how many answers are supported, and the mean of each dimension.
+
     Two formats score each document (listwise-rag-fine, support). A score, as a share of the scale,
     is taken for the probability that the document is relevant, and from .5 on for a yes; measures
     are those of pnyx measure relevance. The items must give their documents ids, and their topic
@@ -145,15 +164,54 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
     Example:
       pnyx judge rag items.jsonl --format listwise-rag-fine --out results \\
         --llm http://127.0.0.1:8000/v1#my-model
+      pnyx measure rag results
       pnyx measure rag results --qrels qrels.txt
     """
     from pnyx.measure.answers.documents import join_documents
 
+    if spec.qrels is None and spec.labels is None:
+        if spec.plot is not None:
+            raise OptionError("--plot requires --qrels or --labels")
+        return _summarise(answers, spec)
     if answers == "-" and "-" in (spec.labels, spec.qrels):
         raise OptionError("only one file can be standard input")
     spec.check_plot()
     joined = join_documents(answers, spec.truth(), judge=spec.judge)
     return _measure_joined(answers, joined, spec)
+
+
+def _summarise(answers: str, spec: AgreementSpec | DocumentsSpec) -> Outcome:
+    """Say in words what answers say that are not compared with labels."""
+    from pnyx.measure.answers.summary import summarise_answers
+    from pnyx.view.summary import summary_parts, warning_lines
+
+    summary = summarise_answers(answers, judge=spec.judge, bootstrap=spec.bootstrap)
+    notes = [f"warning: {line}" for line in warning_lines(summary)]
+    if summary.reasons:
+        unscored = sum(summary.reasons.values())
+        notes.append(f"{unscored} answers are unscored: {reasons_shown(summary.reasons)}")
+    return Outcome(summary.row(), lambda: summary_parts(summary), bool(summary.reasons), notes)
+
+
+def command_of_results(path: str) -> str | None:
+    """Return the command that measures results, by the task that they name; None for no results."""
+    folder = Path(path)
+    if folder.is_dir() and (folder / "reports.jsonl").is_file():
+        return "report"
+    if not folder.exists():
+        return None
+    from pnyx.judge.verdicts import YES_NO_TASKS, read_verdicts
+
+    task = next(read_verdicts(path), None)
+    found = task.task if task is not None else ""
+    known = {**dict.fromkeys(YES_NO_TASKS, "support"), "stance": "support"}
+    kind = known.get(found, found)
+    if kind not in command.commands:
+        raise click.UsageError(
+            f"{escaped(path, 60)}: found answers to {escaped(found, 40) or 'no task'}, expected "
+            f"those to one of: {', '.join(_TASKS)}, rag"
+        )
+    return kind
 
 
 def _measure_joined(
@@ -251,10 +309,11 @@ def _report(result: Agreement) -> list[Part]:
             (name, SUMMARY.get(name, "mean of the four"), m) for name, m in result.summary.items()
         ]
         parts.append(Table(columns, rows))
+    large, small = _large_groups(result.per_group)
     for title, part in (
         ("dimension", result.per_dimension),
         ("aspect", result.per_aspect),
-        ("group", result.per_group),
+        ("group", large),
     ):
         if part:
             names = [name for name in result.measures if "@" not in name]
@@ -265,7 +324,27 @@ def _report(result: Agreement) -> list[Part]:
                 f"{left:,} {title}s are left out, which --json has"
             )
             parts.append(_grid(title, ends, names, [note] if left else []))
-    return [*parts, draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)]
+    drawn = draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)
+    return [*parts, small, drawn]
+
+
+def _large_groups(
+    groups: Mapping[str, Mapping[str, Measured]],
+) -> tuple[Mapping[str, Mapping[str, Measured]], list[str]]:
+    """Return the groups with enough answers for figures of their own, and a line on the others."""
+    from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+
+    large = {
+        name: measures
+        for name, measures in groups.items()
+        if max(measured.scored for measured in measures.values()) >= MIN_GROUP_LABELS
+    }
+    left = len(groups) - len(large)
+    line = (
+        f"{many(left, 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures of "
+        "their own here (--json has them)"
+    )
+    return large, [OwnWords(line)] if left else []
 
 
 def _counts(result: Agreement) -> str:
@@ -315,8 +394,11 @@ def _grid(
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (retrieval, perspectives, correlation, thresholds, amount, report):
+for _command in (
+    retrieval, perspectives, correlation, thresholds, amount, report, preference
+):  # fmt: skip
     command.add_command(_command)
+command.command_of = command_of_results
 command.gone = {
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
     "--out LABELS has people answer anew, pnyx measure relevance ANSWERS --labels LABELS says who "

@@ -15,9 +15,10 @@ from pnyx.app.text_types import FileName, TextKind, Words
 from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
 from pnyx.cli.common.params import Raw, SpecOption, verb
 from pnyx.cli.measure.perspectives_report import notes, report
-from pnyx.cli.measure.runs import named_runs, run_names
+from pnyx.cli.measure.runs import named_runs
 from pnyx.cli.measure.strict import COVERAGE_RULES, check_pairs, said_strictly
 from pnyx.errors import InputError, OptionError, escaped
+from pnyx.measure.runs.sources import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

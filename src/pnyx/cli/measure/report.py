@@ -20,7 +20,6 @@ from pnyx.cli.common.params import verb
 from pnyx.cli.measure.report_notes import report_notes
 from pnyx.cli.measure.runs import (
     compared_legend,
-    run_names,
     runs_table,
     topics_table,
 )
@@ -33,6 +32,7 @@ from pnyx.cli.measure.strict import (
 )
 from pnyx.errors import InputError, OptionError, escaped, shorten
 from pnyx.judge.reports.plan import MIN_SCORED
+from pnyx.measure.runs.sources import run_names
 from pnyx.view.tables import Column, OwnWords, draws_legend
 from pnyx.view.text import many
 
@@ -267,7 +267,7 @@ def _topics(path: str | None) -> list[str] | None:
         return None
     from pnyx.corpora import read_questions
 
-    return [question.id for question in read_questions(path)]
+    return [question.id for question in read_questions(path, on_warning=warn)]
 
 
 def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | None:

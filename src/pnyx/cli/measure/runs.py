@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.app.spec import Spec, out_opt
 from pnyx.app.text_types import FileName
 from pnyx.errors import InputError, OptionError, escaped
+from pnyx.measure.runs.sources import run_names
 from pnyx.view.tables import Column, Marked, OwnWords, Table, chance
 from pnyx.view.text import many
 
@@ -21,7 +22,6 @@ _BETTER, _WORSE = "▲", "▼"
 
 _FEW = 10
 _LISTED = 10
-_SUFFIXES = {".gz", ".txt", ".run", ".trec", ".res", ".tsv"}
 
 
 class PlotSpec(Spec):
@@ -63,17 +63,6 @@ def named_runs(
     if baseline in runs:
         baseline = next(name for name, path in names.items() if path == baseline)
     return names, baseline
-
-
-def run_names(paths: Sequence[str]) -> list[str]:
-    """Return the files' names without folder and endings, if these tell them apart."""
-    names = []
-    for path in paths:
-        name = Path(path)
-        while name.suffix in _SUFFIXES and name.stem:
-            name = name.with_suffix("")
-        names.append(name.name)
-    return names if len(set(names)) == len(names) and all(names) else list(paths)
 
 
 def listed(topics: Sequence[str], what: str = "topic") -> str:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Final
 
+from pnyx.compression import ENDINGS
 from pnyx.corpora.base import (
     Format,
     Row,
@@ -38,16 +39,17 @@ from pnyx.corpora.fields import Fields, number
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
 from pnyx.records import LeaderboardCell
+from pnyx.tabular import Result
 
 _HEAD_BYTES: Final = 1 << 26
 """Rows over all topics often come last, and a leaderboard is seldom larger."""
 _UNSCORED: Final = ("nan", "none", "null")
-_SUFFIXES: Final = (".gz", ".txt", ".tsv", ".eval", ".trec_eval")
+_SUFFIXES: Final = (*ENDINGS, ".txt", ".tsv", ".eval", ".trec_eval")
 _KEY: Final = attrgetter("run_id", "topic_id", "measure")
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Result):
     """Cells on topics, and apart from them those over all topics, as the file states them."""
 
     name: str
@@ -58,6 +60,24 @@ class Leaderboard:
     def values(self) -> Mapping[tuple[str, str, str], float | None]:
         """(measure, run, topic) -> value, of topics only."""
         return {(c.measure, c.run_id, c.topic_id): c.value for c in self.cells}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each cell; those over all topics, which have no topic, come first."""
+        overall = [
+            {"run": c.run_id, "measure": c.measure, "topic": None, "value": c.value}
+            for c in self.stated
+        ]
+        return [
+            *overall,
+            *(
+                {"run": c.run_id, "measure": c.measure, "topic": c.topic_id, "value": c.value}
+                for c in self.cells
+            ),
+        ]
+
+    def _heading(self) -> list[str]:
+        runs, topics = len(self.runs), len(self.topics)
+        return [f"Leaderboard {shorten(self.name)}: {runs:,} runs, {topics:,} topics"]
 
     @property
     def runs(self) -> list[str]:
@@ -125,7 +145,7 @@ def _named(name: str, path: str) -> Format:
 
 def sniff_leaderboard(path: str, like: Leaderboard | None = None) -> Format:
     """Return the format of what is known to be a leaderboard; InputError: it cannot be told."""
-    head = read_head(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    head = read_head(path, _HEAD_BYTES)
     if not head.strip():
         raise InputError("is empty", path=path)
     if head.lstrip()[:1] == b"{":

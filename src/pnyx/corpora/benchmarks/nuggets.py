@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from pnyx.compression import plain_name
 from pnyx.corpora.base import (
     Format,
     Row,
@@ -21,7 +22,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.records import NuggetBank
 
 _WRAPPER = "autojudge-banks"
-_SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+_SUFFIXES = (".json", ".jsonl")
 
 
 # Files and folders --------------------------------------------------------------------------------
@@ -30,7 +31,7 @@ _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 def bank_files(source: str) -> list[str]:
     """Return the files of a folder that can hold banks, by name; a file is itself the only one."""
     files = files_of(source)
-    return [p for p in files if p == source or p.lower().endswith(_SUFFIXES)]
+    return [p for p in files if p == source or plain_name(p).lower().endswith(_SUFFIXES)]
 
 
 def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:

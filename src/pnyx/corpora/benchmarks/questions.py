@@ -8,6 +8,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from pnyx.corpora.base import (
+    Options,
     Row,
     format_of,
     json_lines,
@@ -18,7 +19,7 @@ from pnyx.corpora.base import (
 )
 from pnyx.corpora.documents.evidence import beir_row, flatten_metadata
 from pnyx.corpora.fields import Fields, merged
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import scan_lines
 from pnyx.records import Question
 
@@ -87,14 +88,23 @@ def _is_header(line: str) -> bool:
     return len(names) == 2 and names[0] in _HEADER_IDS and names[1] in _TEXTS
 
 
-def _topic_lines(source: str) -> Iterator[Row[str]]:
-    """Yield the lines of tab-separated topics, without a header."""
+def _topic_lines(source: str, options: Options) -> Iterator[Row[str]]:
+    """Yield the lines of tab-separated topics, without a header, of which it warns."""
     first = True
     for row in scan_text_lines(source):
-        header = first and not isinstance(row, InputError) and _is_header(row[1])
-        first = False
-        if not header:
+        if first and not isinstance(row, InputError) and _is_header(row[1]):
+            shown = " and ".join(shorten(name.strip(), 30) for name in row[1].split("\t"))
+            if options.on_warning is not None:
+                place = f"{escaped(source)}:{row[0]}"
+                options.on_warning(f"{place}: the header {shown} is not read as a topic")
+        else:
             yield row
+        first = False
+
+
+def _scan_tsv(source: str, options: Options) -> Iterator[Row[Question]]:
+    options.refuse_columns(source)
+    return scanned(source, _tsv, rows=_topic_lines(source, options))
 
 
 def _tsv(line: str) -> Question:
@@ -257,7 +267,7 @@ FORMATS = (
     json_lines("topics", parse_question, row_writer(lambda q: _row(q, _REQUEST))),
     format_of(
         "topics-tsv",
-        with_options(lambda source: scanned(source, _tsv, rows=_topic_lines(source))),
+        _scan_tsv,
         _write_tsv,
     ),
     format_of(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pnyx.compression import plain_name
 from pnyx.corpora.base import Row, parse_rows, scan_json_objects, strict
 from pnyx.corpora.documents.tables import scan_cells
 from pnyx.corpora.fields import rename, unlike
@@ -65,7 +66,7 @@ def read_rated(path: str, columns: Mapping[str, str] | None = None) -> Iterator[
 
 
 def _rows(path: str) -> Iterator[Row[dict[str, Any]]]:
-    name = path.lower().removesuffix(".gz")
+    name = plain_name(path).lower()
     if name.endswith((".csv", ".tsv")):
         yield from scan_cells(path, "\t" if name.endswith(".tsv") else ",")
     else:

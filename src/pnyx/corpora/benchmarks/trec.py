@@ -89,14 +89,15 @@ def a_token(text: str, what: str) -> str:
     return text
 
 
-def _grade(text: str) -> int:
+def parse_grade(text: str) -> int:
+    """Read a grade, also one that is written as 4.0."""
     whole = _WHOLE.fullmatch(text)  # Touché 2020 wrote its grades as 4.0
     return _parse_int(whole[1] if whole else text, "grade")
 
 
 def _qrel(line: str) -> Qrel:
     topic, subtopic, doc, grade = _split(line, "topic subtopic document grade")
-    return Qrel(topic, doc, _grade(grade), subtopic)
+    return Qrel(topic, doc, parse_grade(grade), subtopic)
 
 
 def _scan_qrels(
@@ -118,7 +119,7 @@ def _beir_qrel(line: str) -> Qrel:
     topic, doc, grade = _split(line, BEIR_HEADER, _TAB)
     if not topic or not doc:
         raise InputError("an id is empty")
-    return Qrel(topic, doc, _grade(grade))
+    return Qrel(topic, doc, parse_grade(grade))
 
 
 def _beir_lines(source: str) -> Iterator[Row[str]]:

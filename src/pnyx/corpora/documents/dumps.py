@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
+from pnyx.compression import ENDINGS
 from pnyx.corpora.base import (
     Row,
     encode,
@@ -35,7 +36,8 @@ _GOES_ON = re.compile(r"[a-z,.;:!?)\]’”%]")  # also a link
 _OPEN_END = re.compile(r"[(\[“]$")
 
 
-def _parse(row: Any) -> Argument:
+def parse_argsme(row: Any) -> Argument:
+    """Read an argument of args.me, with the side of its premises and the address of its context."""
     if "premises" not in an_object(row, expected="a JSON object"):
         raise InputError("no premises")
     argument = parse_argument(row)
@@ -111,7 +113,7 @@ def _check_integers(value: Any, record_id: str) -> None:
 
 def _scan_argsme(source: str) -> Iterator[Row[Argument]]:
     rows = scan_items(source, "arguments", "argument")
-    return scanned(source, _parse, rows=rows, unit="argument")
+    return scanned(source, parse_argsme, rows=rows, unit="argument")
 
 
 def _scan_debates(source: str, name: str, premises: Any) -> Iterator[Row[Argument]]:
@@ -228,7 +230,7 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
     """Read title and url of each debate; by split, theme and slug, as slugs alone may repeat."""
     if source == "-":
         return {}
-    for name in ("debates.jsonl.gz", "debates.jsonl"):
+    for name in (*(f"debates.jsonl{ending}" for ending in ENDINGS), "debates.jsonl"):
         beside = Path(source).with_name(name)
         if beside.is_file():
             break

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from pnyx.compression import ENDINGS
 from pnyx.corpora.base import (
     EmptyDocumentError,
     Options,
@@ -159,12 +160,15 @@ def only_arguments(record: Evidence, holder: str = "the format holds") -> Argume
     return record
 
 
+BEIR_FILES = ("corpus.jsonl", *(f"corpus.jsonl{ending}" for ending in ENDINGS))
+
+
 def beir_file(source: str) -> str:
     """Return the corpus file of a BEIR folder, or the file itself."""
     folder = Path(source)
     if source == "-" or not folder.is_dir():
         return source
-    for name in ("corpus.jsonl", "corpus.jsonl.gz"):
+    for name in BEIR_FILES:
         if (folder / name).is_file():
             return str(folder / name)
     raise InputError("holds no corpus.jsonl, expected a BEIR folder", path=source)

@@ -231,19 +231,42 @@ def _key_of_list(path: Path) -> str | None:
 
 
 def _sheet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
+    sheet, header, number = None, list[str](), 0
+    for place, _line, row in scan_sheets(path):
+        if place != sheet:
+            sheet, header, number = place, [in_one_line(_as_text(cell)) for cell in row], 0
+            continue
+        number += 1
+        prefix = f"{sheet.title}:" if sheet.several else ""
+        yield TableRow(f"{prefix}{number}", dict(zip(header, row, strict=False)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of a spreadsheet: its number from 1, its name, and whether there are several."""
+
+    number: int
+    title: str
+    several: bool
+
+
+def scan_sheets(path: Path) -> Iterator[tuple[Sheet, int, tuple[Any, ...]]]:
+    """Yield sheet, row number and cells of each row of a spreadsheet that is not blank."""
     try:
         import openpyxl
     except ImportError as error:
         raise MissingExtra("reading spreadsheets", "tables") from error
     check_archive(path, "a spreadsheet")
     try:
-        with quiet("openpyxl"):
-            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        with quiet("openpyxl"), path.open("rb") as stream:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             try:
                 several = len(book.sheetnames) > 1
-                for sheet in book.worksheets:
-                    prefix = f"{sheet.title}:" if several else ""
-                    yield from _rows_of_sheet(sheet, prefix)
+                for number, sheet in enumerate(book.worksheets, start=1):
+                    place = Sheet(number, sheet.title, several)
+                    for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+                        if any(cell not in (None, "") for cell in row):
+                            yield place, line, row
             finally:
                 book.close()
     except (InputError, GeneratorExit):
@@ -252,19 +275,6 @@ def _sheet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
             IndexError, SyntaxError) as error:  # fmt: skip
         problem = f"cannot be read as a spreadsheet: {shorten(str(error))}"
         raise InputError(problem, path=path) from error
-
-
-def _rows_of_sheet(sheet: Any, prefix: str) -> Iterator[TableRow]:
-    header: list[str] | None = None
-    number = 0
-    for row in sheet.iter_rows(values_only=True):
-        if not any(cell not in (None, "") for cell in row):
-            continue
-        if header is None:
-            header = [in_one_line(_as_text(cell)) for cell in row]
-            continue
-        number += 1
-        yield TableRow(f"{prefix}{number}", dict(zip(header, row, strict=False)))
 
 
 def _parquet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:

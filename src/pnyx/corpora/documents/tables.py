@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from pnyx.corpora.base import Options, Row, Scan, Writer, format_of, scanned
+from pnyx.corpora.documents.dumps import parse_argsme
 from pnyx.corpora.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.corpora.documents.tsv import tsv_rows
 from pnyx.corpora.fields import rename, unlike
@@ -28,6 +30,8 @@ _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 _AT_ONCE = 16_384
 """Rows of a row group: what is held in memory."""
 _INT64 = 1 << 63
+_LONGEST_LITERAL = 1 << 20
+"""Characters of a Python literal that is read: the parser needs a hundred times as much memory."""
 
 
 def _scan(delimiter: str) -> Scan:
@@ -56,12 +60,9 @@ def scan_cells(
     source: str, delimiter: str, check_header: Callable[[list[str], int], object] | None = None
 ) -> Iterator[Row[dict[str, str]]]:
     """Yield each row of a table (RFC 4180) as column -> cell, numbered by its first line."""
-    if csv.field_size_limit() < MAX_LINE_BYTES:
-        csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
     faults: list[InputError] = []
-    rows = _tsv_rows if delimiter == "\t" else _csv_rows
     header: list[str] | None = None
-    for start, row in rows(source, delimiter, faults):
+    for start, row in numbered_rows(scan_lines(source, keepends=True), delimiter, faults):
         yield from faults
         faults.clear()
         if isinstance(row, str):
@@ -79,40 +80,69 @@ def scan_cells(
     yield from faults
 
 
-_NumberedRow: TypeAlias = tuple[int, list[str] | str]
+NumberedRow: TypeAlias = tuple[int, list[str] | str]
 """The first line of a row, and its cells or what is wrong with it."""
 
+NumberedLines: TypeAlias = Iterable[tuple[int, str | InputError]]
+"""Lines with their ends; a line that cannot be decoded is its error."""
 
-def _csv_rows(source: str, delimiter: str, faults: list[InputError]) -> Iterator[_NumberedRow]:
-    numbers: list[int] = []
+_MOST_REPEATED_LINES = 1_000_000
+"""Lines that are read again after broken rows, at most."""
 
-    def lines() -> Iterator[str]:
-        for number, line in _good_lines(source, faults):
-            numbers.append(number)
-            yield line
 
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+def numbered_rows(
+    lines: NumberedLines, delimiter: str, faults: list[InputError], *, resume: bool = False
+) -> Iterator[NumberedRow]:
+    """Yield the rows of a table (RFC 4180, or tab-separated); broken lines go to `faults`.
+
+    The reader of delimiters other than tabs stops at a broken row; with `resume` it goes on at the
+    line after the one in which the broken row began.
+    """
+    good = _good_lines(lines, faults)
+    return _tsv_rows(good) if delimiter == "\t" else _csv_rows(good, delimiter, resume=resume)
+
+
+def _csv_rows(
+    lines: Iterator[tuple[int, str]], delimiter: str, *, resume: bool
+) -> Iterator[NumberedRow]:
+    if csv.field_size_limit() < MAX_LINE_BYTES:
+        csv.field_size_limit(MAX_LINE_BYTES)  # the default of 128 KB is too small for documents
+    taken: list[tuple[int, str]] = []
+    waiting: deque[tuple[int, str]] = deque()
+    repeated = 0
+
+    def texts() -> Iterator[str]:
+        while (line := waiting.popleft() if waiting else next(lines, None)) is not None:
+            taken.append(line)
+            yield line[1]
+
+    reader = csv.reader(texts(), delimiter=delimiter, strict=True)
     while True:
-        numbers.clear()
+        taken.clear()
         try:
             row: list[str] | str | None = next(reader, None)
         except csv.Error as error:
             row = f"not valid CSV ({error})"
-        if row is None or not numbers:
+        if row is None or not taken:
             return
-        yield numbers[0], row
+        yield taken[0][0], row
+        if isinstance(row, str):
+            repeated += len(taken)
+            if not resume or repeated > _MOST_REPEATED_LINES:
+                return
+            waiting.extendleft(reversed(taken[1:]))
+            reader = csv.reader(texts(), delimiter=delimiter, strict=True)
 
 
-def _tsv_rows(source: str, _: str, faults: list[InputError]) -> Iterator[_NumberedRow]:
-    rows = tsv_rows(_good_lines(source, faults))
+def _tsv_rows(lines: Iterator[tuple[int, str]]) -> Iterator[NumberedRow]:
     try:
-        yield from rows
+        yield from tsv_rows(lines)
     except InputError as error:
         yield error.line or 1, error.problem
 
 
-def _good_lines(source: str, faults: list[InputError]) -> Iterator[tuple[int, str]]:
-    for number, line in scan_lines(source, keepends=True):
+def _good_lines(lines: NumberedLines, faults: list[InputError]) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
         if isinstance(line, InputError):
             faults.append(line)
         else:
@@ -144,6 +174,8 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
     }
     if "premises" in row:
         row["premises"] = _premises(row["premises"])
+        if any(isinstance(premise, dict) for premise in row["premises"]):
+            return parse_argsme({**row, **_context(row)})
     elif "premise" in row and "premises" not in cells:
         row["premises"] = [row.pop("premise")]
     elif "premises" in cells:
@@ -151,13 +183,32 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
     return parse_evidence(row)
 
 
-def _premises(cell: str) -> list[str]:
-    try:
-        value = clean_value(json.loads(cell))
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+def _premises(cell: str) -> list[Any]:
+    """Return a list of texts, or of objects with a text, as the args.me corpus has them in CSV."""
+    value = _literal(cell)
+    if not isinstance(value, list) or not all(isinstance(v, str | dict) for v in value):
         raise unlike(cell, "premises", "a JSON list of text")
+    return value
+
+
+def _context(row: Mapping[str, Any]) -> dict[str, Any]:
+    value = _literal(row.get("context", ""))
+    return {"context": value} if isinstance(value, dict) else {}
+
+
+def _literal(cell: str) -> Any:
+    """Return a cell's value in JSON, or written as Python does (Touché's CSV); else None."""
+    try:
+        return clean_value(json.loads(cell))
+    except (ValueError, RecursionError):
+        pass
+    if len(cell) > _LONGEST_LITERAL:
+        return None
+    try:
+        value = clean_value(ast.literal_eval(cell))
+        json.dumps(value, allow_nan=False)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
     return value
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pnyx.errors import InputError
-from pnyx.files import guarded, open_binary
+from pnyx.files import MAX_LINE_BYTES, guarded, open_binary
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -89,9 +90,11 @@ def decoded_lines(path: str | Path, encoding: Encoding) -> Iterator[str]:
             chunk = guarded(lambda: stream.read(_CHUNK // 4), str(path))
             text = rest + decoder.decode(chunk, final=not chunk)
             rest = ""
-            lines = text.splitlines(keepends=True) if "\r" in text else _split(text)
+            lines = list(io.StringIO(text, newline="")) if "\r" in text else _split(text)
             if chunk and lines and (not lines[-1].endswith("\n")):
                 rest = lines.pop()
+                if len(rest) > MAX_LINE_BYTES:
+                    raise InputError(f"line is longer than {MAX_LINE_BYTES >> 20} MB", path=path)
             yield from lines
             if not chunk:
                 return

@@ -53,6 +53,16 @@ _WROTE = re.compile(
     r"[,>] ?([^,<>]{2,50}?) ?(?:<[^<>]*> ?)?(?:wrote|a \u00e9crit|escribi\u00f3|ha scritto):$"
 )
 _MOST_ATTRIBUTION = 300
+_SALUTATION = re.compile(
+    r"(?:Dear [^\s,.:;!?][^,.:;!?]{0,40}|Sirs?|Madam|(?:To|Dear) the [Ee]ditor)"
+    r"[ \t]*(?:[,:!\u2013\u2014]|- )"
+)
+"""How a letter begins."""
+_SIGNATURE = re.compile(
+    r"\(?(?:Mrs?|Ms|Miss|Dr|Prof|Rev|Sir|Dame|[A-Z])\.?\)?\.? [A-Z]"
+    r"|[A-Z][^\s,]*(?: [A-Z][^\s,]*){1,3}, [A-Z]"
+)
+"""How a letter's last line begins: `(Mrs) E. Cole`, `J. Marrow`, `Ann Marrow, Tarl`."""
 _QUOTED = re.compile(r"(?:[ \t]{0,8}>)++[ \t]?")
 
 _MOST_HEADING = 80
@@ -105,7 +115,7 @@ def blocks_of_text(text: str) -> tuple[Block, ...]:
         else:
             attributed = _attributed(made[-1].text) if made else ""
         blocks += made
-    return _with_short_headings(blocks)
+    return with_letters(_with_short_headings(blocks))
 
 
 def _groups(lines: Sequence[str]) -> Iterator[_Group]:
@@ -306,6 +316,27 @@ def with_turns(blocks: Sequence[Block]) -> tuple[Block, ...]:
         opening = _TURN.match(block.text) if name and not block.speaker else None
         said = block.text[opening.end() :] if opening else ""
         made.append(Block(said, "turn", 0, name) if said else block)
+    return with_letters(made)
+
+
+def with_letters(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Keep letters apart: a salutation begins the turn of another writer, if two blocks have one.
+
+    A heading ends a letter, unless it is a signature, and so does a speaker who is named.
+    """
+    begins = [block.kind != "heading" and bool(_SALUTATION.match(block.text)) for block in blocks]
+    if sum(begins) < 2:
+        return tuple(blocks)
+    made: list[Block] = []
+    writer, count = "", 0
+    for block, is_first in zip(blocks, begins, strict=True):
+        count += is_first
+        if block.kind == "heading" and writer and _SIGNATURE.match(block.text):
+            block = Block(block.text)
+        inside = is_first or (block.kind != "heading" and not block.speaker)
+        writer = (f"letter {count}" if is_first else writer) if inside else ""
+        kind = "turn" if is_first else block.kind
+        made.append(replace(block, kind=kind, speaker=writer or block.speaker))
     return tuple(made)
 
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from pnyx.errors import InputError, shorten
-from pnyx.files import guarded, open_binary
+from pnyx.files import guarded, open_text
 from pnyx.judge.llm.templates import TemplateFault, check_template, listed_inputs, rendered
 from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.plugins import loaded
@@ -203,7 +203,7 @@ def prompt_bytes(name: str) -> bytes:
         if file is None:
             raise InputError(f"no prompt {shorten(name)!r}; there are {', '.join(prompt_names())}")
         return file.read_bytes()
-    with open_binary(name) as stream:
+    with open_text(name) as stream:
         content: bytes = guarded(lambda: stream.read(_MAX_BYTES + 1), name)
     if len(content) > _MAX_BYTES:
         raise InputError(f"is longer than {_MAX_BYTES // 1024} KB", path=name)

@@ -29,13 +29,14 @@ from pnyx.measure.answers.binary import weighted_accuracy
 from pnyx.measure.answers.correlation import weighted_kendall, weighted_spearman
 from pnyx.measure.answers.registry import MEASURES, Spread
 from pnyx.measure.answers.trials import numbered
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
 from pnyx.measure.core.ground_truth import Key, grade_of
 from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, Weighted
+from pnyx.tabular import Result
 
 _PAIRED: dict[str, Weighted] = {
-    "exact": weighted_accuracy,
+    "accuracy": weighted_accuracy,
     "kappa": weighted_kappa,
     "spearman": weighted_spearman,
     "kendall": weighted_kendall,
@@ -153,7 +154,7 @@ def measure_raters(
     Returns:
         First the judge with each file, then the files with each other, then the raters within each
         file that has several. Values are None where undefined. Where more than 200 pairs of raters
-        are compared, exact agreement, kappa, Spearman and Kendall have no intervals.
+        are compared, accuracy, kappa, Spearman and Kendall have no intervals.
 
     Raises:
         InputError: a file is malformed, or nothing of it belongs together.
@@ -365,11 +366,11 @@ def _mean_of(
 
 
 def _bounds(measure: str) -> Range:
-    return UNIT if measure == "exact" else SIGNED
+    return UNIT if measure == "accuracy" else SIGNED
 
 
 def _spread(measure: str, table: Floats) -> Spread:
     """Return what `pnyx measure` draws the interval by; the last rater's values are the labels."""
     gold = np.where(np.isfinite(table[-1]), table[-1], np.nanmax(table, axis=0))
-    spread = MEASURES["accuracy" if measure == "exact" else measure].spread(gold, gold)
+    spread = MEASURES[measure].spread(gold, gold)
     return replace(spread, bounds=_bounds(measure))

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.distributions import student_quantile
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import UNIT, cluster_mean, share_interval
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.core.weighted import Floats
+from pnyx.tabular import Result
 
 _ESTIMATES = "judged people rogan_gladen prediction_powered sensitivity specificity"
 _JEFFREYS = 0.5  # A yes and a no of this weight stand for what few labels have not shown

@@ -15,10 +15,11 @@ import numpy as np
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source, read_annotations
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.ground_truth import Truth, truth_of_labels
 from pnyx.measure.core.intervals import UNIT, Range, draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, numbers, ratio
+from pnyx.tabular import Result
 
 GRID: tuple[float, ...] = tuple(n / 100 for n in range(1, 100))
 

@@ -12,12 +12,13 @@ import numpy.typing as npt
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.measure.core.intervals import SIGNED, cluster_mean, draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats, defined_mean, ratio
+from pnyx.tabular import Result
 
 Index = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True)
-class Decline:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decline(Result):
     """A score over levels at which items are worse and worse.
 
     Attributes:
@@ -40,6 +41,16 @@ class Decline:
     fall: Measured
     strictly: bool | None
     counted: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the mean score at each level."""
+        return [
+            {"level": level, **point.row()}
+            for level, point in zip(self.levels, self.points, strict=True)
+        ]
+
+    def _ending(self) -> list[str]:
+        return [f"Fall from the first level to the last: {self.fall}"]
 
     def row(self) -> dict[str, Any]:
         """Return the object of a trial's `summary.json`."""

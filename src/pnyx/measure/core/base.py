@@ -1,14 +1,10 @@
-"""What all measures share: the bootstrap's settings, a value with its base, a result to look at."""
+"""What all measures share: the bootstrap's settings, a value with its base."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Literal
-
-from pnyx.errors import PnyxError, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,47 +94,3 @@ def told_apart(value: float, limit: float) -> str:
     """Return a number in three digits, or as many as tell it from a limit that it is not."""
     shown = (f"{value:.{digits}f}" for digits in range(3, 17))
     return next((text for text in shown if float(text) != limit or value == limit), repr(value))
-
-
-class Result:
-    """What a measure returns, to look at: rows, a data frame, a table in a notebook."""
-
-    __slots__ = ()
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one flat object for each measured value."""
-        raise NotImplementedError
-
-    def to_frame(self) -> Any:
-        """Return `rows()` as a data frame of pandas, else of polars; PnyxError without either."""
-        for name, arguments in (("pandas", {}), ("polars", {"infer_schema_length": None})):
-            try:
-                library = importlib.import_module(name)
-            except ImportError:
-                continue
-            return library.DataFrame(self.rows(), **arguments)
-        raise PnyxError("a data frame needs pandas or polars: pip install pandas")
-
-    def _cells(self) -> list[list[str]]:
-        rows = self.rows()
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        return [names, *([_shown(row.get(name)) for name in names] for row in rows)]
-
-    def __repr__(self) -> str:
-        cells = self._cells()
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
-        return "\n".join([type(self).__name__, *lines])
-
-    def _repr_html_(self) -> str:
-        def line(row: list[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-        head, *body = self._cells()
-        return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in body)}</table>"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return "" if value is None else shorten(str(value), 60)

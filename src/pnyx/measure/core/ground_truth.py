@@ -27,6 +27,7 @@ from pnyx.judge.verdicts import (
     yes_or_no,
 )
 from pnyx.measure.core.pairs import Gold, Pair, PairColumns
+from pnyx.tabular import Result
 
 Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
 LabelKey: TypeAlias = str | Key  # The id alone where there is no dimension
@@ -58,8 +59,8 @@ class Labels:
     scale_note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+@dataclass(frozen=True, slots=True, repr=False)
+class Joined(Result):
     """A judge's answers with labels of the same questions, on support, relevance or quality.
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
@@ -76,6 +77,29 @@ class Joined:
     tied: int = 0
     unlabelled: Mapping[tuple[str, Any], int] = field(default_factory=dict)
     scale_note: str = ""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each pair: what the judge says of an item, and what people say."""
+        return [
+            {
+                "id": pair.verdict.id,
+                "group": pair.group or None,
+                "dimension": pair.verdict.dimension or None,
+                "value": pair.verdict.value,
+                "probability": pair.verdict.probability,
+                "label": pair.gold.rating if self.task == "quality" else pair.gold.yes,
+                "unscored": pair.verdict.unscored or None,
+            }
+            for pair in self.pairs
+        ]
+
+    def _heading(self) -> list[str]:
+        judge = f" of {shorten(self.judge)}" if self.judge else ""
+        return [
+            f"{len(self.pairs):,} answers{judge} with labels ({self.task})",
+            f"{self.answers_without_label:,} answers without a label, "
+            f"{self.labels_without_answer:,} labels without an answer, {self.tied:,} tied labels",
+        ]
 
 
 class _Scale:

@@ -18,13 +18,14 @@ from pnyx.distributions import student_below, student_quantile
 from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import Range, log_odds_interval
 from pnyx.measure.core.weighted import Floats
+from pnyx.tabular import Result
 
 LEAST_LABELLED = 4
 """Two numbers are estimated of the labelled topics, and Student's t needs two degrees."""
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionPowered:
+@dataclass(frozen=True, slots=True, repr=False)
+class PredictionPowered(Result):
     """A mean of people's labels, estimated with a judge's help.
 
     Attributes:
@@ -43,6 +44,12 @@ class PredictionPowered:
     trust: float | None = None
     worth: float | None = None
     p: float | None = None
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each of the three means."""
+        estimates = {"corrected": self.corrected, "people": self.people}
+        rows: list[dict[str, object]] = [{"mean": n, **m.row()} for n, m in estimates.items()]
+        return [*rows, {"mean": "judge", "value": self.judge}]
 
     def row(self) -> dict[str, object]:
         """Return the object of `--json`."""

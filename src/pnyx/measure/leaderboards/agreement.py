@@ -9,12 +9,13 @@ from typing import Any, Final
 import numpy as np
 
 from pnyx.corpora.benchmarks.leaderboards import Leaderboard
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Result, plain, row_of, withheld
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, plain, row_of, withheld
 from pnyx.measure.core.intervals import draw_weights, interval_of
 from pnyx.measure.core.weighted import Floats
 from pnyx.measure.leaderboards.accuracy import Conclusions, pair_conclusions
 from pnyx.measure.leaderboards.coefficients import COEFFICIENTS, coefficients
 from pnyx.measure.leaderboards.shared import Shared, paired_measures, share
+from pnyx.tabular import Result
 
 LEAST_RUNS: Final = 3
 """With two runs a rank correlation is 1 or -1, whatever the judge."""

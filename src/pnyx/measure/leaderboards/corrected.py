@@ -22,6 +22,7 @@ from pnyx.measure.core.significance import (
 from pnyx.measure.core.weighted import Floats, defined_mean
 from pnyx.measure.runs.rankings import topic_order
 from pnyx.measure.runs.table import RunTable, each_pair
+from pnyx.tabular import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class CorrectedDifference:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectedLeaderboard:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CorrectedLeaderboard(Result):
     """Each run's mean in people's labels, estimated with the judge's help, best first.
 
     `absent` runs have no labels: their judge's scores cannot be corrected, and are left out.
@@ -65,6 +66,13 @@ class CorrectedLeaderboard:
     absent: tuple[str, ...]
     unscored: int
     shares: bool = True
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return each run's corrected mean, with the judge's own."""
+        return [
+            {"run": run, **estimate.corrected.row(), "judge": estimate.judge}
+            for run, estimate in self.runs.items()
+        ]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

@@ -41,13 +41,13 @@ from pnyx.measure.perspectives.verdicts import (
 from pnyx.measure.runs.irmeasures import RunScorer, parse_measures
 from pnyx.measure.runs.rankings import (
     Rankings,
-    Run,
     judgements_of,
     rankings_of,
     topic_order,
     topics_measured,
 )
 from pnyx.measure.runs.retrieval import check_runs
+from pnyx.measure.runs.sources import Run, Runs, named_runs
 from pnyx.measure.runs.table import RunTable, against
 from pnyx.records import Perspective, Qrel
 
@@ -78,7 +78,7 @@ def by_question(
 
 
 def measure_perspectives(
-    runs: Mapping[str, Run],
+    runs: Runs,
     perspectives: Questions,
     verdicts: Verdicts | Source,
     measures: Sequence[str] = (),
@@ -94,7 +94,7 @@ def measure_perspectives(
     """Measure whether runs cover the perspectives on their questions.
 
     Args:
-        runs: name -> a run file, or what `pnyx.read_run` yields; read once.
+        runs: as for `measure_retrieval`; read once.
         perspectives: what `by_question` returns.
         verdicts: which document supports which perspective: what `pnyx.ask` returned, or a source
             as for `read_verdicts`.
@@ -122,6 +122,7 @@ def measure_perspectives(
     """
     if not perspectives:
         raise ValueError("found no perspectives, expected one or more")
+    runs = named_runs(runs)
     check_runs(runs, baseline)
     verdicts = read_verdicts(verdicts)
     chosen = _Chosen(measures, depths, union_depth, perspectives)

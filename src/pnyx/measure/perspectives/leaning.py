@@ -13,13 +13,15 @@ import numpy as np
 
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, Result, plain, row_of
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.intervals import draw_weights, drawn_value
 from pnyx.measure.core.weighted import Floats, ratio
 from pnyx.measure.perspectives.table import TopicTable, opposed, table_of
 from pnyx.measure.perspectives.verdicts import Verdicts, read_verdicts
-from pnyx.measure.runs.rankings import Run, rankings_of
+from pnyx.measure.runs.rankings import rankings_of
+from pnyx.measure.runs.sources import Run
 from pnyx.records import Perspective, Question, Side
+from pnyx.tabular import Result
 
 ASKED_AS = ("question", "pro", "con")
 """How a retriever is asked: the question, its supporting and its opposing perspective."""

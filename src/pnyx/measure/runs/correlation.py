@@ -12,8 +12,9 @@ from pnyx.measure.answers.correlation import kendall_tau_b
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.intervals import SIGNED
 from pnyx.measure.core.significance import Test
-from pnyx.measure.runs.rankings import Run, scores_of, some_topics, topic_order
+from pnyx.measure.runs.rankings import scores_of, some_topics, topic_order
 from pnyx.measure.runs.retrieval import check_runs
+from pnyx.measure.runs.sources import Run, Runs, named_runs
 from pnyx.measure.runs.table import ComparedRuns, RunTable, each_pair
 
 TAU = "kendall_tau_b"
@@ -87,7 +88,7 @@ class RetrieverCorrelation(ComparedRuns):
 
 
 def measure_correlation(
-    runs: Mapping[str, Run],
+    runs: Runs,
     annotations: Source,
     *,
     documents_of: DocumentsOf = "run",
@@ -100,7 +101,7 @@ def measure_correlation(
     Tau is computed within each question; the mean over questions counts.
 
     Args:
-        runs: name -> a run file, or what `pnyx.read_run` yields; scores count, ranks do not.
+        runs: as for `measure_retrieval`; scores count, ranks do not.
         annotations: of pairs of question and document: a file, what `pnyx.judge.read_annotations`
             yields or `pnyx.ask` returned.
         documents_of: on which annotated documents a run is compared.
@@ -113,6 +114,7 @@ def measure_correlation(
             shares no question with the annotations, or contradicts itself.
         ValueError: no run, or no run of the baseline's name.
     """
+    runs = named_runs(runs)
     check_runs(runs, baseline)
     gold, unscored = _gold(annotations)
     read = {name: _read(name, entries, gold) for name, entries in runs.items()}

@@ -7,17 +7,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from pnyx.corpora import read_qrels, read_run
 from pnyx.errors import InputError, shorten
-from pnyx.records import Qrel, RunEntry
+from pnyx.measure.runs.sources import Run
+from pnyx.records import Qrel
 
-Run: TypeAlias = str | Path | Iterable[RunEntry]  # A run file, or what `pnyx.read_run` yields
-
-Qrels: TypeAlias = str | Path | Iterable[Qrel]  # A qrels file, or what `pnyx.read_qrels` yields
+Qrels: TypeAlias = str | Path | Iterable[Qrel] | Iterable[Mapping[str, Any]] | Mapping[str, Any]
+"""A file, what `pnyx.read_qrels` yields, a data frame, rows, or topic -> document -> grade."""
 
 MAX_GRADE = 1_000_000  # trec_eval's code holds a counter for each grade up to the highest
 
@@ -112,7 +112,7 @@ def scores_of(entries: Run) -> tuple[dict[str, dict[str, tuple[float, int]]], tu
     """Collect a run as topic -> document -> (score, rank), and its tags."""
     scores: dict[str, dict[str, tuple[float, int]]] = {}
     tags: dict[str, None] = {}
-    for e in read_run(str(entries)) if isinstance(entries, str | Path) else entries:
+    for e in read_run(entries):
         documents = scores.setdefault(e.topic_id, {})
         if e.doc_id in documents or not math.isfinite(e.score):
             what = "ranked twice" if e.doc_id in documents else f"given the score {e.score}"
@@ -125,7 +125,7 @@ def scores_of(entries: Run) -> tuple[dict[str, dict[str, tuple[float, int]]], tu
 def judgements_of(qrels: Qrels) -> Judgements:
     """Collect qrels by topic; InputError: none, a pair judged twice, a grade above a million."""
     grades: dict[str, dict[str, dict[str, int]]] = {}
-    for q in read_qrels(str(qrels)) if isinstance(qrels, str | Path) else qrels:
+    for q in read_qrels(qrels):
         by_subtopic = grades.setdefault(q.topic_id, {}).setdefault(q.doc_id, {})
         subtopic = "0" if q.subtopic in NO_SUBTOPIC else q.subtopic
         if subtopic in by_subtopic or q.grade > MAX_GRADE:

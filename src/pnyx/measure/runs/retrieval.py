@@ -19,11 +19,11 @@ from pnyx.measure.runs.rankings import (
     Judgements,
     Qrels,
     Rankings,
-    Run,
     judgements_of,
     rankings_of,
     topics_measured,
 )
+from pnyx.measure.runs.sources import Run, Runs, named_runs
 from pnyx.measure.runs.table import ComparedRuns, RunTable, against
 
 TopicsOf: TypeAlias = Literal["qrels", "run", "both"]
@@ -86,7 +86,7 @@ class Retrieval(ComparedRuns):
 
 
 def measure_retrieval(
-    runs: Mapping[str, Run],
+    runs: Runs,
     qrels: Qrels,
     measures: Sequence[str] = (),
     *,
@@ -99,9 +99,11 @@ def measure_retrieval(
     """Measure runs against qrels.
 
     Args:
-        runs: name -> a run file, or what `pnyx.read_run` yields; read once.
-        qrels: a qrels file, or what `pnyx.read_qrels` yields. Measures without subtopics take the
-            best grade that a document has for any.
+        runs: name -> run, or a list of run files. A run is a file, what `pnyx.read_run` yields, a
+            data frame (qid, docno, score) or topic -> document -> score (pytrec_eval, ranx).
+        qrels: a qrels file, what `pnyx.read_qrels` yields, a data frame (qid, docno, label) or
+            topic -> document -> grade. Measures without subtopics take the best grade that a
+            document has for any.
         measures: in the notation of ir-measures; by default nDCG@10, P@10, AP and R@100, with
             diversity qrels also alpha_nDCG@10, ERR_IA@10 and StRecall@10.
         topics_of: which topics count.
@@ -118,6 +120,7 @@ def measure_retrieval(
         MissingExtra: the extra `retrieval` is not installed.
         ValueError: no run, no run of the baseline's name, or a margin that is not above 0.
     """
+    runs = named_runs(runs)
     check_runs(runs, baseline)
     parsed = parse_measures(measures or DEFAULT_MEASURES)
     judgements = judgements_of(qrels)

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, Result, plain
+from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.measure.core.intervals import UNIT, Range, column_means
 from pnyx.measure.core.significance import (
     FLIPS,
@@ -27,6 +27,7 @@ from pnyx.measure.core.significance import (
 )
 from pnyx.measure.core.weighted import Floats, numbers
 from pnyx.measure.runs.rankings import topic_order
+from pnyx.tabular import Result
 
 RunPair: TypeAlias = tuple[str, str, str]
 """A run, the one it is compared with, and the measure."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pnyx.measure.answers.raters import Compared
 
 _MEASURES: Final = {
-    "exact": "Same answer",
+    "accuracy": "Same answer",
     "kappa": "Cohen's kappa",
     "alpha_nominal": "Krippendorff's alpha, nominal",
     "alpha_ordinal": "Krippendorff's alpha, ordinal",

@@ -189,7 +189,7 @@ def _agreement(scored: Sequence[JudgedTwice]) -> tuple[list[tuple[str, str, Meas
     if compared is None:
         return [], "no item has a value of both"
     numeric = not all(isinstance(pair.first.value, bool | str) for pair in scored)
-    names = ["exact", "kappa", "alpha_nominal"]
+    names = ["accuracy", "kappa", "alpha_nominal"]
     names += ["alpha_ordinal", "alpha_interval", "spearman"] if numeric else []
     return [
         (dimension, name, measures[name])

@@ -286,7 +286,7 @@ def _responses(builder: Builder, source: int, part: str, path: str) -> None:
 def _ranking(builder: Builder, source: int, part: str, path: str) -> None:
     """Count the documents of each run and topic; who shows a ranking reads it from its file."""
     builder.file(source, path, "run")
-    counts = Counter((entry.tag, entry.topic_id) for entry in FORMATS["run"].reader(path))
+    counts = Counter((entry.tag, entry.topic_id) for entry in FORMATS[part].reader(path))
     by_run: dict[str, list[int]] = {}
     measure = ("documents", 0)
     for (run, topic), count in counts.items():

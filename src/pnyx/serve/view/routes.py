@@ -15,6 +15,7 @@ from pnyx.serve.view.kinds import JUDGEMENTS, SOURCES
 from pnyx.serve.view.pages import Address, Content, PageRoute, Parts
 from pnyx.serve.view.reader import KINDS
 from pnyx.serve.view.records import NotFoundError, SourceRow
+from pnyx.serve.view.summaries import summaries_of
 from pnyx.serve.view.texts import listed_texts
 
 
@@ -26,6 +27,7 @@ def _show_first(catalogue: Catalogue, _address: Address) -> Content:
     values = {
         "kind": SOURCES,
         "problems": [source for source in sources if source.problem],
+        "summaries": summaries_of(read),
         # What is unscored stands before all, then kinds in their order.
         "sources": sorted(read, key=lambda s: (s.asked == s.scored, KINDS.index(s.kind))),
         "has_cost": any(source.dollars is not None for source in read),
@@ -47,6 +49,7 @@ def _show_source(catalogue: Catalogue, address: Address) -> Content:
     values = {
         "kind": JUDGEMENTS,
         "source": source,
+        "summaries": summaries_of([source]),
         "facts": list(_facts(source)),
         "values": measures,
         "bar_of": bar_of,

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from pnyx.compression import plain_name
 from pnyx.corpora import read_nugget_banks
 from pnyx.corpora.reading import FORMATS, sniff
 from pnyx.errors import InputError, escaped
-from pnyx.files import MAX_LINE_BYTES, open_binary, read_json
+from pnyx.files import MAX_LINE_BYTES, open_text, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
 from pnyx.judge.reports import auto_argue
 from pnyx.judge.reports.reading import REPORTS
@@ -154,7 +155,7 @@ def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
                 yield from _of_folder(entry, depth + 1)
         elif entry.is_file():
             source = _of_file(entry)
-            is_json = entry.name.removesuffix(".gz").endswith((".json", ".jsonl"))
+            is_json = plain_name(entry.name).endswith((".json", ".jsonl"))
             if source.kind != "unknown" or (source.is_fault and is_json):
                 yield source
 
@@ -165,7 +166,7 @@ def _name_of_folder(path: Path) -> str:
 
 
 def _name(path: Path) -> str:
-    return path.resolve().name.removesuffix(".gz").rpartition(".")[0] or path.resolve().name
+    return plain_name(path.resolve().name).rpartition(".")[0] or path.resolve().name
 
 
 def _of_file(path: Path) -> GivenSource:
@@ -213,7 +214,7 @@ def _sniffed(path: Path, document: Mapping[str, Any] | None) -> str:
 
 
 def _is_reports(path: Path) -> bool:
-    with open_binary(path) as stream:
+    with open_text(path) as stream:
         head = stream.readline(MAX_LINE_BYTES)
     if (
         head.startswith(auto_argue.BEGINNING.encode()) and b'"judgment_type_id"' in head

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from pnyx.corpora import ReportRequest
 from pnyx.errors import shorten
@@ -20,7 +20,8 @@ from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.records import Document, Evidence, Response
 from pnyx.search.pipeline import Searcher
 from pnyx.search.split_documents import passage_fields
-from pnyx.write.case import Draft, with_scores
+from pnyx.tabular import MOST_COLUMNS, MOST_ROWS, Result, cut_to
+from pnyx.write.case import Draft, sentence_lines, with_scores
 from pnyx.write.citing import (
     judge_citations,
     said_of_citations,
@@ -54,8 +55,8 @@ class Reporter(Protocol):
         """Return the sentences; none where nothing can be said for lack of evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Result):
     """A report and what it rests on.
 
     Attributes:
@@ -86,6 +87,26 @@ class Report:
     lacking: tuple[str, ...] = ()
     negative: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat object for each citation of a sentence, with its verdict of support."""
+        return [
+            {
+                "sentence": place,
+                "text": sentence.text,
+                "doc_id": doc_id or None,
+                "supported": getattr(answer, "value", None),
+                "probability": getattr(answer, "probability", None),
+            }
+            for place, sentence in enumerate(self.response.sentences)
+            for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
+            for answer in [self.support.get((place, doc_id))]
+        ]
+
+    def __repr__(self) -> str:
+        title = shorten(self.request.title or self.request.id, MOST_COLUMNS)
+        lines = [f"Report: {title}", *sentence_lines(self.response.sentences, MOST_ROWS)]
+        return "\n".join(cut_to(line, MOST_COLUMNS) for line in lines)
 
     @property
     def documents(self) -> dict[str, Evidence]:

@@ -1,0 +1,50 @@
+"""How many contradictions of a passage the packaged judges refuse: 40 pairs of our own writing.
+
+    python benchmarks/judging/contradictions.py
+
+Each pair is a passage, a sentence that follows from it, and one that contradicts it: another
+number, the other direction (`rose` for `fell`), a negation, or swapped names.
+Nothing was fitted on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pnyx.judge.answers import Judged
+from pnyx.judge.base import Judge, ask
+from pnyx.judge.questions import Support
+from pnyx.students.judge import ANSWER, CITATION, PackagedJudge
+
+PAIRS = Path(__file__).with_name("contradictions.jsonl")
+JUDGES = {CITATION: {"cites": True}, ANSWER: {"from_answer": True}, "support": {}}
+"""Task of the packaged judge -> what its questions say of themselves."""
+
+
+def said_yes(judge: Judge, rows: Sequence[Any], field: str, **about: bool) -> list[bool]:
+    """Return whether the judge says that each passage supports a sentence of its row."""
+    questions = [Support(row["id"], row["text"], row[field], **about) for row in rows]
+    return [isinstance(a, Judged) and a.value is True for a in ask(judge, questions)]
+
+
+def main() -> None:
+    """Print a table: contradictions that are refused, and sentences that are accepted."""
+    rows = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    print("| judge | " + " | ".join(f"{kind} refused" for kind in kinds) + " | true accepted |")
+    print("|---" * (len(kinds) + 2) + "|")
+    for task, about in JUDGES.items():
+        judge = PackagedJudge(task)
+        false, true = (said_yes(judge, rows, field, **about) for field in ("false", "true"))
+        cells = []
+        for kind in kinds:
+            own = [yes for yes, row in zip(false, rows, strict=True) if row["kind"] == kind]
+            cells.append(f"{own.count(False)} of {len(own)}")
+        print(f"| {task} | {' | '.join(cells)} | {sum(true)} of {len(true)} |")
+
+
+if __name__ == "__main__":
+    main()

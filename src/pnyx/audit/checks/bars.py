@@ -1,0 +1,153 @@
+"""Bars that a judge must reach, and the three-way decision on an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pnyx.errors import InputError, escaped
+from pnyx.measure.answers.registry import MEASURES
+from pnyx.measure.core.base import Measured, plain
+
+BarVerdict: TypeAlias = Literal["above", "below", "undecided"]
+"""Whether the whole interval reaches the bar, none of it does, or it lies on both sides."""
+
+ALIASES = {
+    "tpr": "sensitivity",
+    "recall": "sensitivity",
+    "tnr": "specificity",
+    "ppv": "precision",
+    "mae": "mean_absolute_error",
+}
+"""Another name of a measure -> the name that Pnyx uses everywhere."""
+
+LOWER_IS_BETTER = frozenset(name for name, measure in MEASURES.items() if measure.best == 0)
+"""Measures of error: their bar is the most that is allowed."""
+
+DEFAULT_BARS = {"yes-no": {"kappa": 0.6}, "rating": {"alpha_ordinal": 0.667}}
+"""Kind of table -> the bar without --bar.
+
+Kappa above 0.6 is "substantial" agreement (Landis and Koch, Biometrics 33, 1977); from an alpha of
+0.667 on, tentative conclusions are acceptable (Krippendorff, Content Analysis, 2004, p. 241).
+"""
+
+EXIT_BELOW = 1
+EXIT_UNDECIDED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedBar:
+    """One judge's measure compared with a bar.
+
+    Attributes:
+        judge, measure: whose measure, by the name that Pnyx uses everywhere.
+        bar: the least value that is good enough; the most where lower is better.
+        measured: the value with its interval.
+        verdict: what the interval says.
+        why: why it is undecided; else empty.
+    """
+
+    judge: str
+    measure: str
+    bar: float
+    measured: Measured
+    verdict: BarVerdict
+    why: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "judge": self.judge,
+            "measure": self.measure,
+            "bar": self.bar,
+            "at": "most" if self.measure in LOWER_IS_BETTER else "least",
+            "verdict": self.verdict,
+            **({"why": self.why} if self.why else {}),
+            **self.measured.row(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether all bars are reached: `above`, `below` if any is missed, else `undecided`.
+
+    `unscored` labelled answers are nothing for or against a judge: where there are some, a decision
+    that would be `above` is `undecided`.
+    """
+
+    bars: Sequence[DecidedBar]
+    unscored: int = 0
+
+    @property
+    def verdict(self) -> BarVerdict:
+        """What all bars say together."""
+        verdicts = {bar.verdict for bar in self.bars}
+        if "below" in verdicts:
+            return "below"
+        return "undecided" if "undecided" in verdicts or self.unscored else "above"
+
+    @property
+    def passed(self) -> bool | None:
+        """True: above; False: below; None: it cannot be told yet."""
+        return {"above": True, "below": False, "undecided": None}[self.verdict]
+
+    @property
+    def exit_status(self) -> int:
+        """Exit status of `pnyx check --bar`."""
+        return {"above": 0, "below": EXIT_BELOW, "undecided": EXIT_UNDECIDED}[self.verdict]
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {"verdict": self.verdict, "unscored": self.unscored, "bars": plain(list(self.bars))}
+
+
+def canonical_bars(bars: Mapping[str, float]) -> dict[str, float]:
+    """Return bars by the names that Pnyx uses everywhere.
+
+    Raises:
+        InputError: a bar is not a finite number, lies outside its measure's range, or is given
+            twice under two names.
+    """
+    known: dict[str, float] = {}
+    for given, bar in bars.items():
+        name = ALIASES.get(given, given)
+        shown = escaped(given, 40)
+        if isinstance(bar, bool) or not isinstance(bar, int | float) or not math.isfinite(bar):
+            raise InputError(f"bar {shown}: found {escaped(bar, 40)}, expected a finite number")
+        measure = MEASURES.get(name)
+        low, high = (0.0, 1.0) if measure is None else (measure.low, measure.high)
+        if not low <= bar <= high:
+            expected = f"a number from {low:g} to {high:g}" if math.isfinite(high) else "at least 0"
+            raise InputError(f"bar {shown}: found {bar:g}, expected {expected}")
+        if name in known:
+            raise InputError(f"bar {shown}: {name} is given twice")
+        known[name] = float(bar)
+    return known
+
+
+def decide_bar(judge: str, measure: str, bar: float, measured: Measured) -> DecidedBar:
+    """Compare one measure's interval with a bar.
+
+    The whole interval at or above the bar: above. All of it below: below. Else undecided, also
+    without an interval. Where lower is better, "at most" and "above" take their places.
+    """
+    verdict, why = _verdict(measure, bar, measured)
+    return DecidedBar(judge, measure, bar, measured, verdict, why)
+
+
+def _verdict(measure: str, bar: float, measured: Measured) -> tuple[BarVerdict, str]:
+    low, high = measured.low, measured.high
+    if measured.value is None:
+        why = "nothing is scored" if not measured.scored else "it has no value on these labels"
+        return "undecided", why
+    if low is None or high is None:
+        return "undecided", f"no interval: {measured.no_interval or 'none was drawn'}"
+    if measure in LOWER_IS_BETTER:
+        low, high, bar = -high, -low, -bar
+    if low >= bar:
+        return "above", ""
+    if high < bar:
+        return "below", ""
+    return "undecided", "the interval lies on both sides of the bar"

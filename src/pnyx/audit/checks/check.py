@@ -1,0 +1,408 @@
+"""Can this judge be trusted? One table of verdicts and labels, measured, decided and explained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pnyx.audit.checks.alternative import (
+    MIN_ANNOTATORS,
+    AlternativeTest,
+    alternative_annotator_test,
+)
+from pnyx.audit.checks.bars import DEFAULT_BARS, Decision, canonical_bars, decide_bar
+from pnyx.audit.checks.biases import Biases, measure_biases
+from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
+from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
+from pnyx.audit.checks.joined import join_items, labels_of, settled_label
+from pnyx.audit.choosing import ChosenJudge
+from pnyx.audit.drift import Drift
+from pnyx.audit.outcomes import outcomes_of
+from pnyx.errors import InputError, escaped
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
+from pnyx.measure.answers.raters import measure_raters
+from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
+from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
+from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.intervals import cluster_mean, share_of
+from pnyx.measure.core.pairs import PairColumns
+from pnyx.tabular import Result
+
+Names: TypeAlias = str | Sequence[str]
+"""One name, or several."""
+
+DRIFT_MARGIN = 0.1
+"""How much worse than in an earlier check a figure may be, as for `pnyx audit check`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item of which judge and people say different things.
+
+    Attributes:
+        item: the row, with its texts.
+        verdict, label: what the judge says, and people together.
+        confidence: the judge's probability of its verdict; None where it states none.
+    """
+
+    item: CheckItem
+    verdict: Answer
+    label: Answer
+    confidence: float | None
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`; texts are in the table."""
+        facts = {"id": self.item.id, "line": self.item.line, "group": self.item.group}
+        return facts | row_of(self, "verdict label confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAccuracy:
+    """How many verdicts of a group are right; a figure only from `MIN_GROUP_LABELS` on."""
+
+    name: str
+    right: int
+    accuracy: Measured
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return row_of(self, "name right accuracy")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedJudge:
+    """One judge against people.
+
+    Attributes:
+        name: its column.
+        figures: all measures that the table allows, by name; those that `pnyx measure` has are
+            equal to its figures. `sensitivity` is the share of people's yes to which the judge says
+            yes, `precision` the share of its yes to which people say yes, `specificity` and `npv`
+            the same of no.
+        agreement: what `measure_agreement` says.
+        rate: the judge's share of yes, corrected; None of ratings.
+        disagreements: the most confident first; of ratings, the furthest apart.
+        groups: how many verdicts are right in each group; empty of ratings.
+        biases: by the length of texts, and by how far people agree.
+        alternative: whether it may replace one of three or more people; None with fewer.
+    """
+
+    name: str
+    figures: Mapping[str, Measured]
+    agreement: Agreement
+    rate: CorrectedRate | None
+    disagreements: Sequence[Disagreement]
+    groups: Sequence[GroupAccuracy]
+    biases: Biases
+    alternative: AlternativeTest | None
+
+    @property
+    def unscored(self) -> int:
+        """How many labelled answers are unscored."""
+        return int(self.agreement.counts["unscored"])
+
+    @property
+    def unlabelled(self) -> int:
+        """How many answers have no label that counts."""
+        return sum(self.agreement.joined.unlabelled.values())
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`."""
+        return {
+            "judge": self.name,
+            "counts": self.agreement.counts,
+            "measures": plain(self.figures),
+            "rate": plain(self.rate),
+            "clusters": self.agreement.clusters,
+            "clustered_by": self.agreement.clustered_by,
+            "disagreements": plain(list(self.disagreements)),
+            "groups": plain(list(self.groups)),
+            "biases": self.biases.row(),
+            "alternative": plain(self.alternative),
+            "outcomes": outcomes_of(self.agreement.joined),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(Result):
+    """Judges checked against people's labels in one table; `print()` says it in words.
+
+    Attributes:
+        items: the table as it was understood.
+        judges: one or more, in the order of the table.
+        people: agreement of several people with each other (alpha: nominal, of ratings ordinal), a
+            ceiling for any judge; None with one person.
+        tied: items on which people are tied, which are left out.
+        bars: what the judges must reach.
+        choice: of several judges of yes and no, which to take.
+        drift: how figures have moved since an earlier check.
+    """
+
+    items: CheckItems
+    judges: Sequence[CheckedJudge]
+    people: Measured | None
+    tied: int
+    bars: Mapping[str, float]
+    bootstrap: Bootstrap
+    choice: ChosenJudge | None = None
+    drift: Sequence[Drift] = field(default=())
+
+    def decide(self, bars: Mapping[str, float] | None = None) -> Decision:
+        """Compare every judge with bars: by default those of the check, else kappa 0.6.
+
+        Args:
+            bars: measure -> the least value that is good enough; the most where lower is better.
+
+        Raises:
+            InputError: there is no such measure, or the table does not allow it.
+        """
+        wanted = canonical_bars(bars or {}) or self.bars or DEFAULT_BARS[self.items.kind]
+        decided = [
+            decide_bar(judge.name, name, bar, self._figure(judge, name))
+            for judge in self.judges
+            for name, bar in wanted.items()
+        ]
+        return Decision(decided, sum(judge.unscored for judge in self.judges))
+
+    def passes(self, **bars: float) -> bool | None:
+        """Return whether every judge reaches these bars; None: it cannot be told yet."""
+        return self.decide(bars).passed
+
+    def _figure(self, judge: CheckedJudge, name: str) -> Measured:
+        if name not in judge.figures:
+            there = ", ".join(judge.figures)
+            raise InputError(f"bar {escaped(name, 40)}: not measured here, expected one of {there}")
+        return judge.figures[name]
+
+    @property
+    def unscored(self) -> int:
+        """How many labelled answers of all judges are unscored."""
+        return sum(judge.unscored for judge in self.judges)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each judge and measure."""
+        return [
+            {"judge": judge.name, "measure": name, **measured.row()}
+            for judge in self.judges
+            for name, measured in judge.figures.items()
+        ]
+
+    def row(self) -> dict[str, Any]:
+        """Return the object of `--json`, which a later check can be compared with."""
+        from pnyx._version import __version__
+
+        facts = {"pnyx": __version__, "check": 1}
+        return {
+            **facts,
+            **row_of(self.items, "source kind group people words notes"),
+            "judges": plain(list(self.judges)),
+            "people_agreement": plain(self.people),
+            "tied": self.tied,
+            "decision": self.decide().row() | {"default": not self.bars},
+            "choice": plain(self.choice),
+            "drift": plain(list(self.drift)),
+            "interval": self.bootstrap.row("cluster bootstrap"),
+        }
+
+    def __repr__(self) -> str:
+        from pnyx.audit.checks.summary import summary_text
+
+        return summary_text(self)
+
+    __str__ = __repr__
+
+
+def check(
+    source: Any,
+    *,
+    judge: Names = (),
+    human: Names = (),
+    group: str | None = None,
+    id: str | None = None,  # noqa: A002 - the column's usual name
+    probability: Names = (),
+    yes: Names = (),
+    no: Names = (),
+    labels: Any = None,
+    bars: Mapping[str, float] | None = None,
+    cost: Names = (),
+    against: str | Path | Mapping[str, Any] | None = None,
+    margin: float | None = None,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> Check:
+    """Check judges against people's labels in one table: can they be trusted?
+
+    Args:
+        source: a table (file, data frame, list of dicts, results folder) or `CheckItems`.
+        judge: columns of verdicts; by default guessed by their names.
+        human: columns of people's labels; of several people the majority counts, of ratings the
+            mean.
+        group: the column of what clusters the items, such as their question.
+        id: the column of ids.
+        probability: columns of probabilities of yes, one for each judge, in their order.
+        yes: the values that mean yes, where they are not plain.
+        no: the values that mean no.
+        labels: people's labels in a file of their own, joined by id.
+        bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
+        cost: columns of US dollars an answer cost, one for each judge, to choose among several.
+        against: an earlier check (JSON of `pnyx check --out`) to compare with.
+        margin: accuracy that may be lost when a cheaper judge is chosen (0.02), and by how much a
+            figure may be worse than in the earlier check (0.1).
+        bootstrap: how intervals are drawn, over groups.
+
+    Returns:
+        The numbers, intervals included, equal those of `pnyx measure` on the same answers.
+
+    Raises:
+        InputError: the table cannot be understood, no row has verdict and label, or a bar names a
+            measure that the table does not allow.
+    """
+    wanted = canonical_bars(bars or {})
+    items = _items_of(
+        source, judge=_names(judge), human=_names(human), group=group, id=id,
+        probability=_names(probability), yes=_names(yes), no=_names(no), labels=labels,
+    )  # fmt: skip
+    joined = {name: _joined(items, name) for name in items.judges}
+    judges = [_checked(items, name, joined[name], bootstrap) for name in items.judges]
+    checked = Check(
+        items,
+        judges,
+        _people(items, bootstrap),
+        max(one.tied for one in joined.values()),
+        wanted,
+        bootstrap,
+        choose_among(items, joined, _names(cost), margin, bootstrap),
+    )
+    checked.decide()
+    if against is None:
+        return checked
+    allowed = DRIFT_MARGIN if margin is None else margin
+    return replace(checked, drift=compare_with_earlier(against, checked.row(), allowed, bootstrap))
+
+
+def _names(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _items_of(source: Any, **columns: Any) -> CheckItems:
+    if not isinstance(source, CheckItems):
+        from pnyx.audit.checks.columns import read_check_items
+
+        return read_check_items(source, **columns)
+    if chosen := [name for name, value in columns.items() if value]:
+        raise InputError(f"{', '.join(chosen)}: CheckItems name their columns already")
+    return source
+
+
+def _joined(items: CheckItems, judge: str) -> Joined:
+    """Return the answers with their labels in the order that `pnyx measure` has them in."""
+    joined = join_items(items, judge)
+    return replace(joined, pairs=PairColumns.of(joined.pairs).by_id())
+
+
+def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap) -> CheckedJudge:
+    agreement = measure_agreement(joined, bootstrap=bootstrap)
+    figures = {
+        measure: measured
+        for measure, measured in agreement.measures.items()
+        if measured.scored or not measured.asked or _of_verdicts(measure, agreement)
+    }
+    rate, groups = None, list[GroupAccuracy]()
+    if items.kind == "yes-no":
+        rate = corrected_rate(joined, bootstrap)
+        figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
+        figures |= _predictive_values(joined, bootstrap)
+        groups = _groups(joined)
+    several = len(items.people) >= MIN_ANNOTATORS
+    return CheckedJudge(
+        name,
+        figures,
+        agreement,
+        rate,
+        _disagreements(items, name),
+        groups,
+        measure_biases(items, name, bootstrap=bootstrap),
+        alternative_annotator_test(items, name) if several else None,
+    )
+
+
+def _of_verdicts(measure: str, agreement: Agreement) -> bool:
+    """Return whether a measure needs no probabilities: it is wanted where all is unscored, too."""
+    from pnyx.measure.answers.registry import MEASURES
+
+    inputs = MEASURES[measure].inputs if measure in MEASURES else {}
+    columns = inputs.get(agreement.joined.task)
+    return columns is not None and columns[1] == "value"
+
+
+def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measured]:
+    """Return how often people agree with the judge's yes, and with its no."""
+    pairs = PairColumns.of(joined.pairs)
+    labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
+    clusters = np.array([group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids,
+                                                                   strict=True)])  # fmt: skip
+    yes, no = values == 1, values == 0
+    return {
+        "precision": cluster_mean(labels[yes], clusters[yes], bootstrap),
+        "npv": cluster_mean(1 - labels[no], clusters[no], bootstrap),
+    }
+
+
+def _groups(joined: Joined) -> list[GroupAccuracy]:
+    counts: dict[str, list[int]] = {}
+    for pair in joined.pairs:
+        if pair.group:
+            count = counts.setdefault(pair.group, [0, 0, 0])
+            count[0] += pair.verdict.value is not None and pair.verdict.value == pair.gold.yes
+            count[1] += pair.verdict.value is not None
+            count[2] += 1
+    return [
+        GroupAccuracy(
+            name,
+            right,
+            share_of(right, scored, asked)
+            if scored >= MIN_GROUP_LABELS
+            else Measured(None, scored, asked),
+        )
+        for name, (right, scored, asked) in sorted(counts.items())
+    ]
+
+
+def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
+    rows = []
+    for item in items.items:
+        verdict = item.verdicts.get(judge)
+        label = settled_label(labels_of(item, items.people), items)
+        if verdict is None or label is None or verdict == label:
+            continue
+        stated = item.probabilities.get(judge)
+        confidence = None if stated is None else stated if verdict else 1 - stated
+        rows.append(Disagreement(item, verdict, label, confidence))
+
+    def order(row: Disagreement) -> tuple[float, int]:
+        if items.kind == "rating":
+            return -abs(float(row.verdict or 0) - float(row.label or 0)), row.item.line
+        return (math.inf if row.confidence is None else -row.confidence), row.item.line
+
+    return sorted(rows, key=order)
+
+
+def _people(items: CheckItems, bootstrap: Bootstrap) -> Measured | None:
+    """Return Krippendorff's alpha of several people; None where no two label the same item."""
+    labels = [
+        Verdict(id=item.id, value=label, annotator=person, group=item.group, line=item.line)
+        for item in items.items
+        for person in items.people
+        if (label := item.labels.get(person)) is not None
+    ]
+    shared = any(len(labels_of(item, items.people)) > 1 for item in items.items)
+    if not shared:
+        return None
+    alpha = "alpha_nominal" if items.kind == "yes-no" else "alpha_ordinal"
+    compared = measure_raters(None, [labels], bootstrap=bootstrap).compared
+    return next((one.mean[alpha] for one in compared if one.kind == "raters"), None)

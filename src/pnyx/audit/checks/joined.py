@@ -1,0 +1,107 @@
+"""The rows of a checked table in the form that the measures take."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
+from pnyx.errors import InputError, shorten
+from pnyx.judge.labels import consensus
+from pnyx.judge.verdicts import Verdict
+from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.pairs import Gold, Pair
+from pnyx.measure.core.weighted import Index
+
+
+def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> Joined:
+    """Join one judge's verdicts with what people say, as `measure_agreement` takes it.
+
+    Of several people the majority counts, of ratings the mean; items without a majority are
+    `tied`, and count among the answers without a label.
+
+    Args:
+        items: the table.
+        judge: a column of verdicts.
+        people: columns of labels that count; by default all.
+
+    Raises:
+        InputError: the table has no such judge, or no item has a label.
+    """
+    check_judge(items, judge)
+    pairs: list[Pair] = []
+    unlabelled = Counter[tuple[str, Any]]()
+    tied = 0
+    for item in items.items:
+        votes = labels_of(item, people or items.people)
+        label = settled_label(votes, items)
+        if label is None:
+            tied += bool(votes)
+            unlabelled[item.group, item.verdicts.get(judge)] += 1
+            continue
+        pairs.append(Pair(_verdict(item, judge, items), _gold(label, item, items)))
+    if not pairs:
+        raise InputError("no row has a label that is not tied", path=items.source)
+    return Joined(
+        "support" if items.kind == "yes-no" else "quality",
+        judge,
+        tuple(pairs),
+        answers_without_label=unlabelled.total() - tied,
+        tied=tied,
+        unlabelled=unlabelled,
+    )
+
+
+def check_judge(items: CheckItems, judge: str) -> None:
+    """Raise InputError where the table has no such column of verdicts."""
+    if judge not in items.judges:
+        columns = shorten(", ".join(items.judges), 200)
+        raise InputError(
+            f"no column of verdicts is called {shorten(judge, 40)!r}: expected {columns}",
+            path=items.source,
+        )
+
+
+def labels_of(item: CheckItem, people: Sequence[str]) -> list[bool | float]:
+    """Return what those of these people say who labelled the item."""
+    labels = (item.labels.get(person) for person in people)
+    return [label for label in labels if label is not None]
+
+
+def settled_label(votes: Sequence[bool | float], items: CheckItems) -> Answer:
+    """Return what several people say together: the majority, or the mean of ratings."""
+    if items.kind == "yes-no":
+        return consensus(votes)
+    return math.fsum(votes) / len(votes) if votes else None
+
+
+def cluster_numbers(items: Sequence[CheckItem]) -> Index:
+    """Return the number of each item's group, (items,); an item without one is alone."""
+    numbers: dict[tuple[str, str], int] = {}
+    keys = ((item.group, "") if item.group else ("", item.id) for item in items)
+    return np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.intp)
+
+
+def _verdict(item: CheckItem, judge: str, items: CheckItems) -> Verdict:
+    value = item.verdicts.get(judge)
+    if value is not None:
+        value = bool(value) if items.kind == "yes-no" else float(value)
+    return Verdict(
+        id=item.id,
+        value=value,
+        probability=None if value is None else item.probabilities.get(judge),
+        unscored="" if value is not None else item.unscored.get(judge) or "no verdict",
+        judge=judge,
+        group=item.group,
+        line=item.line,
+    )
+
+
+def _gold(label: bool | float, item: CheckItem, items: CheckItems) -> Gold:
+    if items.kind == "yes-no":
+        return Gold(yes=bool(label), group=item.group)
+    return Gold(rating=float(label), group=item.group)

@@ -1,0 +1,361 @@
+"""A check in words: what a terminal, `print()` and the first lines of its page say."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
+from pnyx.errors import escaped
+from pnyx.measure.core.base import Measured
+
+if TYPE_CHECKING:
+    from pnyx.audit.checks.check import Check, CheckedJudge
+
+WIDTH = 100
+"""Columns of a printed result, at most."""
+MAX_LINES = 25
+"""Lines of a summary; further notes are counted."""
+
+SHOWN = {
+    "yes-no": ("accuracy", "kappa", "f1", "precision", "npv", "auroc", "ece", "brier"),
+    "rating": ("accuracy", "kappa", "alpha_ordinal", "spearman", "mean_absolute_error"),
+}
+"""Kind of table -> the measures of the short table; sensitivity and specificity are sentences."""
+
+_SEVERAL = {
+    "yes-no": ("accuracy", "kappa", "sensitivity", "specificity"),
+    "rating": ("accuracy", "alpha_ordinal", "spearman", "mean_absolute_error"),
+}
+_SAID = {
+    **dict.fromkeys(("pass", "passed", "passes"), "passed"),
+    **dict.fromkeys(("fail", "failed", "fails"), "failed"),
+}
+"""Word for yes or no -> the verb by which a sentence says that someone answered so."""
+
+_OPENINGS = {
+    "above": "Trustworthy",
+    "below": "Not trustworthy",
+    "undecided": "Not trustworthy yet",
+}
+_BAR_OPENINGS = {
+    "above": "Above the bar",
+    "below": "Below the bar",
+    "undecided": "Cannot tell yet",
+}
+_GAP = "  "
+
+
+def summary_text(check: Check) -> str:
+    """Return sentences, a short table and notes, in at most `MAX_LINES` lines."""
+    lines = _wrapped(sentences(check))
+    table = figure_lines(check)
+    notes = _wrapped(notes_of(check))
+    room = MAX_LINES - len(lines) - len(table) - 2
+    if len(notes) > room:
+        notes = [*notes[: max(0, room - 1)], f"{len(notes) - max(0, room - 1)} more notes: --json"]
+    return "\n".join([*lines, "", *table, *([""] if notes else []), *notes])
+
+
+def _wrapped(lines: Iterable[str]) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, WIDTH, break_long_words=False)]
+
+
+def sentences(check: Check) -> list[str]:
+    """Return what the check says, a sentence or two a line."""
+    decision = check.decide()
+    if len(check.judges) == 1:
+        (judge,) = check.judges
+        lines = _shares(check, judge) if check.items.kind == "yes-no" else _ratings(judge)
+        lines.append(_verdict(check, decision, judge))
+        lines += _rate(check, judge)
+    else:
+        lines = [_verdict(check, _of(decision, judge), judge) for judge in check.judges]
+        lines += _choice(check)
+    return [*lines, *_people(check), *_length(check), *_drift(check)]
+
+
+def _of(decision: Decision, judge: CheckedJudge) -> Decision:
+    return Decision([bar for bar in decision.bars if bar.judge == judge.name], judge.unscored)
+
+
+def disagreement_line(check: Check, where: str = "") -> str:
+    """Return how many disagreements there are, in which order, and where."""
+    count = sum(len(judge.disagreements) for judge in check.judges)
+    if not count:
+        return "No disagreements."
+    stated = any(row.confidence is not None for j in check.judges for row in j.disagreements)
+    order = ", the furthest apart first" if check.items.kind == "rating" else ""
+    order = ", most confident first" if stated else order
+    listed = f"{count} {'disagreement' if count == 1 else 'disagreements'}{order}"
+    return f"{listed}: {escaped(where)}" if where else f"{listed}."
+
+
+# Sentences ---------------------------------------------------------------------------------------
+
+
+def _shares(check: Check, judge: CheckedJudge) -> list[str]:
+    """Return how many of people's yes, and of their no, the judge gives back."""
+    level = f"{100 * check.bootstrap.confidence:g} % interval "
+    lines: list[str] = []
+    for side, name in enumerate(("sensitivity", "specificity")):
+        measured, word = judge.figures[name], check.items.words[side]
+        if not measured.asked:
+            continue
+        noun = f" {_answers(measured.asked)}" if not lines else ""
+        people = _SAID.get(word, f"labelled {_quoted(word)}")
+        judged = _SAID.get(word, f"said {_quoted(word)} to")
+        who = "the judge" if not lines else "it"
+        count = round((measured.value or 0.0) * measured.scored)
+        told = share(measured, "" if lines else level, inside=True)
+        lines.append(
+            f"Of {measured.asked}{noun} that people {people}, {who} {judged} {count} ({told})."
+        )
+    return lines or [f"None of {judge.unscored} labelled answers is scored."]
+
+
+def _quoted(word: str) -> str:
+    return f'"{escaped(word, 40)}"'
+
+
+def _answers(count: int) -> str:
+    return "answer" if count == 1 else "answers"
+
+
+def _ratings(judge: CheckedJudge) -> list[str]:
+    exact, apart = judge.figures["accuracy"], judge.figures["mean_absolute_error"]
+    if exact.value is None or apart.value is None:
+        return ["No rating is scored."]
+    count = round(exact.value * exact.scored)
+    return [
+        f"Of {exact.scored} ratings of people, the judge gave the same {count} times "
+        f"({share(exact, inside=True)}).",
+        f"It is {decimals(apart)} away from people on average.",
+    ]
+
+
+def _verdict(check: Check, decision: Decision, judge: CheckedJudge) -> str:
+    opening = (_BAR_OPENINGS if check.bars else _OPENINGS)[decision.verdict]
+    name = ""
+    if len(check.judges) > 1:
+        name = f"{escaped(judge.name, 40)}: "
+        opening = opening[0].lower() + opening[1:]
+    parts = [_bar(check, bar, judge) for bar in decision.bars]
+    if decision.verdict == "undecided" and decision.unscored:
+        parts.append(f"{decision.unscored} labelled {_answers(decision.unscored)} unscored")
+    return f"{name}{opening}: {'; '.join(parts)}."
+
+
+def _bar(check: Check, bar: DecidedBar, judge: CheckedJudge) -> str:
+    clusters = judge.agreement.clusters
+    base = f"{clusters} {cluster_noun(check, clusters)}"
+    figure = f"{bar.measure} {decimals(bar.measured, base)}"
+    limit = f"{bar.bar:g}"
+    if bar.verdict == "undecided":
+        held = "the interval lies on both sides of"
+        why = f"{held} {limit}" if bar.why.startswith(held) else bar.why
+        return f"{figure}, {why}"
+    if bar.measure in LOWER_IS_BETTER:
+        return f"{figure}, {'at most' if bar.verdict == 'above' else 'above'} {limit}"
+    reached = "at least" if bar.verdict == "above" else "below"
+    return f"{figure}, {reached} {limit}"
+
+
+def _rate(check: Check, judge: CheckedJudge) -> list[str]:
+    if judge.rate is None or judge.rate.judged.value is None:
+        return []
+    rate = judge.rate
+    word = check.items.words[0]
+    noun = "passes" if word in _SAID else _quoted(word)
+    judged = percent(rate.judged.value or 0.0)
+    corrected = rate.prediction_powered
+    if judge.unlabelled and corrected.value is not None:
+        return [f"Its rate of {judged} {noun} is corrected to {share(corrected)}."]
+    if judge.unlabelled:
+        return [f"Its rate of {judged} {noun} cannot be corrected: too few labels."]
+    if rate.people.value is None:
+        return []
+    return [f"Its rate is {judged} {noun}; people's is {share(rate.people)}."]
+
+
+def _people(check: Check) -> list[str]:
+    if check.people is None or check.people.value is None:
+        return []
+    kind = "nominal" if check.items.kind == "yes-no" else "ordinal"
+    own = [
+        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'} with people "
+        f"{j.figures[f'alpha_{kind}'].value:.2f}"
+        for j in check.judges
+        if j.figures[f"alpha_{kind}"].value is not None
+    ]
+    count = len(check.items.people)
+    text = f"People agree with each other by an alpha of {decimals(check.people)}"
+    return [f"{text} ({count} people); {', '.join(own)}."]
+
+
+def _length(check: Check) -> list[str]:
+    """Say where a judge favours longer or shorter texts by more than chance."""
+    lines = []
+    for judge in check.judges:
+        length = judge.biases.length
+        if length.shown and length.difference.value is not None:
+            who = escaped(judge.name, 40) if len(check.judges) > 1 else "The judge"
+            which = "longer" if length.difference.value > 0 else "shorter"
+            column = escaped(length.column, 40)
+            lines.append(
+                f"{who} favours {which} texts ({column}, over or up to {length.words:g} words) by "
+                f"{decimals(length.difference)}."
+            )
+    return lines
+
+
+def _choice(check: Check) -> list[str]:
+    choice = check.choice
+    if choice is None:
+        return []
+    lines = []
+    for tested in choice.comparisons:
+        said = tested.conclusion.replace("lower", "less accurate").replace(
+            "higher", "more accurate"
+        )
+        p = "-" if tested.p_holm is None else f"{tested.p_holm:.3g}"
+        lines.append(
+            f"{escaped(tested.run, 40)} against {escaped(choice.baseline, 40)}: "
+            f"{tested.test.difference:+.3f} accuracy (p {p}, Holm), {said}."
+            if tested.test.difference is not None
+            else f"{escaped(tested.run, 40)}: nothing to compare."
+        )
+    if choice.choice is None:
+        best = escaped(choice.baseline, 40)
+        lines.append(f"Most accurate: {best}. Costs are not known (--cost COLUMN for each judge).")
+    else:
+        lines.append(f"Take {escaped(choice.choice, 80)}: the cheapest that is good enough.")
+    return lines
+
+
+def _drift(check: Check) -> list[str]:
+    if not check.drift:
+        return []
+    moved = {kind: [d.name for d in check.drift if d.verdict == kind] for kind in
+             ("worse", "maybe worse", "better")}  # fmt: skip
+    parts = [f"{kind}: {', '.join(escaped(n, 60) for n in names)}" for kind, names in moved.items()
+             if names]  # fmt: skip
+    return [f"Since the earlier check, {'; '.join(parts) or 'no figure is worse'}."]
+
+
+# Numbers -----------------------------------------------------------------------------------------
+
+
+def percent(value: float) -> str:
+    """Return a share as a whole percentage; just below 0 or 1 it is not rounded to these."""
+    number = round(100 * value)
+    return f"{100 * value:.1f} %" if number in (0, 100) and 0 < value < 1 else f"{number} %"
+
+
+def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
+    """Return a share with its interval: `13 % (7 to 21 %)`; `inside` parentheses with a comma."""
+    value = percent(measured.value or 0.0)
+    if measured.low is None or measured.high is None:
+        return f"{value}, no interval" if inside else value
+    low = percent(measured.low).removesuffix(" %")
+    ends = f"{interval}{low} to {percent(measured.high)}"
+    return f"{value}, {ends}" if inside else f"{value} ({ends})"
+
+
+def decimals(measured: Measured, base: str = "") -> str:
+    """Return a figure with its interval: `0.18 (-0.03 to 0.37, 15 questions)`."""
+    value = "undefined" if measured.value is None else f"{measured.value:z.2f}"
+    parts = [base] if base else []
+    if measured.low is not None and measured.high is not None:
+        parts.insert(0, f"{measured.low:z.2f} to {measured.high:z.2f}")
+    return f"{value} ({', '.join(parts)})" if parts else value
+
+
+_COUNTED = frozenset(
+    "question topic query prompt session conversation thread cluster task input document user item "
+    "id claim answer trace case example".split()
+)
+"""Names of groups that a sentence counts by: `12 questions`; others are counted as groups."""
+
+
+def cluster_noun(check: Check, count: int) -> str:
+    """Return what is drawn, by the column of groups where it is a plain word: `questions`."""
+    name = check.items.group.lower().removesuffix("_id").removesuffix(" id")
+    grouped = any(judge.agreement.clustered_by == "group" for judge in check.judges)
+    if not grouped:
+        name = "answer"
+    elif name not in _COUNTED:
+        name = "group"
+    if count == 1:
+        return name
+    return f"{name[:-1]}ies" if name[-1] == "y" and name[-2:-1] not in "aeiou" else f"{name}s"
+
+
+# The short table ---------------------------------------------------------------------------------
+
+
+def figure_lines(check: Check) -> list[str]:
+    """Return the short table: of one judge a line a measure, of several a line a judge."""
+    if len(check.judges) == 1:
+        (judge,) = check.judges
+        rows = [["measure", "value", "interval", "answers"]]
+        for name in SHOWN[check.items.kind]:
+            if name in judge.figures:
+                measured = judge.figures[name]
+                rows.append([name, _value(measured), _ends(measured), _counts(measured)])
+        return _aligned(rows, 1)
+    names = [n for n in _SEVERAL[check.items.kind] if all(n in j.figures for j in check.judges)]
+    rows = [["judge", *names, "answers"]]
+    for judge in check.judges:
+        figures = [judge.figures[name] for name in names]
+        cells = [f"{_value(m)} {_ends(m)}".strip() for m in figures]
+        rows.append([escaped(judge.name, 30), *cells, _counts(figures[0])])
+    return _aligned(rows, 1)
+
+
+def _value(measured: Measured) -> str:
+    return "-" if measured.value is None else f"{measured.value:z.2f}"
+
+
+def _ends(measured: Measured) -> str:
+    if measured.low is None or measured.high is None:
+        return ""
+    return f"{measured.low:z.2f} to {measured.high:z.2f}"
+
+
+def _counts(measured: Measured) -> str:
+    scored, asked = measured.scored, measured.asked
+    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
+
+
+def _aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        _GAP.join(
+            cell.ljust(width) if n < left else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def notes_of(check: Check) -> list[str]:
+    """Return what was guessed, left out or is unscored, a line each."""
+    notes = [escaped(note, 300) for note in check.items.notes]
+    for judge in check.judges:
+        counts = judge.agreement.counts
+        if judge.unscored:
+            reasons = ", ".join(f"{n} {escaped(r, 40)}" for r, n in counts["reasons"].items())
+            name = f"{escaped(judge.name, 40)}: " if len(check.judges) > 1 else ""
+            notes.append(f"{name}{judge.unscored} of {counts['asked']} labelled answers are "
+                         f"unscored: {reasons}")  # fmt: skip
+    if check.tied:
+        notes.append(f"{check.tied} items are tied between people and left out")
+    unlabelled = max(judge.unlabelled for judge in check.judges) - check.tied
+    if unlabelled > 0:
+        notes.append(f"{unlabelled} answers have no label")
+    if not check.items.group:
+        notes.append("no column of groups: answers to one question count as if they were "
+                     "independent (--group COLUMN)")  # fmt: skip
+    return notes

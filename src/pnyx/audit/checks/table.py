@@ -1,0 +1,288 @@
+"""Any table of results as rows: files of every usual format, standard input, data in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pnyx.audit.checks.check_rows import NumberedRow, TableRows
+from pnyx.audit.checks.delimiters import delimiter_of
+from pnyx.audit.checks.exports import exported_table, unwrapped
+from pnyx.audit.checks.inspect_log import read_inspect_archive
+from pnyx.audit.checks.json_rows import (
+    MAX_JSON_BYTES,
+    json_line_rows,
+    json_rows,
+    parse_document,
+    rows_of_columns,
+)
+from pnyx.corpora.cells import is_missing, plain_cell
+from pnyx.corpora.documents.table_rows import scan_sheets
+from pnyx.corpora.documents.tables import numbered_rows, read_parquet
+from pnyx.corpora.given import rows_in_memory
+from pnyx.corpora.text.encodings import Encoding, decoded_lines, encoding_of
+from pnyx.devices import device_status
+from pnyx.errors import InputError, shorten
+from pnyx.files import clean_text, clean_value, guarded, open_binary, read_head
+from pnyx.judge.verdicts import file_of
+
+MAX_TABLE_BYTES = 1 << 30
+"""Largest table, decompressed: one of human labels is far smaller."""
+_HEADER_ROWS = 20
+"""Rows of a sheet among which the header is."""
+_SHOWN_FAULTS = 3
+"""Broken rows that a note names; the others are counted."""
+
+
+def read_table_rows(source: object) -> TableRows:
+    """Read a table: CSV, TSV, JSON, JSON Lines, Parquet, XLSX, gzip or not, or data in memory.
+
+    Result files of other tools become a row for each item and a column for each judge and person.
+
+    Args:
+        source: a file, a results folder of Pnyx, `-` for standard input, a data frame (pandas or
+            polars), a list of dicts, or a dict of columns.
+
+    Raises:
+        InputError: the source cannot be read as a table, or has no rows.
+        MissingExtra: Parquet or XLSX without the library that reads it.
+    """
+    if isinstance(source, str | Path):
+        table = _read_file(str(source))
+    else:
+        given = rows_of_columns(source) if isinstance(source, Mapping) else rows_in_memory(source)
+        rows = enumerate(given, start=1)
+        table = _table(((number, _plain_row(row, number)) for number, row in rows), "table")
+    if not table.rows:
+        raise InputError("has no rows, expected a table with a header and rows", path=table.source)
+    return exported_table(table)
+
+
+def _plain_row(row: object, number: int) -> Mapping[str, Any]:
+    if not isinstance(row, Mapping):
+        problem = f"found {shorten(type(row).__name__, 40)}, expected a dict of column and value"
+        raise InputError(problem, path="table", line=number)
+    return {
+        str(name): None if is_missing(value) else plain_cell(value) for name, value in row.items()
+    }
+
+
+def _table(
+    rows: Iterable[NumberedRow], source: str, faults: Sequence[str] = (), notes: Iterable[str] = ()
+) -> TableRows:
+    """Collect rows; `faults` (what is wrong with rows left out) is complete after the last row."""
+    columns: dict[str, None] = {}
+    kept: list[NumberedRow] = []
+    for line, row in rows:
+        if any(not _is_blank(value) for value in row.values()):
+            kept.append((line, row))
+            columns.update(dict.fromkeys(row))
+    return TableRows(tuple(columns), kept, source, (*notes, *_fault_notes(faults)))
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _fault_notes(faults: Sequence[str]) -> tuple[str, ...]:
+    if not faults:
+        return ()
+    shown = "; ".join(faults[:_SHOWN_FAULTS])
+    more = "; ..." if len(faults) > _SHOWN_FAULTS else ""
+    rows = "1 broken row was" if len(faults) == 1 else f"{len(faults):,} broken rows were"
+    return (f"{rows} skipped ({shown}{more})",)
+
+
+def _read_file(name: str) -> TableRows:
+    path = file_of(name)
+    try:
+        with _seekable(path) as file:
+            return replace(_read_path(file), source=path)
+    except InputError as error:
+        raise InputError(error.problem, path=path, line=error.line) from error
+
+
+@contextlib.contextmanager
+def _seekable(name: str) -> Iterator[Path]:
+    """Yield a file that can be read twice: standard input and packed binary files are copied."""
+    head = read_head(name, 4)
+    once = name == "-" or device_status(Path(name)) is not None
+    if not once and (head[:2] != b"PK" and head != b"PAR1"):
+        yield Path(name)
+        return
+    if not once:
+        with Path(name).open("rb") as stream:
+            packed = stream.read(4) != head
+        if not packed:
+            yield Path(name)
+            return
+    with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
+        copy = Path(folder, "table")
+        with open_binary(name) as stream, copy.open("wb") as target:
+            rest = MAX_TABLE_BYTES
+            while data := guarded(lambda: stream.read(1 << 20), name):
+                rest -= len(data)
+                if rest < 0:
+                    raise _too_large(MAX_TABLE_BYTES)
+                target.write(data)
+        yield copy
+
+
+def _too_large(limit: int) -> InputError:
+    return InputError(f"is larger than {limit >> 20:,} MB, expected a table of verdicts and labels")
+
+
+def _read_path(path: Path) -> TableRows:
+    head = read_head(path, 1 << 16)
+    if not head.strip():
+        raise InputError("is empty, expected a table with a header and rows")
+    if head.startswith(b"PAR1"):
+        return _table(read_parquet(path), "")
+    if head.startswith(b"PK"):
+        return _read_archive(path)
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise InputError("is an older Excel file (.xls): save it as .xlsx or CSV")
+    encoding = encoding_of(path)
+    assumed = (f"read as {encoding.assumed}",) if encoding.assumed else ()
+    start = head.decode(encoding.codec, "ignore").lstrip("\ufeff \t\r\n")
+    if start[:1] in ("{", "["):
+        table = _read_json(path, encoding)
+    else:
+        table = _read_delimited(_bounded_lines(path, encoding))
+    return replace(table, notes=(*assumed, *table.notes))
+
+
+def _bounded_lines(path: Path, encoding: Encoding) -> Iterator[str]:
+    size = 0
+    for line in decoded_lines(path, encoding):
+        size += len(line)
+        if size > MAX_TABLE_BYTES:
+            raise _too_large(MAX_TABLE_BYTES)
+        yield line.replace("\0", "\ufffd")
+
+
+def _read_archive(path: Path) -> TableRows:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise InputError(f"cannot be read as a ZIP file: {shorten(str(error))}") from error
+    if any(name.startswith("xl/") for name in names):
+        return _read_sheet(path)
+    if any(name.startswith("samples/") for name in names):
+        return _table(enumerate(read_inspect_archive(path), start=1), "")
+    raise InputError("is a ZIP file without a table: unpack it and name the table in it")
+
+
+def _read_sheet(path: Path) -> TableRows:
+    """Read the first sheet that has rows."""
+    grid: list[tuple[int, tuple[Any, ...]]] = []
+    notes: list[str] = []
+    read = None
+    for sheet, line, cells in scan_sheets(path):
+        if read is None:
+            read = sheet
+            if sheet.several:
+                title = shorten(sheet.title, 40)
+                notes.append(f"read the sheet {title!r}; other sheets were not")
+        elif sheet != read:
+            break
+        grid.append((line, cells))
+    first = _header_index([cells for _, cells in grid[:_HEADER_ROWS]])
+    if first:
+        notes.append(f"the header is in row {grid[first][0]}; the rows above it were left out")
+    header = _column_names([_cell_text(cell) for cell in grid[first][1]]) if grid else []
+    rows = (
+        (line, dict(zip(header, map(clean_value, (*cells, *[None] * len(header))), strict=False)))
+        for line, cells in grid[first + 1 :]
+    )
+    return _table(rows, "", notes=notes)
+
+
+def _header_index(rows: Sequence[Sequence[Any]]) -> int:
+    """Return which row is the header: the first with more than half of the cells of the widest.
+
+    A title or a note above the header fills a cell or two.
+    """
+    filled = [sum(not _is_blank(cell) for cell in row) for row in rows]
+    return next((index for index, count in enumerate(filled) if 2 * count > max(filled)), 0)
+
+
+def _cell_text(cell: object) -> str:
+    return "" if cell is None else clean_text(str(cell))
+
+
+def _column_names(cells: Sequence[str]) -> list[str]:
+    """Return names of columns in one line each; nameless and repeated ones are numbered."""
+    names: list[str] = []
+    counts: Counter[str] = Counter()
+    for number, cell in enumerate(cells, start=1):
+        name = " ".join(cell.replace("\ufeff", "").split()) or f"column {number}"
+        counts[name] += 1
+        while counts[name] > 1 and (again := f"{name} ({counts[name]})") in cells:
+            counts[name] += 1
+        names.append(again if counts[name] > 1 else name)
+    return names
+
+
+def _read_delimited(lines: Iterator[str]) -> TableRows:
+    numbered: Iterator[tuple[int, str]] = enumerate(lines, start=1)
+    delimiter, numbered = delimiter_of(numbered)
+    faults: list[InputError] = []
+    skipped: list[str] = []
+    header: list[str] = []
+
+    def rows() -> Iterator[NumberedRow]:
+        for line, cells in numbered_rows(numbered, delimiter, faults, resume=True):
+            if isinstance(cells, str):
+                skipped.append(f"line {line}: {cells}")
+            elif not any(cell.strip() for cell in cells):
+                continue
+            elif not header:
+                header.extend(_column_names(cells))
+            elif (problem := _width_problem(cells, len(header))) is not None:
+                skipped.append(f"line {line}: {problem}")
+            else:
+                yield line, dict(zip(header, cells, strict=False))
+
+    table = _table(rows(), "", skipped)
+    if not table.rows and skipped:
+        raise InputError(f"has no row that can be read ({skipped[0]})")
+    return replace(table, columns=tuple(header))
+
+
+def _width_problem(cells: list[str], width: int) -> str | None:
+    """Say what is wrong with the number of cells; blank ones at the end do not count."""
+    while len(cells) > width and not cells[-1].strip():
+        cells.pop()
+    if len(cells) == width:
+        return None
+    return f"found {len(cells)} columns, expected {width} as in the header"
+
+
+def _read_json(path: Path, encoding: Encoding) -> TableRows:
+    """Read a JSON document, or JSON Lines."""
+    with open_binary(path) as stream:
+        raw: bytes = guarded(lambda: stream.read(MAX_JSON_BYTES + 1), str(path))
+    whole = len(raw) <= MAX_JSON_BYTES
+    try:
+        value = parse_document(raw.decode(encoding.codec, "replace")) if whole else None
+        problem = ""
+    except InputError as error:
+        value, problem, line = None, error.problem, error.line
+    if value is not None:
+        return _table(enumerate(json_rows(unwrapped(value)), start=1), "")
+    del raw
+    skipped: list[str] = []
+    table = _table(json_line_rows(_bounded_lines(path, encoding), skipped), "", skipped)
+    if table.rows:
+        return table
+    if problem:
+        raise InputError(problem, line=line)
+    raise _too_large(MAX_JSON_BYTES)

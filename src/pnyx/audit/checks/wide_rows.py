@@ -1,0 +1,252 @@
+"""Rows with the verdicts and labels of one item each, also from long tables and two tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pnyx.audit.checks.answer_words import cell_text, read_cell
+from pnyx.audit.checks.check_rows import TableRows
+from pnyx.audit.checks.table_layout import Layout
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED
+from pnyx.errors import InputError, shorten
+
+
+@dataclass(slots=True)
+class WideRow:
+    """One item: its cells of verdicts, labels and probabilities by judge and person."""
+
+    id: str
+    group: str
+    line: int
+    verdicts: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, Any] = field(default_factory=dict)
+    probabilities: dict[str, Any] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class WideTable:
+    """The items of a table, and who judged and labelled them."""
+
+    rows: list[WideRow]
+    judges: tuple[str, ...]
+    people: tuple[str, ...]
+    notes: list[str]
+
+
+def wide_table(table: TableRows, layout: Layout) -> WideTable:
+    """Return a row for each item.
+
+    Rows are merged if a column names the judge or the person of each row: by their id or, without
+    ids, by all other cells. InputError: merged rows have different verdicts of one judge.
+    """
+    merges = bool(layout.judge_names or layout.annotators)
+    judges, people = dict[str, None](), dict[str, None]()
+    rows: list[WideRow] = []
+    by_key: dict[Any, WideRow] = {}
+    replaced = 0
+    for line, cells in table.rows:
+        row = _wide_row(line, cells, layout, table)
+        if row is None:
+            continue
+        judges.update(dict.fromkeys(row.verdicts))
+        people.update(dict.fromkeys(row.labels))
+        key = _key(row, cells, layout) if merges else None
+        first = None if key is None else by_key.setdefault(key, row)
+        if first is None or first is row:
+            rows.append(row)
+        else:
+            replaced += _merge(first, row, table.source)
+    if not rows:
+        raise InputError("no row is of the judges and people named", path=table.source)
+    notes = []
+    if replaced:
+        later = "1 label was" if replaced == 1 else f"{replaced:,} labels were"
+        notes.append(f"{later} replaced by a later one of the same person on the same item")
+    return WideTable(rows, tuple(judges), tuple(people), notes)
+
+
+def _wide_row(
+    line: int, cells: Mapping[str, Any], layout: Layout, table: TableRows
+) -> WideRow | None:
+    judge = cell_text(cells.get(layout.judge_names)).strip() if layout.judge_names else ""
+    person = cell_text(cells.get(layout.annotators)).strip() if layout.annotators else ""
+    if layout.only_judges and judge not in layout.only_judges:
+        return None
+    row = WideRow(id_text(cells.get(layout.id)), id_text(cells.get(layout.group)), line)
+    for number, column in enumerate(layout.judges):
+        name = judge or column
+        row.verdicts[name] = cells.get(column)
+        if number < len(layout.probabilities):
+            row.probabilities[name] = cells.get(layout.probabilities[number])
+        if layout.reason and (reason := cell_text(cells.get(layout.reason)).strip()):
+            row.reasons[name] = reason
+    if not layout.only_people or person in layout.only_people:
+        row.labels = {person or column: cells.get(column) for column in layout.people}
+    used = layout.used
+    row.texts = {
+        name: cell_text(cells[name])
+        for name in table.columns
+        if name not in used and not _is_empty(cells.get(name))
+    }
+    return row
+
+
+def _is_empty(cell: object) -> bool:
+    return cell is None or cell == "" or cell == [] or cell == {}
+
+
+def id_text(cell: object) -> str:
+    """Return an id as text; 7.0, as data frames have it, is 7."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return cell_text(cell).strip()
+
+
+def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
+    if layout.id:
+        return row.id or None
+    own = {layout.judge_names, layout.annotators}
+    own |= {*layout.judges, *layout.probabilities} if layout.judge_names else set()
+    own |= set(layout.people) if layout.annotators else set()
+    return tuple((name, cell_text(cell)) for name, cell in cells.items() if name not in own)
+
+
+def _merge(first: WideRow, row: WideRow, source: str) -> int:
+    """Add the cells of a further row of an item; return how many labels were replaced."""
+    for judge, cell in row.verdicts.items():
+        before = first.verdicts.get(judge)
+        if _is_blank(before):
+            first.verdicts[judge] = cell
+        elif not _is_blank(cell) and read_cell(cell).word != read_cell(before).word:
+            found = f"{shorten(cell_text(before), 30)!r} and {shorten(cell_text(cell), 30)!r}"
+            item = shorten(row.id or f"line {first.line}", 40)
+            problem = f"{item}: found the verdicts {found} of {shorten(judge, 40)} on one item"
+            raise InputError(problem, path=source, line=row.line)
+    replaced = 0
+    for person, cell in row.labels.items():
+        before = first.labels.get(person)
+        if not _is_blank(cell):
+            replaced += not _is_blank(before) and read_cell(before).word != read_cell(cell).word
+            first.labels[person] = cell
+        else:
+            first.labels.setdefault(person, cell)
+    for name, cell in row.probabilities.items():
+        if _is_blank(first.probabilities.get(name)):
+            first.probabilities[name] = cell
+    first.reasons = {**row.reasons, **first.reasons}
+    first.texts = {**row.texts, **first.texts}
+    first.group = first.group or row.group
+    return replaced
+
+
+def _is_blank(cell: object) -> bool:
+    return read_cell(cell).blank
+
+
+def join_labels_by_id(
+    verdicts: WideTable, labels: TableRows, layout: Layout, *, source: str, id_column: str
+) -> WideTable:
+    """Give the rows of verdicts the labels of a second table that have the same id."""
+    if not id_column:
+        raise InputError("labels are joined by id: name its column with --id", path=source)
+    labelled = wide_table(labels, layout)
+    by_id: dict[str, dict[str, Any]] = {}
+    for row in labelled.rows:
+        known = by_id.setdefault(row.id, {})
+        for person, cell in row.labels.items():
+            if person not in known or not _is_blank(cell):
+                known[person] = cell
+    matched = {row.id for row in verdicts.rows} & by_id.keys()
+    if not matched:
+        raise InputError(
+            f"no verdict has the id of a label (verdicts: {_some(r.id for r in verdicts.rows)}; "
+            f"labels: {_some(by_id)})",
+            path=source,
+        )
+    for row in verdicts.rows:
+        row.labels = dict(by_id.get(row.id, {}))
+    rest = len(by_id) - len(matched)
+    notes = [*verdicts.notes, *labelled.notes]
+    if rest:
+        notes.append(f"{rest:,} of {len(by_id):,} labelled ids have no verdict and are left out")
+    return WideTable(verdicts.rows, verdicts.judges, labelled.people, notes)
+
+
+def _some(ids: Iterable[str]) -> str:
+    shown = [repr(shorten(name, 30)) for _, name in zip(range(2), ids, strict=False)]
+    return ", ".join(shown) or "none"
+
+
+def apply_adjudication(table: WideTable) -> None:
+    """Let an adjudicated label count alone, and forget the person of this name."""
+    if ADJUDICATED not in table.people:
+        return
+    others = tuple(person for person in table.people if person != ADJUDICATED)
+    decided = 0
+    for row in table.rows:
+        label = row.labels.get(ADJUDICATED)
+        if not _is_blank(label):
+            decided += 1
+            row.labels = {ADJUDICATED: label}
+    if decided and others:
+        items = "1 item has" if decided == 1 else f"{decided:,} items have"
+        table.notes.append(f"{items} an adjudicated label, which counts alone")
+
+
+def group_by_id(table: WideTable, id_column: str) -> str:
+    """Make rows of one id a group where ids occur again; return the column of groups, if so.
+
+    Several verdicts on one item are not independent of each other.
+    """
+    ids = [row.id for row in table.rows if row.id]
+    distinct = len(set(ids))
+    if not id_column or distinct == len(ids):
+        return ""
+    for row in table.rows:
+        row.group = row.id
+    shown = shorten(id_column, 40)
+    table.notes.append(
+        f"{shown}: {len(ids):,} rows have {distinct:,} different ids; rows of one id count as one "
+        "group (another: --group COLUMN)"
+    )
+    return id_column
+
+
+def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> None:
+    """Number the rows without an id by their line, and those with an id that occurs again.
+
+    A note says so, but not of rows that are `grouped` by id, of which another note does.
+    """
+    seen: dict[str, int] = {}
+    missing = repeated = 0
+    taken = {row.id for row in table.rows}
+    for row in table.rows:
+        if not row.id:
+            missing += 1
+            row.id = str(row.line)
+            while row.id in taken:
+                row.id = f"line {row.id}"
+            taken.add(row.id)
+            continue
+        count = seen[row.id] = seen.get(row.id, 0) + 1
+        if count > 1:
+            repeated += 1
+            name = row.id
+            while (again := f"{name} ({count})") in taken:
+                count += 1
+            seen[name] = count
+            row.id = again
+            taken.add(again)
+    shown = shorten(id_column, 40)
+    if missing and id_column:
+        table.notes.append(f"{shown}: {_rows(missing)} no id; the line counts as the id")
+    if repeated and not grouped:
+        table.notes.append(f"{shown}: {_rows(repeated)} an id that occurs before; it was numbered")
+
+
+def _rows(count: int) -> str:
+    return "1 row has" if count == 1 else f"{count:,} rows have"

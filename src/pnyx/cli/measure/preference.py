@@ -1,0 +1,58 @@
+"""`pnyx measure preference`: comparisons of two texts, by order and against people's labels."""
+
+from __future__ import annotations
+
+import click
+
+from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
+from pnyx.app.spec import file_opt
+from pnyx.cli.common.options import Outcome
+from pnyx.cli.common.params import verb
+from pnyx.cli.measure.runs import few_warning
+from pnyx.errors import OptionError
+from pnyx.view.text import many
+
+
+class PreferenceSpec(BootstrapSpec, JudgedSpec, heading="Labels"):
+    """Whose answers are measured, and on which labels."""
+
+    labels: str | None = file_opt(
+        None,
+        "People's labels (JSONL): a, b or tie by id. Default: each answer's own field label.",
+        metavar="LABELS",
+    )
+
+
+@verb("preference", restricts=True, short_help="Pairs: flips, position bias, agreement.")
+@click.argument("answers")
+def preference(answers: str, spec: PreferenceSpec) -> Outcome:
+    """Measure ANSWERS of pnyx judge preference (answers.jsonl, or its results folder).
+
+    How often does the verdict change when the two texts are swapped? How often does the text that
+    is shown first win? With labels: how often does the verdict agree with people, in each order and
+    combined (a tie where the two orders differ)? No model is asked. Each share comes with a 95 %
+    interval from a bootstrap over groups, or over pairs without groups. Exit status 3: some pairs
+    are unscored.
+
+    \b
+    Example:
+      pnyx measure preference results
+      pnyx measure preference results --labels people.jsonl --json
+    """
+    from pnyx.audit.checks.pair_answers import read_pairs
+    from pnyx.audit.checks.pairs import measure_pairs
+    from pnyx.view.check_pairs import pair_parts
+
+    if answers == spec.labels == "-":
+        raise OptionError("ANSWERS and LABELS cannot both be standard input")
+    pairs = read_pairs(answers, spec.labels, judge=spec.judge)
+    result = measure_pairs(pairs, bootstrap=spec.bootstrap)
+    notes = few_warning(result.bootstrap, result.clusters, "group")
+    if result.unscored:
+        notes.insert(0, f"{many(result.unscored, 'pair')} of {result.pairs} without a verdict")
+    one_order = sum(pair.one_order for pair in pairs)
+    if one_order:
+        notes.insert(
+            0, f"{many(one_order, 'pair')} of {result.pairs} asked about in one order only"
+        )
+    return Outcome(result.row(), pair_parts(result), result.unscored, notes)

@@ -1,0 +1,127 @@
+"""Cells of RAG rows: contexts as lists, as lists written as text, or as one text; questions."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pnyx.files import clean_text
+
+_TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
+"""Usual names of the text of a context that is an object; the first one with a text counts."""
+
+_STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
+_BETWEEN = re.compile(r"(?:[\s,]|\b(?:None|nan|null)\b)*+")
+_ARRAY = re.compile(
+    r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL
+)
+_LONGEST_LITERAL = 1 << 20
+"""Characters of a list of Python objects that is read: parsing one takes far more memory."""
+_MOST_DEPTH = 4
+"""Levels of lists and objects in which the text of a context is looked for."""
+
+
+def contexts_of(value: Any) -> tuple[str, ...]:
+    """Return the texts of a cell of contexts, without blank ones.
+
+    The cell holds a list (of texts, or of objects with a text), an object (with a text, or of texts
+    by id), one text, or a list that is written as JSON, as Python or NumPy prints it.
+    """
+    if isinstance(value, str):
+        listed = _written_list(value)
+        value = [value] if listed is None else listed
+    return tuple(text for text in _texts(value, 0) if text.strip())
+
+
+def text_of_cell(value: Any) -> str | None:
+    """Return the text of a cell, empty where it is empty; None where it is not one text.
+
+    A list of messages counts as its last one that a person wrote.
+    """
+    if is_blank(value):
+        return ""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return clean_text(value if isinstance(value, str) else str(value))
+    if isinstance(value, list) and value and all(isinstance(turn, dict) for turn in value):
+        asked = [turn for turn in value if turn.get("role", turn.get("type")) in ("user", "human")]
+        content = (asked or value)[-1].get("content")
+        return clean_text(content) if isinstance(content, str) else None
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return text_of_cell(value[0])
+    return None
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a cell holds nothing: null, NaN, or a text without words."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or value != value  # NaN, as data frames write what is missing
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield clean_text(value)
+    elif hasattr(value, "tolist"):  # an array
+        yield from _texts(value.tolist(), depth)
+    elif depth < _MOST_DEPTH and isinstance(value, Mapping):
+        named = (value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str))
+        text = next(named, None)
+        yield from _texts(list(value.values()) if text is None else text, depth + 1)
+    elif depth < _MOST_DEPTH and isinstance(value, Iterable):
+        for item in value:
+            yield from _texts(item, depth + 1)
+
+
+def _written_list(text: str) -> list[Any] | None:
+    """Return a list that a text writes out, or None where it writes none."""
+    stripped = text.strip()
+    array = _ARRAY.fullmatch(stripped) if stripped.endswith(")") else None
+    stripped = array["list"] if array else stripped
+    if stripped[:1] + stripped[-1:] not in ("[]", "{}"):
+        return None
+    try:
+        value = json.loads(stripped)
+    except (ValueError, RecursionError):
+        value = _quoted(stripped[1:-1]) if stripped[0] == "[" else None
+        value = _literal(stripped) if value is None else value
+        return value if isinstance(value, list) else None
+    return value if isinstance(value, list) else [value]
+
+
+def _literal(text: str) -> Any:
+    """Return the list or object that a text writes as Python does, else None."""
+    if len(text) > _LONGEST_LITERAL:
+        return None
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+    return [value] if isinstance(value, dict) else value
+
+
+def _quoted(text: str) -> list[str] | None:
+    """Return the quoted texts of a list as Python or NumPy prints it, with or without commas."""
+    texts = []
+    at = _end(_BETWEEN.match(text))
+    while at < len(text):
+        string = _STRING.match(text, at)
+        if string is None:
+            return None
+        try:
+            texts.append(ast.literal_eval(_on_one_line(string.group())))
+        except (ValueError, SyntaxError, MemoryError):
+            return None
+        at = _end(_BETWEEN.match(text, string.end()))
+    return texts
+
+
+def _on_one_line(literal: str) -> str:
+    """Return a string literal whose line breaks are escaped: cells hold them as they are."""
+    return literal.replace("\r", "\\r").replace("\n", "\\n").replace("\0", "\\0")
+
+
+def _end(match: re.Match[str] | None) -> int:
+    return 0 if match is None else match.end()

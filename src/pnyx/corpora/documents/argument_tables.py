@@ -1,0 +1,182 @@
+"""Published tables of arguments, as CSV or TSV: IBM Debater, ArgKP and UKP.
+
+IBM Debater: argument quality (Gretz et al., AAAI 2020), claim stance (Bar-Haim et al., EACL 2017),
+evidence sentences (Shnarch et al., ACL 2018). ArgKP and the key point analysis of 2021 (Bar-Haim et
+al., ACL 2020; Friedman et al., 2021). UKP sentential arguments (Stab et al., EMNLP 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pnyx.corpora.base import Row, format_of, scanned, with_options
+from pnyx.corpora.documents.tables import scan_cells
+from pnyx.errors import InputError, shorten
+from pnyx.records import Argument, Document, Evidence, Premise, Stance
+
+_STANCES: Mapping[str, Stance | None] = {
+    "1": "pro", "pro": "pro", "argument_for": "pro",
+    "-1": "con", "con": "con", "argument_against": "con",
+    "0": "neutral", "": None,
+}  # fmt: skip
+_NO_ARGUMENT = ("noargument", "no_argument")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The columns of a published table, in lower case.
+
+    `needed` recognises it. Without a column `stance`, the rows are documents, not arguments.
+    `once` says that rows repeat an argument, which is read once.
+    """
+
+    name: str
+    needed: str
+    text: str
+    topic: str
+    stance: str = ""
+    id: str = ""
+    url: str = ""
+    title: str = ""
+    once: bool = False
+
+
+_LAYOUTS = (
+    _Layout("IBM Debater", "argument topic stance_wa", "argument", "topic", "stance_wa"),
+    _Layout("ArgKP", "arg_id argument topic stance", "argument", "topic", "stance", "arg_id"),
+    _Layout(
+        "ArgKP", "key_point_id key_point topic stance", "key_point", "topic", "stance",
+        "key_point_id",
+    ),
+    _Layout(
+        "ArgKP", "topic argument key_point stance label", "argument", "topic", "stance", once=True
+    ),
+    _Layout(
+        "IBM Debater", "topictext claims.claimcorrectedtext claims.stance",
+        "claims.claimcorrectedtext", "topictext", "claims.stance", "claims.claimid",
+    ),
+    _Layout(
+        "IBM Debater", "topic|candidate|label|candidate masked", "candidate", "topic",
+        url="wikipedia url", title="wikipedia article name",
+    ),
+    _Layout(
+        "UKP", "topic retrievedurl archivedurl annotation", "sentence", "topic", "annotation",
+        url="archivedurl",
+    ),
+)  # fmt: skip
+_IDS_ALONE = {"arg_id", "key_point_id", "label"}
+"""Columns of the labels of key point analysis, which hold no texts."""
+
+
+def is_argument_table(names: Iterable[str]) -> bool:
+    """Say whether a table with these columns is one of the published ones."""
+    columns = {name.strip().lower() for name in names}
+    return columns == _IDS_ALONE or _layout(columns) is not None
+
+
+def _layout(columns: set[str]) -> _Layout | None:
+    for layout in _LAYOUTS:
+        needed = layout.needed.split("|" if "|" in layout.needed else " ")
+        if columns.issuperset(needed):
+            return layout
+    return None
+
+
+def _checked(names: list[str], source: str, line: int) -> _Layout:
+    columns = {name.lower() for name in names}
+    layout = _layout(columns)
+    if columns == _IDS_ALONE:
+        problem = "found pairs of ids without texts (labels of ArgKP); index arguments_*.csv"
+    elif layout is None:
+        found = ", ".join(shorten(name, 30) for name in names[:8])
+        problem = (
+            f"found the columns {found}, of no published table of arguments; "
+            "read it as csv, with --column text=NAME"
+        )
+    elif layout.text not in columns:
+        problem = (
+            f"no column {layout.text}: the texts of this corpus ({layout.name}) are published "
+            "apart; complete it with the program that it comes with"
+        )
+    else:
+        return layout
+    raise InputError(problem, path=source, line=line)
+
+
+def _delimiter(source: str) -> str:
+    from pnyx.files import read_head
+
+    line = read_head(source, 1 << 16).lstrip().partition(b"\n")[0]
+    return "\t" if line.count(b"\t") > line.count(b",") else ","
+
+
+def _scan(source: str) -> Iterator[Row[Evidence]]:
+    layout: _Layout | None = None
+
+    def check(names: list[str], line: int) -> None:
+        nonlocal layout
+        layout = _checked(names, source, line)
+
+    def rows() -> Iterator[Row[tuple[int, dict[str, str]]]]:
+        seen = set[tuple[str, ...]]()
+        number = 0
+        for row in scan_cells(source, _delimiter(source), check):
+            if isinstance(row, InputError) or layout is None:
+                if isinstance(row, InputError):
+                    yield row
+                continue
+            cells = {name.lower(): cell for name, cell in row[1].items()}
+            key = tuple(cells[name] for name in (layout.topic, layout.text, layout.stance) if name)
+            if layout.once and key in seen:
+                continue
+            seen |= {key} if layout.once else set()
+            number += 1
+            yield row[0], (number, row[1])
+
+    def parse(numbered: tuple[int, dict[str, str]]) -> Evidence:
+        if layout is None:
+            raise InputError("no header")
+        return _record(layout, *numbered)
+
+    return scanned(source, parse, rows=rows())
+
+
+def _record(layout: _Layout, number: int, row: Mapping[str, str]) -> Evidence:
+    columns = {name.lower(): name for name in row}
+    known = (layout.text, layout.topic, layout.id, layout.url, layout.title)
+    rest = {
+        name: cell
+        for name, cell in row.items()
+        if cell and name.lower() not in known and name.lower() != "text"
+    }
+
+    def cell(name: str) -> str:
+        return row[columns[name]].strip() if name in columns else ""
+
+    text, topic = cell(layout.text), cell(layout.topic)
+    if not text:
+        raise InputError(f"{columns[layout.text]} is empty")
+    identifier = cell(layout.id) or str(number)
+    stance = cell(layout.stance).lower()
+    if not layout.stance or stance in _NO_ARGUMENT:
+        extra = {"topic": topic, **rest} if topic else rest
+        url, title = cell(layout.url), cell(layout.title)
+        return Document(identifier, text, title, url, layout.name, extra)
+    if stance not in _STANCES:
+        found = shorten(cell(layout.stance), 30)
+        raise InputError(f"{columns[layout.stance]}: found {found}, expected 1, -1, pro or con")
+    rest.pop("stance", None)
+    return Argument(
+        id=identifier,
+        conclusion="",
+        premises=(Premise(text),),
+        stance=_STANCES[stance],
+        topic=topic,
+        source=layout.name,
+        url=cell(layout.url),
+        extra=rest,
+    )
+
+
+FORMATS = (format_of("argument-table", with_options(_scan)),)

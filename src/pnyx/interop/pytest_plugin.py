@@ -1,0 +1,56 @@
+"""A pytest fixture that fails a test if a judge is not good enough (entry point `pytest11`).
+
+def test_the_judge(pnyx_check):
+    pnyx_check("results.csv", judge="verdict", human="label").require(kappa=0.6)
+
+pytest imports this file at every start: nothing of Pnyx is imported before the fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from pnyx.audit.checks.check import Check
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredCheck:
+    """A check of a judge in a test; `check` has all its figures."""
+
+    check: Check
+
+    def require(self, *, undecided: Literal["fail", "skip"] = "fail", **bars: float) -> None:
+        """Fail the test unless every judge reaches these bars; the message is the check in words.
+
+        Args:
+            undecided: what to do where it cannot be told yet: fail the test, or skip it.
+            bars: measure -> the least value that is good enough; the most where lower is better.
+                Without any, a kappa of 0.6, of ratings an ordinal alpha of 0.667.
+
+        Raises:
+            InputError: there is no such measure, or the table does not allow it.
+            ValueError: `undecided` is something else.
+        """
+        from pnyx.audit.checks.bars import canonical_bars
+
+        if undecided not in ("fail", "skip"):
+            raise ValueError(f"undecided: found {undecided!r}, expected fail or skip")
+        check = replace(self.check, bars=canonical_bars(bars) or self.check.bars)
+        passed = check.decide().passed
+        if passed is None and undecided == "skip":
+            pytest.skip(str(check))
+        if not passed:
+            pytest.fail(str(check), pytrace=False)
+
+
+@pytest.fixture
+def pnyx_check() -> Callable[..., RequiredCheck]:
+    """Check a judge against people's labels, by the arguments of `pnyx.check`."""
+    from pnyx.audit.checks.check import check
+
+    return lambda *source, **options: RequiredCheck(check(*source, **options))

@@ -1,0 +1,124 @@
+"""Questions for a judge from what a program has: dicts or a data frame of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from pnyx.corpora.base import located, parse_rows, strict, unique
+from pnyx.corpora.benchmarks.items import ITEM_FORMATS
+from pnyx.corpora.cells import frame_rows, is_missing, plain_cell, plain_id
+from pnyx.corpora.fields import Fields
+from pnyx.errors import InputError, shorten
+from pnyx.judge.answers import QuestionKind
+from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.tasks import TASKS, Task
+
+_NAME = "items"
+_RECOGNISED = {
+    name: TASKS[name]
+    for name in "support relevance stance quality preference sides rag ranking".split()
+}
+"""The tasks that are recognised by their fields; others have the fields of support."""
+
+_EXPECTED = "questions, dicts with the fields of an items file, or a data frame of these"
+
+
+class Questions(NamedTuple):
+    """Questions in the order given; `single` says that one item was given, not a list of one."""
+
+    questions: list[JudgeQuestion]
+    single: bool
+
+
+def questions_of(source: object, task: str | None = None) -> Questions:
+    """Return the questions that `source` holds, for `pnyx.ask`.
+
+    Items without an id are numbered from 1. Without `task`, the task is the one whose fields the
+    items have; support is meant where several tasks have the same fields.
+
+    Args:
+        source: a question or several, a dict or several, or a data frame.
+        task: name of a task; `TASKS` has them.
+
+    Raises:
+        InputError: there is no such task, the fields fit none or several, or an item is wrong.
+    """
+    if task is not None and task not in TASKS:
+        raise InputError(f"task: found {shorten(task, 40)!r}, expected one of: {', '.join(TASKS)}")
+    single = isinstance(source, QuestionKind | Mapping)
+    items = [source] if single else _items_of(source)
+    if not any(isinstance(item, Mapping) for item in items):
+        return Questions(_checked(items), single)
+    rows = [
+        _plain(item, number) if isinstance(item, Mapping) else item
+        for number, item in enumerate(items, start=1)
+    ]
+    fields = [row for row in rows if isinstance(row, dict)]
+    chosen = _task_of(fields) if task is None else TASKS[task]
+    parsed = parse_rows(enumerate(rows, start=1), lambda row: _question(row, chosen), _NAME, "row")
+    once = unique(parsed, lambda question: question.id, _NAME, unit="row")
+    return Questions([question for _, question in strict(once, _NAME, "items")], single)
+
+
+def _items_of(source: object) -> Sequence[Any]:
+    if (rows := frame_rows(source)) is not None:
+        return list(rows)
+    if isinstance(source, Iterable) and not isinstance(source, str | bytes | Path):
+        return source if isinstance(source, Sequence) else list(source)
+    found = f"found {shorten(source, 40)}" if isinstance(source, str | Path) else _found(source)
+    raise InputError(f"{found}, expected {_EXPECTED}; read_items(FILE, TASK) reads a file")
+
+
+def _checked(items: Sequence[Any]) -> list[JudgeQuestion]:
+    for number, item in enumerate(items, start=1):
+        if not isinstance(item, QuestionKind):
+            raise located(InputError(f"{_found(item)}, expected {_EXPECTED}"), _NAME, number, "row")
+    return items if isinstance(items, list) else list(items)
+
+
+def _found(value: object) -> str:
+    return f"found {shorten(type(value).__name__, 40)}"
+
+
+def _plain(item: Mapping[Any, Any], number: int) -> dict[str, Any]:
+    """Return an item's fields as JSON has them, without empty ones; the number is the usual id."""
+    fields = {
+        str(name): plain_id(value) if _is_id(str(name)) else plain_cell(value)
+        for name, value in item.items()
+        if not is_missing(value)
+    }
+    return {"id": str(number)} | fields
+
+
+def _is_id(name: str) -> bool:
+    return name in ("id", "group") or name.endswith("_id")
+
+
+def _question(row: Any, task: Task) -> JudgeQuestion:
+    if isinstance(row, QuestionKind):
+        return cast("JudgeQuestion", row)
+    return task.question(Fields(ITEM_FORMATS[task.items].parse(row)))
+
+
+def _task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
+    """Return the task that knows most of the items' fields, of those whose fields are all there."""
+    fields = {name for row in rows for name in row}
+    known: dict[str, int] = {}
+    for name, task in _RECOGNISED.items():
+        form = ITEM_FORMATS[task.items]
+        if fields.issuperset(form.required):
+            known[name] = len(fields.intersection((*form.required, *form.optional)))
+    best = [name for name, count in known.items() if count == max(known.values())]
+    if len(best) == 1:
+        return TASKS[best[0]]
+    found = ", ".join(shorten(name, 30) for name in list(rows[0])[:8] if name != "id") or "none"
+    if best:
+        problem = f"the fields {found} are those of {' and '.join(best)}: choose task={best[0]!r}"
+        raise InputError(f"{problem} or task={best[1]!r}", path=_NAME)
+    listed = "; ".join(
+        f"{', '.join(ITEM_FORMATS[task.items].required)} ({name})"
+        for name, task in _RECOGNISED.items()
+    )
+    raise located(InputError(f"found the fields {found}, expected {listed}"), _NAME, 1, "row")

@@ -1,0 +1,125 @@
+"""The words of a judge's biases, and of the alternative annotator test."""
+
+from __future__ import annotations
+
+from pnyx.audit.checks.alternative import MIN_ITEMS, AlternativeTest
+from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
+from pnyx.errors import escaped
+from pnyx.measure.core.base import Measured
+from pnyx.view.percentages import percent, percent_interval
+
+
+def bias_sentences(biases: Biases) -> list[str]:
+    """Return what verdicts and labels show about a judge's biases, a line each."""
+    return [
+        *length_sentences(biases.length),
+        *consensus_sentences(biases.consensus),
+        *annotator_sentences(biases.annotators),
+    ]
+
+
+def length_sentences(bias: LengthBias) -> list[str]:
+    """Say whether the judge favours longer texts more than people do; nothing without texts."""
+    if not bias.column:
+        return []
+    if bias.no_figure:
+        return [f"Length bias: no figure, as {bias.no_figure}."]
+    longer, shorter = bias.longer, bias.shorter
+    figure = _signed(bias.difference, points=bias.judge_yes is not None)
+    if bias.judge_yes is None or bias.people_yes is None:
+        line = (
+            f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
+            f"words), the judge rates {longer.value:+.2f} against people, of {shorter.scored} "
+            f"others {shorter.value:+.2f}"
+        )
+    else:
+        line = (
+            f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
+            f"words), the judge passes {bias.judge_yes[0]} and people {bias.people_yes[0]}; of "
+            f"{shorter.scored} others, {bias.judge_yes[1]} and {bias.people_yes[1]}"
+        )
+    if bias.shown is None:
+        return [f"{line}: a difference of {figure}, without an interval."]
+    if bias.shown:
+        which = "longer" if (bias.difference.value or 0) > 0 else "shorter"
+        return [f"{line}: it favours {which} texts by {figure} more than people do."]
+    return [f"{line}: no length bias is shown ({figure})."]
+
+
+def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
+    """Say how right the judge is where people are unanimous, and where they are split."""
+    lines = []
+    for part in parts:
+        where = "people are unanimous" if part.name == "unanimous" else "people are split"
+        tied = f" ({part.tied} without a majority left out)" if part.tied else ""
+        if part.no_figure:
+            lines.append(f"Where {where}: no figure ({part.no_figure}){tied}.")
+        elif part.right is not None:
+            lines.append(
+                f"Where {where}, the judge is right on {part.right} of {part.value.scored} "
+                f"({percent_interval(part.value)}){tied}."
+            )
+        else:
+            lines.append(
+                f"Where {where}, the judge is off by {_number(part.value)} on "
+                f"{part.value.scored} items{tied}."
+            )
+    return lines
+
+
+def annotator_sentences(annotators: tuple[AnnotatorAgreement, ...]) -> list[str]:
+    """Say how the judge agrees with each annotator, next to how that one does with the others."""
+    lines = []
+    for one in annotators:
+        name = escaped(one.name, 40)
+        if one.no_figure:
+            lines.append(f"With {name}: no figure ({one.no_figure}).")
+            continue
+        agreed = round((one.accuracy.value or 0) * one.accuracy.scored)
+        line = (
+            f"The judge agrees with {name} on {agreed} of {one.accuracy.scored} "
+            f"({percent_interval(one.accuracy)}; kappa "
+            f"{_number(one.kappa)})"
+        )
+        if one.others.value is not None:
+            line += f"; {name} agrees with the other people on {percent_interval(one.others)}"
+        lines.append(f"{line}.")
+    return lines
+
+
+def alternative_sentences(test: AlternativeTest) -> list[str]:
+    """Say whether the judge may replace an annotator, or why that cannot be tested."""
+    if test.winning_rate is None or test.advantage is None:
+        return [f"May the judge replace an annotator? Not tested: {test.not_valid}."]
+    wins = sum(one.judge_wins for one in test.annotators)
+    verdict = "may" if test.passes else "is not shown to be able to"
+    lines = [
+        f"By the alternative annotator test, the judge {verdict} replace an annotator: it holds "
+        f"its own against {wins} of {test.tested} (winning rate {test.winning_rate:.2f}, needed "
+        f"0.50; epsilon {test.epsilon:g}). It is as good as an annotator on "
+        f"{percent(test.advantage)} of the items."
+    ]
+    few = [escaped(one.name, 40) for one in test.annotators if one.p is None]
+    if few:
+        lines.append(f"Left out, with fewer than {MIN_ITEMS} shared items: {', '.join(few)}.")
+    return lines
+
+
+def _number(value: Measured) -> str:
+    if value.value is None:
+        return "-"
+    if value.low is None or value.high is None:
+        return f"{value.value:.2f}"
+    return f"{value.value:.2f}, {value.low:.2f} to {value.high:.2f}"
+
+
+def _signed(value: Measured, *, points: bool) -> str:
+    """Return a difference with its interval: in percentage points, or on the scale of ratings."""
+    times, unit = (100, " points") if points else (1, "")
+    digits = 0 if points else 2
+    if value.value is None:
+        return "-"
+    shown = f"{times * value.value:+.{digits}f}{unit}"
+    if value.low is None or value.high is None:
+        return shown
+    return f"{shown}, {times * value.low:+.{digits}f} to {times * value.high:+.{digits}f}"

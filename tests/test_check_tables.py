@@ -1,0 +1,230 @@
+"""Tables as people have them, through `pnyx check`: headers, words, ids, result files of tools."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import run
+from pnyx.audit.checks.columns import read_check_items
+from pnyx.errors import InputError
+
+ANSWERS = [True, True, True, False, False, True, False, True, False, False, True, False]
+LABELS = [True, True, True, True, False, True, False, False, False, False, True, False]
+
+
+def write_csv(path: Path, header: str, rows: list[list[Any]], delimiter: str = ",") -> str:
+    with path.open("w", newline="", encoding="utf-8-sig") as stream:
+        writer = csv.writer(stream, delimiter=delimiter)
+        writer.writerow(header.split(","))
+        writer.writerows(rows)
+    return str(path)
+
+
+def word(answer: bool) -> str:
+    return "pass" if answer else "fail"
+
+
+def pairs() -> list[tuple[bool, bool]]:
+    return list(zip(ANSWERS, LABELS, strict=True))
+
+
+def notes(path: str, **options: Any) -> str:
+    return "\n".join(read_check_items(path, **options).notes)
+
+
+def test_a_german_table_needs_no_option(tmp_path, capsys):
+    rows = [
+        [f"Frage {n // 3}", "bestanden" if v else "nicht bestanden", "Ja" if la else "Nein", "0,9"]
+        for n, (v, la) in enumerate(pairs())
+    ]
+    header = "Frage,Urteil Modell,Mensch,Wahrscheinlichkeit"
+    assert run("check", write_csv(tmp_path / "t.csv", header, rows, ";")) == 0
+    printed = capsys.readouterr().out
+    assert 'Of 6 answers that people labelled "yes", the judge said "yes" to 5' in printed
+    assert "4 groups" in printed
+    assert "frages" not in printed
+
+
+def test_an_example_of_yes_is_not_the_negative_word(tmp_path):
+    rows = [[n, "unfein" if n % 3 else "fein", word(True)] for n in range(9)]
+    table = write_csv(tmp_path / "t.csv", "id,verdict,label", rows)
+    with pytest.raises(InputError, match="such as --yes 'fein'"):
+        read_check_items(table)
+
+
+@pytest.mark.parametrize("above", [0, 1, 3])
+def test_notes_above_the_header_of_a_sheet_are_left_out(tmp_path, above):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([["Round 2", "spring"], ["Contact: Jo"], []])[:above]:
+        book.active.append(row or [None])
+    book.active.append(["Item", "Question", "Verdict", "Label", "Comment"])
+    for number, (verdict, label) in enumerate(pairs()):
+        book.active.append([number, f"q{number // 3}", word(verdict), word(label)])
+    book.save(tmp_path / "t.xlsx")
+    items = read_check_items(str(tmp_path / "t.xlsx"))
+    assert (items.judges, items.people, items.group) == (("Verdict",), ("Label",), "Question")
+    assert len(items.items) == 12
+    assert items.items[0].line == above + 2
+    assert any(f"header is in row {above + 1}" in note for note in items.notes) == (above > 0)
+
+
+def test_a_narrow_sheet_begins_with_its_header(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["verdict", "label"], *[[word(v), word(la)] for v, la in pairs()]]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert len(read_check_items(str(tmp_path / "t.xlsx")).items) == 12
+
+
+def test_rows_of_one_id_are_one_group(tmp_path, capsys):
+    rows = [[f"x{n // 3}", word(v), word(la)] for n, (v, la) in enumerate(pairs())]
+    table = write_csv(tmp_path / "t.csv", "id,verdict,label", rows)
+    items = read_check_items(table)
+    assert items.group == "id"
+    assert {item.group for item in items.items} == {"x0", "x1", "x2", "x3"}
+    assert len({item.id for item in items.items}) == 12
+    assert "12 rows have 4 different ids" in notes(table)
+    assert "was numbered" not in notes(table)
+    assert run("check", table) == 0
+    assert "4 ids" in capsys.readouterr().out
+
+
+def test_a_named_group_counts_before_repeated_ids(tmp_path):
+    rows = [[f"x{n // 3}", f"q{n // 6}", word(v), word(la)] for n, (v, la) in enumerate(pairs())]
+    table = write_csv(tmp_path / "t.csv", "id,question,verdict,label", rows)
+    assert read_check_items(table).group == "question"
+    assert "was numbered" in notes(table)
+    assert read_check_items(table, group="id").group == "id"
+
+
+def test_different_ids_are_no_groups(tmp_path):
+    rows = [[n, word(v), word(la)] for n, (v, la) in enumerate(pairs())]
+    assert read_check_items(write_csv(tmp_path / "t.csv", "id,verdict,label", rows)).group == ""
+
+
+@pytest.mark.parametrize(
+    ("confident", "unsure", "turned"), [(3, 0.6, True), (2, 0.5, False), (3, 0.4, False)]
+)
+def test_probabilities_of_the_verdict_are_turned(tmp_path, confident, unsure, turned):
+    """Of 6 verdicts of no, some have more than 0.5; of all, none less, unless P(yes) is meant."""
+    rows, no = [], 0
+    for number, (verdict, label) in enumerate(pairs()):
+        probability = 0.9
+        if not verdict:
+            no += 1
+            probability = 0.9 if no <= confident else unsure
+        rows.append([number, word(verdict), word(label), probability])
+    table = write_csv(tmp_path / "t.csv", "id,verdict,label,confidence", rows)
+    items = read_check_items(table, probability="confidence")
+    first_no = items.items[3].probabilities["verdict"]
+    assert first_no == pytest.approx(0.1 if turned else 0.9)
+    assert items.items[0].probabilities["verdict"] == 0.9
+    assert ("those of the verdict" in "".join(items.notes)) == turned
+
+
+def test_an_ambiguous_table_says_what_to_type(tmp_path, capsys):
+    rows = [["AB"[v], "AB"[la], "AB"[la]] for v, la in pairs()]
+    assert run("check", write_csv(tmp_path / "p.csv", "forward,backward,human", rows)) == 2
+    error = capsys.readouterr().err
+    assert "--a-first forward --b-first backward" in error
+    rows = [[word(v), word(la), word(la)] for v, la in pairs()]
+    assert run("check", write_csv(tmp_path / "t.csv", "gpt large,claude,gold", rows)) == 2
+    error = capsys.readouterr().err
+    assert "such as --judge 'gpt large'" in error
+    assert "--a-first" not in error
+
+
+def promptfoo(*, rated: int) -> dict[str, Any]:
+    """Return results of promptfoo, in which a person's rating overrides the whole verdict."""
+    results = []
+    for number, (verdict, label) in enumerate(pairs()):
+        parts = [{"pass": verdict, "assertion": {"type": "llm-rubric"}}]
+        if number < rated:
+            parts.append({"pass": label, "assertion": {"type": "human"}})
+        whole = parts[-1]["pass"]
+        row = {"testIdx": number, "promptIdx": 0, "vars": {"topic": f"t{number}"}, "success": whole}
+        grading = {"pass": whole, "componentResults": parts}
+        results.append(row | {"response": {"output": "o"}, "gradingResult": grading})
+    return {"evalId": "e", "results": {"version": 3, "results": results}, "config": {}}
+
+
+def test_promptfoo_compares_the_model_with_the_person(tmp_path, capsys):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(promptfoo(rated=10)))
+    items = read_check_items(str(path))
+    assert (items.judges, items.people) == (("passed",), ("human",))
+    assert [item.verdicts["passed"] for item in items.items] == ANSWERS
+    assert [item.labels["human"] for item in items.items] == [*LABELS[:10], None, None]
+    assert run("check", str(path)) == 0
+    printed = capsys.readouterr().out
+    assert "read as results of promptfoo" in printed
+    assert "judge: column passed; people: column human" in printed
+    assert "2 answers have no label" in printed
+
+
+def test_a_file_without_labels_says_how_to_get_them(tmp_path, capsys):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(promptfoo(rated=0)))
+    assert run("check", str(path)) == 2
+    assert "promptfoo view" in capsys.readouterr().err
+    labels = [[str(n + 1), word(label)] for n, label in enumerate(LABELS)]
+    second = write_csv(tmp_path / "labels.csv", "id,label", labels)
+    assert run("check", str(path), "--judge", "passed", "--labels", second) == 0
+
+
+def sample(number: int, verdict: bool, label: bool) -> dict[str, Any]:
+    history = [{"value": "CI"[not verdict]}]
+    if label is not verdict:
+        edit = {"value": "CI"[not label], "provenance": {"author": "jo"}}
+        history.append(edit)
+    score = {"value": "CI"[not label], "history": history if len(history) > 1 else []}
+    answer = {"id": f"s{number}", "epoch": 1, "input": "i", "output": {"completion": "c"}}
+    return answer | {"scores": {"model_graded_qa": score}, "metadata": {"human_label": word(label)}}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_logs_of_inspect_are_read(tmp_path, packed):
+    samples = [sample(n, v, la) for n, (v, la) in enumerate(pairs())]
+    path = tmp_path / ("log.eval" if packed else "log.json")
+    if packed:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", "{}")
+            for number, one in enumerate(samples):
+                archive.writestr(f"samples/{number:02d}_epoch_1.json", json.dumps(one))
+    else:
+        path.write_text(json.dumps({"version": 2, "eval": {"task": "t"}, "samples": samples}))
+    items = read_check_items(str(path), judge="model_graded_qa", human="human")
+    assert [item.verdicts["model_graded_qa"] for item in items.items] == ANSWERS
+    assert [item.labels["human"] for item in items.items] == LABELS
+
+
+def test_several_labelled_metrics_must_be_chosen(tmp_path, capsys):
+    cases = []
+    for number, (verdict, label) in enumerate(pairs()):
+        said = {
+            side: [
+                {"from_name": name, "value": {"choices": [word(answer)]}}
+                for name in ("tone", "facts")
+            ]
+            for side, answer in (("annotations", label), ("predictions", verdict))
+        }
+        case = {"id": number, "data": {"text": "t"}}
+        case["annotations"] = [{"completed_by": 7, "result": said["annotations"]}]
+        case["predictions"] = [{"model_version": "m", "result": said["predictions"]}]
+        cases.append(case)
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(cases))
+    assert run("check", str(path)) == 2
+    error = capsys.readouterr().err
+    assert "people labelled several things (tone, facts)" in error
+    assert "--judge tone" in error
+    items = read_check_items(str(path), judge="facts")
+    assert items.people == ("human facts",)

@@ -1,0 +1,94 @@
+"""Natural input in Python: frames, dicts, lists and the values that people write in them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pnyx
+
+TEXTS = ["Zoos are bad.", "Zoos are good."]
+
+pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+
+
+def ids(documents: Any, **options: Any) -> list[str]:
+    return [document.id for document in pnyx.read_evidence(documents, **options)]
+
+
+def texts(**more: Any) -> Any:
+    index = more.pop("index", None)
+    return pandas.DataFrame({"text": TEXTS, **more}, index=index)
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (texts(), ["1", "2"]),  # row numbers that pandas assigned
+        (texts(index=pandas.RangeIndex(5, 7)), ["1", "2"]),
+        (texts(index=[5, 9]), ["1", "2"]),  # such as those left after filtering
+        (texts(index=pandas.Index(["x", "y"], name="id")), ["x", "y"]),
+        (texts(index=["x", "y"]), ["x", "y"]),
+        (texts(index=pandas.Index([7, 9], name="id")), ["7", "9"]),
+        (texts(index=pandas.Index([7, 9], name="key")), ["7", "9"]),
+        (texts(index=pandas.Index(["x", "y"], name="docno")), ["x", "y"]),
+        (texts(index=["x", "y"], id=["a", "b"]), ["a", "b"]),  # a column of ids comes first
+        (texts(index=["x", "x"]), ["1", "2"]),  # cannot be ids
+        (texts(index=pandas.MultiIndex.from_tuples([("t", 1), ("t", 2)], names=["topic", "id"])),
+         ["1", "2"]),
+        (texts(id=[1.0, 2.0]), ["1", "2"]),
+        (texts(id=[1.0, None]), ["1", "2"]),  # the second has none, and is the second row
+        (texts(id=pandas.array([3, 4], dtype="Int64")), ["3", "4"]),
+    ],
+)  # fmt: skip
+def test_ids_of_a_frame_are_kept(frame: Any, expected: list[str]) -> None:
+    assert ids(frame) == expected
+
+
+def test_a_named_index_that_cannot_be_ids_is_a_column() -> None:
+    found = list(pnyx.read_evidence(texts(index=pandas.Index(["t", "t"], name="section"))))
+    assert [(one.id, one.extra["section"]) for one in found] == [("1", "t"), ("2", "t")]
+    renamed = texts(index=pandas.Index(["x", "y"], name="key"))
+    assert ids(renamed, columns={"id": "key"}) == ["x", "y"]
+
+
+def test_ids_that_are_no_whole_numbers_are_refused_in_one_line() -> None:
+    with pytest.raises(pnyx.InputError, match=r"^documents: row 1: id: found 1.5, expected text$"):
+        ids(texts(id=[1.5, 2.0]))
+
+
+def test_hits_of_a_frame_have_its_ids() -> None:
+    frame = texts(
+        index=pandas.Index(["x", "y"], name="id"), date=pandas.to_datetime(["2020-01-01"] * 2)
+    )
+    found = pnyx.open(frame, features=()).search("zoos")
+    assert sorted(hit.id for hit in found) == ["x", "y"]
+
+
+def test_dates_and_arrays_in_a_frame_become_text_and_lists() -> None:
+    stamps = [pandas.Timestamp("2020-01-01"), pandas.Timestamp("2020-01-02 10:30")]
+    frame = texts(
+        when=stamps,
+        day=[datetime.date(2020, 1, 1), None],
+        utc=[pandas.Timestamp("2020-01-01", tz="UTC"), pandas.NaT],
+        parts=[np.array([1, 2]), [np.float64(0.5)]],
+        stamp=[np.datetime64("2020-01-01", "ns")] * 2,
+    )
+    first, second = (document.extra for document in pnyx.read_evidence(frame))
+    assert (first["when"], second["when"]) == ("2020-01-01", "2020-01-02T10:30:00")
+    assert (first["day"], "day" in second) == ("2020-01-01", False)
+    assert (first["utc"], "utc" in second) == ("2020-01-01T00:00:00+00:00", False)
+    assert (first["parts"], second["parts"]) == ([1, 2], [0.5])
+    assert first["stamp"] == "2020-01-01"
+    assert len(pnyx.open(frame, features=())) == 2  # it can be stored
+
+
+def test_a_polars_frame_has_the_ids_and_dates_of_its_columns() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    day = datetime.date(2020, 1, 1)
+    frame = polars.DataFrame({"id": [1.0, 2.0], "text": TEXTS, "day": [day, None]})
+    assert ids(frame) == ["1", "2"]
+    assert next(iter(pnyx.read_evidence(frame))).extra["day"] == "2020-01-01"

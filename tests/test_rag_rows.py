@@ -1,0 +1,354 @@
+"""Rows of other RAG tools as items of `pnyx judge support` and `pnyx judge rag`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import called, refuser, rows_of, write_rows
+from pnyx.corpora.benchmarks.rag_cells import contexts_of
+from pnyx.judge.tasks import read_items
+
+QUESTION, ANSWER = "When did fares fall?", "Fares fell in May. They were cut by half."
+CONTEXTS = ["The council cut fares by 20 % in May.", "Ridership rose by a third."]
+TEXT = "\n\n".join(CONTEXTS)
+
+LAYOUTS: dict[str, tuple[dict[str, Any], str]] = {
+    "old ragas": (
+        {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER, "ground_truths": ["May"]},
+        "question, contexts, answer (ragas)",
+    ),
+    "ragas": (
+        {
+            "user_input": QUESTION,
+            "retrieved_contexts": CONTEXTS,
+            "response": ANSWER,
+            "reference": "May",
+        },
+        "user_input, retrieved_contexts, response (ragas)",
+    ),
+    "DeepEval": (
+        {
+            "input": QUESTION,
+            "actual_output": ANSWER,
+            "retrieval_context": CONTEXTS,
+            "expected_output": "May",
+            "context": ["an ideal context"],
+        },
+        "input, retrieval_context, actual_output (DeepEval)",
+    ),
+    "DeepEval without retrieval": (
+        {
+            "input": QUESTION,
+            "actual_output": ANSWER,
+            "retrieval_context": None,
+            "context": CONTEXTS,
+        },
+        "input, context, actual_output (DeepEval)",
+    ),
+    "TruLens": (
+        {"record_id": "r1", "input": QUESTION, "output": ANSWER, "contexts": CONTEXTS},
+        "input, contexts, output (TruLens)",
+    ),
+    "LangChain": (
+        {
+            "query": QUESTION,
+            "result": ANSWER,
+            "source_documents": [{"page_content": text, "metadata": {}} for text in CONTEXTS],
+        },
+        "query, source_documents, result (LangChain)",
+    ),
+    "nested": (
+        {"inputs": {"question": QUESTION}, "outputs": {"answer": ANSWER, "contexts": CONTEXTS}},
+        "inputs.question, outputs.contexts, outputs.answer",
+    ),
+    "by passage id": (
+        {"query": QUESTION, "passages": dict(enumerate(CONTEXTS)), "generated_answer": ANSWER},
+        "query, passages, generated_answer (open-rag-eval)",
+    ),
+}
+
+
+def _support(path: object) -> list[Any]:
+    return read_items(str(path), "support")
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_rows_of_known_tools_become_a_question_for_each_sentence(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row, columns = LAYOUTS[name]
+    path = write_rows(tmp_path / "rows.jsonl", [row])
+    status, out, err = called(capsys, "judge", "support", path, "--plan")
+    numbered = "" if "record_id" in row else "; ids are row numbers"
+    assert status == 0
+    assert out.startswith("2 questions for ")
+    assert f"rows.jsonl: 1 record of {columns}: 2 sentences to judge{numbered}\n" in err
+    first, second = _support(path)
+    assert (first.text, first.question) == (TEXT, QUESTION)
+    assert (first.statement, second.statement) == ("Fares fell in May.", "They were cut by half.")
+    record = "r1" if "record_id" in row else "1"
+    assert (first.id, second.id) == (f"{record}#1", f"{record}#2")
+    assert first.group == record
+
+
+def _csv(path: Path, rows: list[dict[str, Any]], delimiter: str = ",") -> Path:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def _written(tmp_path: Path, ending: str, row: dict[str, Any]) -> Path:
+    path = tmp_path / f"rows.{ending}"
+    if ending in ("csv", "tsv"):
+        return _csv(path, [row], "\t" if ending == "tsv" else ",")
+    if ending == "columns.json":
+        path.write_text(json.dumps({name: [value] for name, value in row.items()}))
+    elif ending == "frame.json":
+        path.write_text(json.dumps({name: {"0": value} for name, value in row.items()}))
+    elif ending == "list.json":
+        path.write_text(json.dumps([row]))
+    elif ending == "one.json":
+        path.write_text(json.dumps(row, indent=1))
+    elif ending == "lines.json":
+        path.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    elif ending == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        book.active.append(list(row))
+        book.active.append([str(value) for value in row.values()])
+        book.save(path)
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = pytest.importorskip("pyarrow").Table.from_pylist([row])
+        parquet.write_table(table, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["csv", "tsv", "list.json", "columns.json", "frame.json", "one.json", "lines.json", "xlsx",
+     "parquet"],
+)  # fmt: skip
+def test_the_kind_of_file_does_not_matter(ending: str, tmp_path: Path) -> None:
+    row = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
+    items = _support(_written(tmp_path, ending, row))
+    assert [item.text for item in items[:2]] == [TEXT, TEXT]
+    assert [item.id for item in items[:2]] == ["1#1", "1#2"]
+    assert len(items) == (4 if ending == "lines.json" else 2)
+
+
+@pytest.mark.parametrize(
+    ("cell", "texts"),
+    [
+        ("['a', 'b']", ("a", "b")),
+        ('["a", "b"]', ("a", "b")),
+        ("['it\\'s', \"he's\"]", ("it's", "he's")),
+        ("['a b'\n 'c d']", ("a b", "c d")),
+        ("array(['a', 'b'], dtype=object)", ("a", "b")),
+        ("['a', None, nan]", ("a",)),
+        ("['line\nbreak']", ("line\nbreak",)),
+        ("[{'text': 'a'}, {'text': 'b'}]", ("a", "b")),
+        ('[{"page_content": "a"}]', ("a",)),
+        ("plain text", ("plain text",)),
+        ("[1] is cited", ("[1] is cited",)),
+        ("[see the note]", ("[see the note]",)),
+        ("[", ("[",)),
+        ("[" * 100_000 + "]" * 100_000, ("[" * 100_000 + "]" * 100_000,)),
+        ("[]", ()),
+        ("", ()),
+        (float("nan"), ()),
+        (None, ()),
+        ([["a"], ["b"]], ("a", "b")),
+        ([" ", "a"], ("a",)),
+        ({"1": "a", "2": "b"}, ("a", "b")),
+        ({"text": "a", "id": "b"}, ("a",)),
+    ],
+    ids=repr,
+)
+def test_contexts_are_read_as_they_are_written(cell: Any, texts: tuple[str, ...]) -> None:
+    assert contexts_of(cell) == texts
+
+
+def test_a_list_of_an_array_is_read() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert contexts_of(numpy.array(CONTEXTS, dtype=object)) == tuple(CONTEXTS)
+
+
+def test_rows_without_an_answer_or_contexts_are_skipped_counted_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
+    rows = [good, {**good, "answer": " ... "}, {**good, "contexts": []}, {**good, "answer": None}]
+    path = write_rows(tmp_path / "rows.jsonl", [*rows, {**good, "answer": ["a", "b"]}])
+    status, _, err = called(capsys, "judge", "support", path, "--plan")
+    assert status == 0
+    assert (
+        "rows.jsonl: skipped 4 rows: 2 with no answer (rows 2, 4); 1 with no contexts (row 3); 1 "
+        "with an answer that is not one text (row 5)\n"
+    ) in err
+
+
+def test_a_file_without_any_usable_row_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The columns are recognised by the one row that has contexts, and the one that has an answer.
+    rows = [
+        {"question": QUESTION, "contexts": CONTEXTS, "answer": ""},
+        {"question": QUESTION, "contexts": [], "answer": ANSWER},
+    ]
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    err = refuser("judge")(capsys, "support", path, "--out", tmp_path / "r")
+    assert "no row holds an answer with contexts: 2 rows: 1 with no answer (row 1)" in err
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("flag", ["--column", "--columns"])
+def test_other_columns_are_named(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"q": QUESTION, "hits": CONTEXTS, "reply": ANSWER}
+    path = write_rows(tmp_path / "rows.jsonl", [row])
+    named = (flag, "question=q", flag, "contexts=hits", flag, "answer=reply")
+    status, out, err = called(capsys, "judge", "support", path, *named, "--plan")
+    assert (status, out.startswith("2 questions")) == (0, True)
+    assert "1 record of q, hits, reply: 2 sentences" in err
+
+
+def test_a_table_whose_columns_are_unknown_says_how_to_name_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _csv(tmp_path / "rows.csv", [{"q": "a?", "hits": "b", "reply": "c"}])
+    err = refuser("judge")(capsys, "support", path, "--out", tmp_path / "r")
+    assert "found: q, hits, reply. Name them: --column contexts=COLUMN" in err
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ("answer=nothing", "no column 'nothing' (found: question, contexts, answer)"),
+        ("reply=answer", "--column reply=...: expected one of the fields question, contexts"),
+        ("answer", "--column answer: expected FIELD=COLUMN"),
+    ],
+)
+def test_a_wrong_column_is_refused(
+    column: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
+    path = write_rows(tmp_path / "rows.jsonl", [row])
+    assert problem in refuser("judge")(
+        capsys, "support", path, "--column", column, "--out", tmp_path / "r"
+    )
+
+
+def test_columns_are_for_rag_records_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", [{"id": "1", "question": "a?", "document": "b"}])
+    err = refuser("judge")(
+        capsys, "relevance", path, "--column", "document=text", "--out", tmp_path / "r"
+    )
+    assert "--column is for support and rag, not relevance" in err
+
+
+def test_a_context_a_column_is_read_in_order(tmp_path: Path) -> None:
+    row = {"question": QUESTION, "context_2": CONTEXTS[1], "context_1": CONTEXTS[0], "answer": "A."}
+    (item,) = _support(_csv(tmp_path / "rows.csv", [row]))
+    assert item.text == TEXT
+
+
+def test_a_passage_a_row_is_one_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"query_id": "q1", "query": QUESTION, "passage": text, "generated_answer": answer}
+        for text, answer in zip(CONTEXTS, ("", ANSWER), strict=True)
+    ]
+    path = _csv(tmp_path / "rows.csv", rows)
+    first, second = _support(path)
+    assert (first.id, second.id, first.text) == ("q1#1", "q1#2", TEXT)
+    _, _, err = called(capsys, "judge", "support", path, "--plan")
+    assert "1 record of query, passage, generated_answer (open-rag-eval): 2 sentences" in err
+
+
+def test_one_id_for_two_questions_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"id": "a", "question": q, "context": "c", "answer": "b"} for q in ("One?", "Two?")]
+    err = refuser("judge")(
+        capsys, "support", _csv(tmp_path / "rows.csv", rows), "--out", tmp_path / "r"
+    )
+    assert "row 2: id 'a' is already that of row 1, with another question" in err
+
+
+def test_several_answers_to_a_question_are_records_of_one_group(tmp_path: Path) -> None:
+    def items(extra: list[dict[str, str]]) -> list[tuple[str, str, str]]:
+        rows = [
+            {"question": QUESTION, "context": "c", "answer": f"Answer {n}.", **own}
+            for n, own in enumerate(extra)
+        ]
+        found = _support(_csv(tmp_path / "rows.csv", rows))
+        return [(item.id, item.group, item.extra.get("run_id", "")) for item in found]
+
+    assert items([{}, {}]) == [("1#1", "1", ""), ("2#1", "1", "")]
+    assert items([{"id": "q"}, {"id": "q"}]) == [("q#1", "q", ""), ("q-2#1", "q", "")]
+    assert items([{"id": "q", "system": "a"}, {"id": "q", "system": "b"}]) == [
+        ("a/q#1", "q", "a"),
+        ("b/q#1", "q", "b"),
+    ]
+
+
+def test_items_are_still_read_as_items(tmp_path: Path) -> None:
+    row = {"id": "a", "text": "t", "statement": "s", "contexts": ["c"], "answer": "b"}
+    (item,) = _support(write_rows(tmp_path / "items.jsonl", [row]))
+    assert (item.id, item.text, item.statement) == ("a", "t", "s")
+    assert not item.from_answer
+
+
+def test_rag_takes_each_answer_with_its_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
+    path = write_rows(tmp_path / "rows.jsonl", [row, {**row, "question": None}])
+    (item,) = read_items(path, "rag")
+    assert (item.question, item.text, item.documents) == (QUESTION, ANSWER, tuple(CONTEXTS))
+    status, _, err = called(capsys, "judge", "rag", path, "--plan")
+    assert status == 0
+    assert "1 record of question, contexts, answer (ragas): 1 answer to judge" in err
+    assert "skipped 1 row: 1 with no question (row 2)" in err
+
+
+def test_hostile_names_and_places_are_printed_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"question\x1b[31m": "a?", "answer": "b", "contexts": ["c"], "id": "x\x1b]0;\n"}
+    path = write_rows(tmp_path / "rows.jsonl", [row])
+    status, out, err = called(capsys, "judge", "support", path, "--plan")
+    assert status == 0
+    assert "\x1b" not in out + err
+
+
+@pytest.mark.parametrize("name", ["gone.csv", "gone.json", "gone.jsonl"])
+def test_a_file_that_is_not_there_is_one_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert name in refuser("judge")(capsys, "support", tmp_path / name, "--out", tmp_path / "r")
+
+
+def test_answers_carry_record_and_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], own_place: object
+) -> None:
+    row = {"id": "q", "question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER, "model": "m"}
+    path = write_rows(tmp_path / "rows.jsonl", [row])
+    labels = write_rows(tmp_path / "labels.jsonl", [{"id": "q#1", "value": True}])
+    status, _, _ = called(
+        capsys, "judge", "support", path, "--labels", labels, "--out", tmp_path / "r"
+    )
+    assert status == 3  # the second sentence has no label
+    first, second = rows_of(tmp_path / "r")
+    assert (first["id"], first["record"], first["run_id"], first["group"]) == ("q#1", "q", "m", "q")
+    assert (first["value"], second["value"]) == (True, None)
