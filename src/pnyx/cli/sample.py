@@ -195,9 +195,7 @@ def _item_rows(record: Mapping[str, Any], path: str) -> Iterable[tuple[str, Mapp
     return ((task, row) for row in rag or (row for _, row in read_jsonl(items)))
 
 
-def _rag_rows(
-    task: str, items: str, options: Mapping[str, Any]
-) -> list[Mapping[str, Any]] | None:
+def _rag_rows(task: str, items: str, options: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
     """Return the items that were made of RAG records; None where the file holds others."""
     from pnyx.corpora.benchmarks.items import ITEM_FORMATS
     from pnyx.judge.rag_items import RAG_TASKS, read_rag_items
