@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -46,7 +47,9 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
         (), "Values that mean yes, such as 4,5. Repeatable.", metavar="VALUES"
     )
     no: tuple[Words, ...] = opt((), "Values that mean no. Repeatable.", metavar="VALUES")
-    labels: FileName | None = file_opt(None, "People's labels in a file of their own, by id.")
+    labels: tuple[FileName, ...] = file_opt(
+        (), "People's labels in a file of their own, by id. Repeatable."
+    )
     cost: tuple[Words, ...] = opt(
         (), "Column of US dollars an answer, for each judge. Repeatable.", metavar="COL"
     )
@@ -177,9 +180,12 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     refuse_two_outputs("--html", spec.html, as_json=as_json)
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     for flag, file in (("--html", spec.html), ("--out", spec.out)):
-        refuse_same_file(flag, file, TABLE=table, **{"--labels": spec.labels})
-    if table == spec.labels == "-":
+        named = {f"--labels {n}": labels for n, labels in enumerate(spec.labels, 1)}
+        refuse_same_file(flag, file, TABLE=table, **named)
+    if [table, *spec.labels].count("-") > 1:
         raise OptionError("only one file can be standard input")
+    if len(set(spec.labels)) < len(spec.labels):
+        raise OptionError("--labels names a file twice")
     if (spec.a_first is None) != (spec.b_first is None):
         raise OptionError("give --a-first and --b-first together")
     spec.check_needs()
@@ -197,7 +203,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         probability=spec.probability,
         yes=spec.yes,
         no=spec.no,
-        labels=spec.labels,
+        labels=[Path(path) for path in spec.labels] or None,
     )
     if spec.plan:
         return _plan(items, spec).show(as_json=as_json)

@@ -9,6 +9,7 @@ from pnyx.audit.checks.bars import LOWER_IS_BETTER
 from pnyx.audit.checks.summary import disagreement_line, notes_of, sentences
 from pnyx.errors import escaped
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+from pnyx.measure.core.base import plain
 from pnyx.view.card import Part, page_html
 from pnyx.view.check_biases import alternative_sentences, bias_sentences
 from pnyx.view.drift import drift_table
@@ -16,6 +17,7 @@ from pnyx.view.judges import judge_parts
 from pnyx.view.plots import reliability_plot
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import one_line
+from pnyx.view.trials import rater_parts
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check, CheckedJudge, Disagreement
@@ -61,6 +63,8 @@ def check_sections(check: Check) -> list[Section]:
         sections.append(("Which judge to take", flat))
     if check.drift:
         sections.append(("Since the earlier check", [drift_table(check.drift)]))
+    if check.compared:
+        sections.append(("People with each other", rater_parts(plain(list(check.compared)))))
     for judge in check.judges:
         of = f": {escaped(judge.name, 60)}" if len(check.judges) > 1 else ""
         if judge.disagreements:
@@ -204,7 +208,6 @@ def _next_steps(check: Check) -> list[Part]:
         ("Does the judge notice what it should, and ignore the rest?", "pnyx audit stress"),
         ("One page about a judge over several tasks", "pnyx audit card"),
         ("Has it become worse?", "pnyx check TABLE --against OLD.json"),
-        ("How well does everyone agree with everyone?", "pnyx audit agreement"),
     ]
     if len(check.judges) == 1:
         steps.append(("Is a cheaper judge good enough?", "pnyx compare judges"))

@@ -20,13 +20,13 @@ from pnyx.audit.checks.biases import Biases, measure_biases
 from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.audit.checks.joined import join_items, labels_of, settled_label
+from pnyx.audit.checks.people import compare_people
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.errors import InputError, escaped
-from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
-from pnyx.measure.answers.raters import measure_raters
+from pnyx.measure.answers.raters import Compared
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ground_truth import Joined
@@ -58,7 +58,7 @@ class Disagreement:
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`; texts are in the table."""
-        facts = {"id": self.item.id, "line": self.item.line, "group": self.item.group}
+        facts = row_of(self.item, "id line group dimension")
         return facts | row_of(self, "verdict label confidence")
 
 
@@ -118,6 +118,8 @@ class CheckedJudge:
             "judge": self.name,
             "counts": self.agreement.counts,
             "measures": plain(self.figures),
+            "per_dimension": plain(self.agreement.per_dimension),
+            "dimension_mean": plain(self.agreement.dimension_mean),
             "rate": plain(self.rate),
             "clusters": self.agreement.clusters,
             "clustered_by": self.agreement.clustered_by,
@@ -136,8 +138,7 @@ class Check(Result):
     Attributes:
         items: the table as it was understood.
         judges: one or more, in the order of the table.
-        people: agreement of several people with each other (alpha: nominal, of ratings ordinal), a
-            ceiling for any judge; None with one person.
+        compared: people with each other, and the judges with each of them; see `compare_people`.
         tied: items on which people are tied, which are left out.
         bars: what the judges must reach.
         choice: of several judges of yes and no, which to take.
@@ -146,7 +147,7 @@ class Check(Result):
 
     items: CheckItems
     judges: Sequence[CheckedJudge]
-    people: Measured | None
+    compared: Sequence[Compared]
     tied: int
     bars: Mapping[str, float]
     bootstrap: Bootstrap
@@ -185,6 +186,15 @@ class Check(Result):
         """How many labelled answers of all judges are unscored."""
         return sum(judge.unscored for judge in self.judges)
 
+    @property
+    def people(self) -> Measured | None:
+        """Agreement of people with each other: alpha, nominal or of ratings ordinal.
+
+        It is a ceiling for any judge; None where no item has two labels.
+        """
+        alpha = "alpha_nominal" if self.items.kind == "yes-no" else "alpha_ordinal"
+        return self.compared[0].mean[alpha] if self.compared else None
+
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each judge and measure."""
         return [
@@ -203,6 +213,7 @@ class Check(Result):
             **row_of(self.items, "source kind group people words notes"),
             "judges": plain(list(self.judges)),
             "people_agreement": plain(self.people),
+            "compared": plain(list(self.compared)),
             "tied": self.tied,
             "decision": self.decide().row() | {"default": not self.bars},
             "choice": plain(self.choice),
@@ -247,7 +258,7 @@ def check(
         probability: columns of probabilities of yes, one for each judge, in their order.
         yes: the values that mean yes, where they are not plain.
         no: the values that mean no.
-        labels: people's labels in a file of their own, joined by id.
+        labels: people's labels in a file of their own, joined by id; or a list of `Path`.
         bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
         cost: columns of US dollars an answer cost, one for each judge, to choose among several.
         against: an earlier check (JSON of `pnyx check --out`) to compare with.
@@ -272,7 +283,7 @@ def check(
     checked = Check(
         items,
         judges,
-        _people(items, bootstrap),
+        compare_people(items, bootstrap),
         max(one.tied for one in joined.values()),
         wanted,
         bootstrap,
@@ -390,19 +401,3 @@ def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
         return (math.inf if row.confidence is None else -row.confidence), row.item.line
 
     return sorted(rows, key=order)
-
-
-def _people(items: CheckItems, bootstrap: Bootstrap) -> Measured | None:
-    """Return Krippendorff's alpha of several people; None where no two label the same item."""
-    labels = [
-        Verdict(id=item.id, value=label, annotator=person, group=item.group, line=item.line)
-        for item in items.items
-        for person in items.people
-        if (label := item.labels.get(person)) is not None
-    ]
-    shared = any(len(labels_of(item, items.people)) > 1 for item in items.items)
-    if not shared:
-        return None
-    alpha = "alpha_nominal" if items.kind == "yes-no" else "alpha_ordinal"
-    compared = measure_raters(None, [labels], bootstrap=bootstrap).compared
-    return next((one.mean[alpha] for one in compared if one.kind == "raters"), None)

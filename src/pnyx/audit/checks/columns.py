@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pnyx.audit.checks.answer_scale import AnswerColumn, Place, map_answers
@@ -54,7 +55,8 @@ def read_check_items(
         probability: columns of the probability of yes, one for each judge.
         yes: values that count as yes, commas between them, or bounds: "4,5", "score>=0.5".
         no: values that count as no.
-        labels: a second table with labels, joined by id; or a dict of id -> label.
+        labels: a second table with labels, joined by id; a dict of id -> label; or a list of `Path`
+            of several files, whose people are kept apart.
 
     Raises:
         InputError: the table cannot be read, a column is missing or ambiguous, or it is not clear
@@ -69,23 +71,40 @@ def read_check_items(
     layout = verdict_layout(table, named, with_labels=labels is None)
     wide = wide_table(table, layout)
     notes = [*table.notes, *layout.notes]
-    if labels is not None:
-        given = _by_id(labels, "label", only=True)
-        if given is not labels and not named.human:
+    files: dict[str, tuple[str, ...]] = {}
+    for file, one in _label_sources(labels).items():
+        given = _by_id(one, "label", only=True)
+        if given is not one and not named.human:
             named = replace(named, human=tuple(name for name in given[0] if name != "id"))
         second = read_table_rows(given)
-        label_columns = label_layout(second, named)
+        label_columns = label_layout(second, named, layout.dimension)
+        before = wide.people
         wide = join_labels_by_id(
-            wide, second, label_columns, source=table.source, id_column=layout.id
+            wide, second, label_columns, source=table.source, id_column=layout.id, file=file
         )
+        files[file] = tuple(person for person in wide.people if person not in before)
         notes += [*second.notes, *label_columns.notes]
     apply_adjudication(wide)
     group_column = layout.group or group_by_id(wide, layout.id)
     unique_ids(wide, layout.id, grouped=group_column != layout.group)
     try:
-        return _check_items(wide, table, group_column, notes, _texts(yes), _texts(no))
+        items = _check_items(wide, table, group_column, notes, _texts(yes), _texts(no))
     except InputError as error:
         raise InputError(error.problem, path=table.source, line=error.line) from error
+    return replace(items, files=files) if len(files) > 1 else items
+
+
+def _label_sources(labels: object) -> Mapping[str, object]:
+    """Return the tables of labels by the names of their files; one alone has no name."""
+    if labels is None:
+        return {}
+    if not (isinstance(labels, list | tuple) and labels and isinstance(labels[0], Path)):
+        return {"": labels}
+    if len(labels) == 1:
+        return {"": labels[0]}
+    names = [Path(path).name for path in labels]
+    shown = names if len(set(names)) == len(names) else map(str, labels)
+    return dict(zip(shown, labels, strict=True))
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -160,6 +179,7 @@ def _check_items(
                 if index in column.reasons
             },
             texts=row.texts,
+            dimension=row.dimension,
         )
         for index, row in enumerate(rows)
     ]

@@ -97,6 +97,7 @@ def _verdict(item: CheckItem, judge: str, items: CheckItems) -> Verdict:
         unscored="" if value is not None else item.unscored.get(judge) or "no verdict",
         judge=judge,
         group=item.group,
+        dimension=item.dimension,
         line=item.line,
     )
 

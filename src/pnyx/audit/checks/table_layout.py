@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pnyx.audit.checks.answer_words import cell_text
@@ -49,6 +49,7 @@ class Layout:
         annotators: the column that names the person of each row.
         only_people: names of people whose labels are used; empty: all.
         reason: the column that says why there is no verdict.
+        dimension: the column of what is rated, where ratings of one item are on several.
         ignored: columns that are not worth showing.
         notes: what was guessed.
     """
@@ -63,15 +64,16 @@ class Layout:
     annotators: str = ""
     only_people: tuple[str, ...] = ()
     reason: str = ""
+    dimension: str = ""
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def used(self) -> frozenset[str]:
         """Every column that has a meaning of its own."""
-        named = (self.group, self.id, self.judge_names, self.annotators, self.reason)
+        named = (self.group, self.id, self.judge_names, self.annotators)
         columns = (*self.judges, *self.people, *self.probabilities, *self.ignored)
-        return frozenset((*columns, *named))
+        return frozenset((*columns, *named, self.reason, self.dimension))
 
 
 def verdict_layout(table: TableRows, named: Named, *, with_labels: bool) -> Layout:
@@ -82,9 +84,10 @@ def verdict_layout(table: TableRows, named: Named, *, with_labels: bool) -> Layo
     return _Chooser(table, named).verdicts(with_labels=with_labels)
 
 
-def label_layout(table: TableRows, named: Named) -> Layout:
-    """Choose the columns of a table of labels alone."""
-    return _Chooser(table, named).labels()
+def label_layout(table: TableRows, named: Named, dimension: str = "") -> Layout:
+    """Choose the columns of a table of labels alone, on this column of dimensions, if it has it."""
+    layout = _Chooser(table, named).labels()
+    return replace(layout, dimension=dimension if dimension in table.columns else "")
 
 
 class _Chooser:
@@ -135,6 +138,7 @@ class _Chooser:
             annotators,
             only_people,
             next(iter(self._roles.get("reason", ())), ""),
+            next(iter(self._roles.get("dimension", ())), ""),
             self._roles.get("ignored", ()),
             self._notes(),
         )
@@ -286,6 +290,7 @@ def _roles_of_answers(table: TableRows) -> dict[str, tuple[str, ...]]:
     roles = {"judge": "value", "judge name": "judge", "id": "id", "probability": "probability"}
     roles["reason"] = "unscored"
     roles["group"] = "group" if _has_cells(table, "group") else "question_id"
+    roles |= {"dimension": "dimension"} if _has_cells(table, "dimension") else {}
     known = {role: (column,) for role, column in roles.items() if column in columns}
     return {**known, "ignored": ("task", "prompt_hash", "group", "question_id", "label")}
 

@@ -25,6 +25,12 @@ class WideRow:
     probabilities: dict[str, Any] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    dimension: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is about: the item and, of ratings on several, the dimension."""
+        return self.id, self.dimension
 
 
 @dataclass(slots=True)
@@ -77,6 +83,7 @@ def _wide_row(
     if layout.only_judges and judge not in layout.only_judges:
         return None
     row = WideRow(id_text(cells.get(layout.id)), id_text(cells.get(layout.group)), line)
+    row.dimension = cell_text(cells.get(layout.dimension)).strip() if layout.dimension else ""
     for number, column in enumerate(layout.judges):
         name = judge or column
         row.verdicts[name] = cells.get(column)
@@ -108,7 +115,7 @@ def id_text(cell: object) -> str:
 
 def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
     if layout.id:
-        return row.id or None
+        return row.key if row.id else None
     own = {layout.judge_names, layout.annotators}
     own |= {*layout.judges, *layout.probabilities} if layout.judge_names else set()
     own |= set(layout.people) if layout.annotators else set()
@@ -148,32 +155,53 @@ def _is_blank(cell: object) -> bool:
 
 
 def join_labels_by_id(
-    verdicts: WideTable, labels: TableRows, layout: Layout, *, source: str, id_column: str
+    verdicts: WideTable,
+    labels: TableRows,
+    layout: Layout,
+    *,
+    source: str,
+    id_column: str,
+    file: str = "",
 ) -> WideTable:
-    """Give the rows of verdicts the labels of a second table that have the same id."""
+    """Give the rows of verdicts the labels of a second table that have the same id.
+
+    Its people are called by the name of the `file`, if it is one of several, and by their own.
+    """
     if not id_column:
         raise InputError("labels are joined by id: name its column with --id", path=source)
     labelled = wide_table(labels, layout)
-    by_id: dict[str, dict[str, Any]] = {}
+    names = _names_in(file, labelled.people)
+    by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for row in labelled.rows:
-        known = by_id.setdefault(row.id, {})
+        known = by_key.setdefault(row.key, {})
         for person, cell in row.labels.items():
-            if person not in known or not _is_blank(cell):
-                known[person] = cell
-    matched = {row.id for row in verdicts.rows} & by_id.keys()
+            if names[person] not in known or not _is_blank(cell):
+                known[names[person]] = cell
+    matched = {row.key for row in verdicts.rows} & by_key.keys()
     if not matched:
         raise InputError(
             f"no verdict has the id of a label (verdicts: {_some(r.id for r in verdicts.rows)}; "
-            f"labels: {_some(by_id)})",
+            f"labels: {_some(name for name, _ in by_key)})",
             path=source,
         )
     for row in verdicts.rows:
-        row.labels = dict(by_id.get(row.id, {}))
-    rest = len(by_id) - len(matched)
+        row.labels |= by_key.get(row.key, {})
+    rest = len(by_key) - len(matched)
     notes = [*verdicts.notes, *labelled.notes]
     if rest:
-        notes.append(f"{rest:,} of {len(by_id):,} labelled ids have no verdict and are left out")
-    return WideTable(verdicts.rows, verdicts.judges, labelled.people, notes)
+        notes.append(f"{rest:,} of {len(by_key):,} labelled ids have no verdict and are left out")
+    people = tuple(dict.fromkeys((*verdicts.people, *names.values())))
+    return WideTable(verdicts.rows, verdicts.judges, people, notes)
+
+
+def _names_in(file: str, people: tuple[str, ...]) -> dict[str, str]:
+    """Return what the people of a file are called in the whole table."""
+    alone = len(people) == 1
+    return {
+        person: person if not file or person == ADJUDICATED else file if alone else
+        f"{file}: {person}"
+        for person in people
+    }  # fmt: skip
 
 
 def _some(ids: Iterable[str]) -> str:
@@ -202,7 +230,7 @@ def group_by_id(table: WideTable, id_column: str) -> str:
 
     Several verdicts on one item are not independent of each other.
     """
-    ids = [row.id for row in table.rows if row.id]
+    ids = [row.key for row in table.rows if row.id]
     distinct = len(set(ids))
     if not id_column or distinct == len(ids):
         return ""
@@ -221,9 +249,9 @@ def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> No
 
     A note says so, but not of rows that are `grouped` by id, of which another note does.
     """
-    seen: dict[str, int] = {}
+    seen: dict[tuple[str, str], int] = {}
     missing = repeated = 0
-    taken = {row.id for row in table.rows}
+    taken = {row.id for row in table.rows}  # in whichever dimension
     for row in table.rows:
         if not row.id:
             missing += 1
@@ -232,13 +260,13 @@ def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> No
                 row.id = f"line {row.id}"
             taken.add(row.id)
             continue
-        count = seen[row.id] = seen.get(row.id, 0) + 1
+        count = seen[row.key] = seen.get(row.key, 0) + 1
         if count > 1:
             repeated += 1
             name = row.id
             while (again := f"{name} ({count})") in taken:
                 count += 1
-            seen[name] = count
+            seen[name, row.dimension] = count
             row.id = again
             taken.add(again)
     shown = shorten(id_column, 40)

@@ -165,7 +165,7 @@ class Group(click.Group):
     """A group of commands, in the order of the main job, that suggests one for a mistyped name."""
 
     gone: Mapping[str, str] = {}
-    """Commands that are no more -> what to use."""
+    """Commands that were removed -> what to use."""
 
     command_of: Callable[[str], str | None] = staticmethod(lambda _: None)
     """Which command reads a path that is given in place of a command; None for other words."""
@@ -184,7 +184,7 @@ class Group(click.Group):
             if reads is not None:
                 return super().resolve_command(ctx, [reads, *args])
             if name in self.gone:
-                raise click.UsageError(f"{name} is no more: {self.gone[name]}", ctx)
+                raise click.UsageError(f"{name} was removed: {self.gone[name]}", ctx)
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {escaped(name, 40)!r}.{hint}", ctx)
