@@ -143,7 +143,7 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     assert len({line.index("of 24") for line in table if "of 24" in line}) == 1, (
         "columns are not aligned"
     )
-    assert "1000 draws (seed 0) of 12 groups" in lines[-1]
+    assert "1000 draws (seed 0) of 12 groups" in printed.out
 
 
 def test_a_results_folder_gets_measures_json(tmp_path, capsys):

@@ -101,6 +101,6 @@ def test_preferences_are_compared_and_rankings_refused():
 def test_no_answer_with_a_label_is_an_error():
     with pytest.raises(InputError, match="no answer of 'j' has a label in labels 1"):
         measure_raters(
-            [{"id": "a", "value": True, "judge": "j", "unscored": None}],
+            [{"id": "a", "task": "support", "value": True, "judge": "j", "unscored": None}],
             [[{"id": "b", "value": True}]],
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.spec import file_opt, out_opt
 from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pnyx.view.tables import Part
 
 _MEASURES = "measures.json"
+_RATES_GONE = "the corrected share of yes is given wherever some answers have no label"
 _MOST, _END = 50, 10  # Groups that a table shows; with more, so many of either end
 
 _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
@@ -55,7 +56,9 @@ Example:
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
 
-_UNSURE = "Labels may say where people were unsure (uncertain).\n"
+_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the share of
+yes among all is also corrected for the judge's errors; the labels must be of a random sample.
+"""
 _TASKS = {
     "support": (
         "yes/no answers to support, perspectives or stance questions, or those about reports\n"
@@ -106,14 +109,6 @@ class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
 class AgreementSpec(BootstrapSpec, _LabelsSpec):
     """How answers are measured."""
 
-    rates: bool = opt(
-        False,
-        "Also correct the share of yes among all answers, labelled or not, for the judge's errors. "
-        "The labelled answers must be picked at random.",
-        heading="Labels",
-        needs="labels",
-    )
-
 
 def _answers_command(task: str) -> None:
     """Add the command that measures answers to one task."""
@@ -125,7 +120,8 @@ def _answers_command(task: str) -> None:
         restricts=True,
         short_help=f"{what[0].upper()}{what[1:]}.",
         help=_HELP.format(what=what, more=more, task=task),
-        without={"spec": "plot rates" if task == "quality" else ""},
+        without={"spec": "plot" if task == "quality" else ""},
+        gone={} if task == "quality" else {"--rates": _RATES_GONE},
     )
     @click.argument("answers")
     def measure(answers: str, spec: AgreementSpec) -> Outcome:
@@ -138,7 +134,7 @@ def _answers_command(task: str) -> None:
         from pnyx.measure.core.ground_truth import join_labels
 
         joined = join_labels(answers, spec.labels, task, judge=spec.judge)
-        return _measure_joined(answers, joined, spec, rates=spec.rates)
+        return _measure_joined(answers, joined, spec, corrects=task != "quality")
 
 
 class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
@@ -215,9 +211,9 @@ def command_of_results(path: str) -> str | None:
 
 
 def _measure_joined(
-    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, rates: bool = False
+    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, corrects: bool = False
 ) -> Outcome:
-    """Measure answers with their labels."""
+    """Measure answers with their labels; `corrects` the share of yes if some have no label."""
     from pnyx.devices import refuse_device
     from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
@@ -228,7 +224,7 @@ def _measure_joined(
         refuse_device(folder / _MEASURES)
     result = measure_agreement(joined, bootstrap=spec.bootstrap)
     row, rate = result.row(), None
-    if rates:
+    if corrects and joined.unlabelled:
         from pnyx.measure.answers.rates import corrected_rate
 
         rate = corrected_rate(joined, spec.bootstrap)
@@ -239,8 +235,7 @@ def _measure_joined(
         write_json(folder / _MEASURES, row)
     notes = _notes(result) + (_rate_notes(rate) if rate else [])
     tables = [_rate_table(rate)] if rate else []
-    unscored = result.counts["unscored"] or (rate and rate.judged.scored < rate.judged.asked)
-    return Outcome(row, lambda: [*_report(result), *tables], unscored, notes)
+    return Outcome(row, lambda: [*_report(result), *tables], result.counts["unscored"], notes)
 
 
 def _rate_notes(rate: CorrectedRate) -> list[str]:
