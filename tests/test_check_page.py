@@ -13,7 +13,7 @@ import pytest
 import pnyx
 from command import called, refuser
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.view.check import MAX_DISAGREEMENTS, MAX_TEXT, check_html
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00 &amp; '\""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.audit.checks.bars import LOWER_IS_BETTER
 from pnyx.audit.checks.summary import disagreement_line, notes_of, sentences
 from pnyx.errors import escaped
-from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.measure.core.base import plain
 from pnyx.view.card import Part, page_html
 from pnyx.view.check_biases import alternative_sentences, bias_sentences

@@ -25,7 +25,8 @@ from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.errors import InputError, escaped
-from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
+from pnyx.measure.answers.agreement import Agreement, measure_agreement
+from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.measure.answers.raters import Compared
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of

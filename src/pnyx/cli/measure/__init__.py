@@ -56,8 +56,8 @@ Example:
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
 
-_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the share of
-yes among all is also corrected for the judge's errors; the labels must be of a random sample.
+_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the share
+of yes among all is also corrected for the judge's errors; the labels must be of a random sample.
 """
 _TASKS = {
     "support": (
@@ -288,6 +288,8 @@ def _notes(result: Agreement) -> list[str]:
 
 def _report(result: Agreement) -> list[Part]:
     """Return the tables for people."""
+    from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS, small_groups
+
     parts: list[Part] = [
         [f"{result.joined.task}: {escaped(short_name(result.joined.judge))}, {_counts(result)}"],
         _measures(result),
@@ -304,7 +306,12 @@ def _report(result: Agreement) -> list[Part]:
             (name, SUMMARY.get(name, "mean of the four"), m) for name, m in result.summary.items()
         ]
         parts.append(Table(columns, rows))
-    large, small = _large_groups(result.per_group)
+    small = small_groups(result.per_group)
+    large = {name: part for name, part in result.per_group.items() if name not in small}
+    line = (
+        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures of "
+        "their own (--json has the counts)"
+    )
     for title, part in (
         ("dimension", result.per_dimension),
         ("aspect", result.per_aspect),
@@ -320,26 +327,7 @@ def _report(result: Agreement) -> list[Part]:
             )
             parts.append(_grid(title, ends, names, [note] if left else []))
     drawn = draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)
-    return [*parts, small, drawn]
-
-
-def _large_groups(
-    groups: Mapping[str, Mapping[str, Measured]],
-) -> tuple[Mapping[str, Mapping[str, Measured]], list[str]]:
-    """Return the groups with enough answers for figures of their own, and a line on the others."""
-    from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
-
-    large = {
-        name: measures
-        for name, measures in groups.items()
-        if max(measured.scored for measured in measures.values()) >= MIN_GROUP_LABELS
-    }
-    left = len(groups) - len(large)
-    line = (
-        f"{many(left, 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures of "
-        "their own here (--json has them)"
-    )
-    return large, [OwnWords(line)] if left else []
+    return [*parts, [OwnWords(line)] if small else [], drawn]
 
 
 def _counts(result: Agreement) -> str:
