@@ -148,7 +148,8 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
 
     TABLE is CSV, TSV, JSON, JSON Lines, Parquet or XLSX with a row for each answer, or a results
     folder of pnyx judge (with --labels). Rows without a label turn on the corrected rate. Of
-    several people the majority counts, of ratings the mean. Several judges are compared on the same
+    several people the majority counts, of ratings the mean; they are also compared with each other,
+    each pair, and the judge with each (--html, --json). Several judges are compared on the same
     rows, and the cheapest that is good enough is named (--cost).
 
     Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
@@ -159,9 +160,8 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     unscored). Without --bar: 0, or 3 if something is unscored. With --against: 1 if a figure is
     worse by more than --margin.
 
-    Further: pnyx audit agreement (people with people), pnyx audit stress (trials), pnyx audit card
-    (one page on a judge), pnyx audit check (the same trials later), pnyx compare judges (costs from
-    results folders), pnyx measure --rates (corrected rates of answers and labels files).
+    More: pnyx audit all (trials of a judge, and a card of it), pnyx audit check (the trials again,
+    later), pnyx compare judges (results folders: dollars, seconds, cascades of two).
 
     --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
     texts by its verdicts in both orders.

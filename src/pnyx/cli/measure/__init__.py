@@ -56,8 +56,8 @@ Example:
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
 
-_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the share
-of yes among all is also corrected for the judge's errors; the labels must be of a random sample.
+_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the
+share of yes among all is also corrected for the judge's errors; labels must be a random sample's.
 """
 _TASKS = {
     "support": (
@@ -309,8 +309,8 @@ def _report(result: Agreement) -> list[Part]:
     small = small_groups(result.per_group)
     large = {name: part for name, part in result.per_group.items() if name not in small}
     line = (
-        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures of "
-        "their own (--json has the counts)"
+        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures "
+        "of their own (--json has the counts)"
     )
     for title, part in (
         ("dimension", result.per_dimension),
