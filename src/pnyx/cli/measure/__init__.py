@@ -309,8 +309,8 @@ def _report(result: Agreement) -> list[Part]:
     small = small_groups(result.per_group)
     large = {name: part for name, part in result.per_group.items() if name not in small}
     line = (
-        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures "
-        "of their own (--json has the counts)"
+        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no "
+        "figures of their own (--json has the counts)"
     )
     for title, part in (
         ("dimension", result.per_dimension),
