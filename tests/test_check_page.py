@@ -203,3 +203,28 @@ def test_unscored_verdicts_are_counted_and_end_with_3(tmp_path: Path, capsys: An
     assert code == 3
     assert "Cannot tell yet: kappa 1.00" in out
     assert "1 labelled answer unscored" in out
+
+
+def test_the_corrected_rate_is_there_if_some_answers_have_no_label() -> None:
+    rows = [
+        {"verdict": "pass" if n % 2 else "fail", "label": "pass" if n % 4 else "fail"}
+        for n in range(40)
+    ]
+    assert "Corrected rate" not in headings(check_html(pnyx.check(rows)))
+    rows += [{"verdict": "pass", "label": ""}] * 10
+    check = pnyx.check(rows)
+    (judge,) = check.judges
+    assert judge.rate is not None
+    page = check_html(check)
+    assert "Corrected rate" in headings(page)
+    assert "share of pass" in page
+    assert "sensitivity: pass where people say pass" in page
+    powered = judge.rate.prediction_powered
+    assert powered.low is not None
+    assert f"{powered.value:.3f} [{powered.low:.3f}" in page
+    rows += [{"verdict": "error: timeout", "label": ""}]
+    assert "1 of 51 answers are unscored, left out" in check_html(pnyx.check(rows))
+    labels_alike = [row | {"label": row["label"] and "pass"} for row in rows]
+    assert "No estimate by Rogan and Gladen: labels are all alike." in check_html(
+        pnyx.check(labels_alike)
+    )

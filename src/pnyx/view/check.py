@@ -15,6 +15,7 @@ from pnyx.view.check_biases import alternative_sentences, bias_sentences
 from pnyx.view.drift import drift_table
 from pnyx.view.judges import judge_parts
 from pnyx.view.plots import reliability_plot
+from pnyx.view.rates import rate_notes, rate_table
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import one_line
 from pnyx.view.trials import rater_parts
@@ -165,22 +166,8 @@ def _rate(check: Check, judge: CheckedJudge) -> list[Part]:
     rate = judge.rate
     if rate is None or not judge.unlabelled:
         return []
-    rows = [
-        ("the judge, all answers", rate.judged, rate.judged),
-        ("people, labelled answers", rate.people, rate.people),
-        ("corrected by Rogan and Gladen", rate.rogan_gladen, rate.rogan_gladen),
-        ("corrected, prediction-powered", rate.prediction_powered, rate.prediction_powered),
-    ]
-    columns = (
-        Column(f"share of {escaped(check.items.words[0], 40)}", "name"),
-        Column("value, 95 % interval", "figure"),
-        Column("answers", "counts"),
-    )
-    legend = [
-        "Rogan and Gladen: sensitivity and specificity must be the same on all answers; "
-        "prediction-powered: the labelled answers must be picked at random."
-    ]
-    return [Table(columns, rows, legend=legend)]
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in rate_notes(rate)]
+    return [rate_table(rate, check.items.words), *notes]
 
 
 def _biases(judge: CheckedJudge) -> list[Part]:

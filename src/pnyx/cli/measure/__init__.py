@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pnyx.measure.answers.agreement import Agreement
-    from pnyx.measure.answers.rates import CorrectedRate
     from pnyx.measure.core.base import Measured
     from pnyx.measure.core.ground_truth import Joined
     from pnyx.view.tables import Part
@@ -218,6 +217,7 @@ def _measure_joined(
     from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.view.plots import reliability_plot
+    from pnyx.view.rates import rate_notes, rate_table
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
     if folder is not None:
@@ -233,36 +233,9 @@ def _measure_joined(
     spec.draw(lambda: reliability_plot(result.reliability, result.joined.judge, [note]))
     if folder is not None:
         write_json(folder / _MEASURES, row)
-    notes = _notes(result) + (_rate_notes(rate) if rate else [])
-    tables = [_rate_table(rate)] if rate else []
+    notes = _notes(result) + (rate_notes(rate) if rate else [])
+    tables = [rate_table(rate)] if rate else []
     return Outcome(row, lambda: [*_report(result), *tables], result.counts["unscored"], notes)
-
-
-def _rate_notes(rate: CorrectedRate) -> list[str]:
-    left, why = rate.judged.asked - rate.judged.scored, rate.rogan_gladen.no_interval
-    notes = [f"{left} of {rate.judged.asked} answers are unscored, left out of the share of yes"]
-    return notes * bool(left) + [f"no estimate by Rogan and Gladen: {why}"] * bool(why)
-
-
-def _rate_table(rate: CorrectedRate) -> Table:
-    """Return the share of yes as the judge has it, and corrected."""
-    rows = [
-        ("the judge, all answers", rate.judged, rate.judged),
-        ("people, labelled answers", rate.people, rate.people),
-        ("corrected by Rogan and Gladen", rate.rogan_gladen, rate.rogan_gladen),
-        ("corrected, prediction-powered", rate.prediction_powered, rate.prediction_powered),
-        ("sensitivity: yes where people say yes", rate.sensitivity, rate.sensitivity),
-        ("specificity: no where people say no", rate.specificity, rate.specificity),
-    ]
-    columns = Column("share of yes"), Column("value, 95 % interval", "figure")
-    return Table(
-        (*columns, Column("answers", "counts")),
-        rows,
-        legend=[
-            "Rogan and Gladen: sensitivity and specificity must be the same on all answers; "
-            "prediction-powered: the labelled answers must be picked at random"
-        ],
-    )
 
 
 def _notes(result: Agreement) -> list[str]:
