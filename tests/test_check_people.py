@@ -201,7 +201,12 @@ def test_labels_of_another_dimension_belong_to_no_answer(call: Any) -> None:
     write_rows("l.jsonl", labels([1, 2], dimension="cogency"))
     status, _, err = call("a.jsonl", "--labels", "l.jsonl")
     assert (status, err.count("\n")) == (2, 1)
-    assert "no verdict has the id of a label" in err
+    said = "no verdict has the id of a label (verdicts: 'i0 clarity', 'i1 clarity'; labels: 'i0 cog"
+    assert said in err
+    write_rows("l.jsonl", [{"id": "i0", "value": 1}])
+    status, _, err = call("a.jsonl", "--labels", "l.jsonl")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "l.jsonl: has no column dimension: ratings on several are joined by id and" in err
 
 
 def test_an_adjudicated_label_counts_alone_in_several_files(call: Any) -> None:
@@ -211,7 +216,8 @@ def test_an_adjudicated_label_counts_alone_in_several_files(call: Any) -> None:
                {"id": "i1", "value": False, "annotator": "bo"}]  # fmt: skip
     write_rows("m.jsonl", decided)
     row = checked(call, "a.jsonl", "--labels", "l.jsonl", "--labels", "m.jsonl")
-    assert row["judges"][0]["measures"]["accuracy"]["value"] == 1
+    accuracy = row["judges"][0]["measures"]["accuracy"]
+    assert (accuracy["value"], accuracy["scored"]) == (1, 2)  # else i0 would be tied
 
 
 @pytest.mark.parametrize(
@@ -234,6 +240,14 @@ def test_the_former_command_names_the_new_one(audit: Any) -> None:
     status, out, err = audit("results", "--labels", "people.jsonl")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "pnyx check RESULTS --labels LABELS" in err
+
+
+def test_a_judge_without_verdicts_on_labelled_items_has_no_figures(call: Any) -> None:
+    Path("t.csv").write_text("judge,ann,bo\nerror,y,y\nerror,n,y\ny,,\nn,,\n")
+    found = between(checked(call, "t.csv", *columns("ann", "bo"), status=3))
+    assert ("human-human", "ann", "bo") in found
+    assert found["human-judge", "judge", "ann"]["mean"] == {}
+    assert call("t.csv", *columns("ann", "bo"), "--html", "page.html")[0] == 3
 
 
 def test_python_takes_several_files() -> None:

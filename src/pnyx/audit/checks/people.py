@@ -31,7 +31,7 @@ def compare_people(items: CheckItems, bootstrap: Bootstrap) -> list[Compared]:
         return []
     every = [row for some in rows.values() for row in some]
     together = measure_raters(None, [every], names=[_TOGETHER], bootstrap=bootstrap).compared
-    files = items.files or {person: (person,) for person in rows if rows[person]}
+    files = items.files or {person: (person,) for person in rows}
     sides = {name: [row for p in of for row in rows[p]] for name, of in files.items()}
     if len(sides) > MAX_PAIRED:
         return list(together)
@@ -48,15 +48,13 @@ def compare_people(items: CheckItems, bootstrap: Bootstrap) -> list[Compared]:
 def _with_judge(
     items: CheckItems, judge: str, name: str, labels: Sequence[Verdict], bootstrap: Bootstrap
 ) -> list[Compared]:
-    """Compare a judge with a side; nothing if they share no item."""
+    """Compare a judge with a side."""
     known = {label.key for label in labels}
     answers = [
         _verdict(item, item.verdicts.get(judge), judge=judge)
         for item in items.items
         if (item.id, item.dimension) in known
     ]
-    if not answers:
-        return []
     compared = measure_raters(answers, [labels], names=[name], bootstrap=bootstrap).compared
     return [one for one in compared if one.kind == "human-judge"]
 

@@ -85,9 +85,14 @@ def verdict_layout(table: TableRows, named: Named, *, with_labels: bool) -> Layo
 
 
 def label_layout(table: TableRows, named: Named, dimension: str = "") -> Layout:
-    """Choose the columns of a table of labels alone, on this column of dimensions, if it has it."""
-    layout = _Chooser(table, named).labels()
-    return replace(layout, dimension=dimension if dimension in table.columns else "")
+    """Choose the columns of a table of labels alone, with this column of dimensions, if any.
+
+    InputError: a column is missing or ambiguous.
+    """
+    if dimension and dimension not in table.columns:
+        problem = f"has no column {dimension}: ratings on several are joined by id and {dimension}"
+        raise InputError(problem, path=table.source)
+    return replace(_Chooser(table, named).labels(), dimension=dimension)
 
 
 class _Chooser:

@@ -180,8 +180,8 @@ def join_labels_by_id(
     matched = {row.key for row in verdicts.rows} & by_key.keys()
     if not matched:
         raise InputError(
-            f"no verdict has the id of a label (verdicts: {_some(r.id for r in verdicts.rows)}; "
-            f"labels: {_some(name for name, _ in by_key)})",
+            f"no verdict has the id of a label (verdicts: {_some(r.key for r in verdicts.rows)}; "
+            f"labels: {_some(by_key)})",
             path=source,
         )
     for row in verdicts.rows:
@@ -204,8 +204,10 @@ def _names_in(file: str, people: tuple[str, ...]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _some(ids: Iterable[str]) -> str:
-    shown = [repr(shorten(name, 30)) for _, name in zip(range(2), ids, strict=False)]
+def _some(keys: Iterable[tuple[str, str]]) -> str:
+    """Return the first ids, each with its dimension, if it has one."""
+    names = (" ".join(filter(None, key)) for key in keys)
+    shown = [repr(shorten(name, 30)) for _, name in zip(range(2), names, strict=False)]
     return ", ".join(shown) or "none"
 
 
