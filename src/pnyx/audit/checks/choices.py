@@ -53,19 +53,24 @@ class Choices:
     no: tuple[Value, ...] = ()
 
     @property
+    def values(self) -> tuple[Value, ...]:
+        """All of them."""
+        return (*self.yes, *self.no)
+
+    @property
     def is_own(self) -> bool:
         """Whether the values name the column."""
-        return any(value.column for value in (*self.yes, *self.no))
+        return any(value.column for value in self.values)
 
     @property
     def on_numbers(self) -> bool:
         """Whether some value is a number or a bound."""
-        return any(value.number is not None for value in (*self.yes, *self.no))
+        return any(value.number is not None for value in self.values)
 
     @property
     def has_bound(self) -> bool:
         """Whether some value is a bound."""
-        return any(value.comparison for value in (*self.yes, *self.no))
+        return any(value.comparison for value in self.values)
 
     def truth(self, cell: Cell) -> bool | None:
         """Say what a cell counts as; None where it has none of the values."""
