@@ -43,7 +43,7 @@ def wide_table(table: TableRows, layout: Layout) -> WideTable:
     Rows are merged if a column names the judge or the person of each row: by their id or, without
     ids, by all other cells. InputError: merged rows have different verdicts of one judge.
     """
-    merges = bool(layout.judge_names or layout.annotators)
+    merges = bool(layout.judge.names or layout.human.names)
     judges, people = dict[str, None](), dict[str, None]()
     rows: list[WideRow] = []
     by_key: dict[Any, WideRow] = {}
@@ -72,34 +72,31 @@ def wide_table(table: TableRows, layout: Layout) -> WideTable:
 def _wide_row(
     line: int, cells: Mapping[str, Any], layout: Layout, table: TableRows
 ) -> WideRow | None:
-    judge = cell_text(cells.get(layout.judge_names)).strip() if layout.judge_names else ""
-    person = cell_text(cells.get(layout.annotators)).strip() if layout.annotators else ""
-    if layout.only_judges and judge not in layout.only_judges:
+    judge, person = (
+        cell_text(cells.get(side.names)).strip() if side.names else ""
+        for side in (layout.judge, layout.human)
+    )
+    if layout.judge.only and judge not in layout.judge.only:
         return None
-    row = WideRow(id_text(cells.get(layout.id)), id_text(cells.get(layout.group)), line)
-    for number, column in enumerate(layout.judges):
+    row = WideRow(_id_text(cells.get(layout.id)), _id_text(cells.get(layout.group)), line)
+    for number, column in enumerate(layout.judge.columns):
         name = judge or column
         row.verdicts[name] = cells.get(column)
         if number < len(layout.probabilities):
             row.probabilities[name] = cells.get(layout.probabilities[number])
         if layout.reason and (reason := cell_text(cells.get(layout.reason)).strip()):
             row.reasons[name] = reason
-    if not layout.only_people or person in layout.only_people:
-        row.labels = {person or column: cells.get(column) for column in layout.people}
-    used = layout.used
+    if not layout.human.only or person in layout.human.only:
+        row.labels = {person or column: cells.get(column) for column in layout.human.columns}
     row.texts = {
         name: cell_text(cells[name])
         for name in table.columns
-        if name not in used and not _is_empty(cells.get(name))
+        if name not in layout.used and cells.get(name) not in (None, "", [], {})
     }
     return row
 
 
-def _is_empty(cell: object) -> bool:
-    return cell is None or cell == "" or cell == [] or cell == {}
-
-
-def id_text(cell: object) -> str:
+def _id_text(cell: object) -> str:
     """Return an id as text; 7.0, as data frames have it, is 7."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
@@ -109,9 +106,9 @@ def id_text(cell: object) -> str:
 def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
     if layout.id:
         return row.id or None
-    own = {layout.judge_names, layout.annotators}
-    own |= {*layout.judges, *layout.probabilities} if layout.judge_names else set()
-    own |= set(layout.people) if layout.annotators else set()
+    own = {layout.judge.names, layout.human.names}
+    own |= {*layout.judge.columns, *layout.probabilities} if layout.judge.names else set()
+    own |= set(layout.human.columns) if layout.human.names else set()
     return tuple((name, cell_text(cell)) for name, cell in cells.items() if name not in own)
 
 
