@@ -158,6 +158,11 @@ class ColumnGuess:
             )
         return self._profiles[column]
 
+    def _usual(self, column: str) -> str:
+        """Return the usual name of a column; one numbered because it is repeated keeps its name."""
+        name = re.sub(r" \(\d+\)$", "", column)
+        return usual_name(name if name in self._table.columns else column)
+
     def first(self, names: Sequence[str], fits: Callable[[Profile], bool] | None = None) -> str:
         """Return the first column that is not taken, has a usual name and fits, else nothing."""
         usual = {usual_name(c): c for c in reversed(self._table.columns) if c not in self.taken}
@@ -174,36 +179,36 @@ class ColumnGuess:
         free = [column for column in self._table.columns if column not in self.taken]
         empty = [column for column in free if self.profile(column).empty]
         free = [c for c in free if self.profile(c).answers or self.profile(c).numeric]
-        named = [column for column in free if first.fullmatch(usual_name(column))]
+        named = [column for column in free if first.fullmatch(self._usual(column))]
         if not named:
-            several = tuple(c for c in free if _is_numbered(usual_name(c), numbered))
+            several = tuple(c for c in free if _is_numbered(self._usual(c), numbered))
             if several:
                 return several
-            named = [column for column in free if second.fullmatch(usual_name(column))]
+            named = [column for column in free if second.fullmatch(self._usual(column))]
             if len(named) > 1:  # a "reference" may be a text, and a "score" a number
                 named = [column for column in named if self.profile(column).known] or named
         if len(named) > 1:
             raise self._ambiguous(role, named)
-        usual = (c for c in empty if any(p.fullmatch(usual_name(c)) for p in (first, second)))
+        usual = (c for c in empty if any(p.fullmatch(self._usual(c)) for p in (first, second)))
         return tuple(named or islice(usual, 1))
 
-    def by_cells(self, role: str) -> tuple[str, ...]:
+    def by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
         """Return the only column left whose cells are answers; InputError for none or several."""
         columns = [
             column
             for column in self._table.columns
             if column not in self.taken
             and self.profile(column).answers
-            and not _NOT_ANSWERS.fullmatch(usual_name(column))
-            and usual_name(column) not in (*GROUP_NAMES, *ID_NAMES)
+            and not _NOT_ANSWERS.fullmatch(self._usual(column))
+            and self._usual(column) not in (*GROUP_NAMES, *ID_NAMES)
         ]
         if len(columns) == 1:
             return tuple(columns)
         if columns:
             raise self._ambiguous(role, columns)
         shown = shown_names(self._table.columns)
-        what = f"no column of {_WHAT[role]} found (columns: {shown})"
-        raise InputError(f"{what}: name it with {OPTIONS[role]} COLUMN", path=self._table.source)
+        problem = f"no column of {_WHAT[role]} found (columns: {shown}): name it with "
+        raise InputError(f"{problem}{OPTIONS[role]} COLUMN{advice}", path=self._table.source)
 
     def _ambiguous(self, role: str, columns: Sequence[str]) -> InputError:
         first, second = (shlex.quote(shorten(column, 30)) for column in columns[:2])

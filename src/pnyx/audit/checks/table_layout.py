@@ -118,7 +118,8 @@ class _Chooser:
                 raise self._error(self._table.missing)
         judges = judges or self._by_cells("judge")
         if with_labels:
-            people = people or self._by_cells("human")
+            second = ", or give labels in a second table with --labels FILE"
+            people = people or self._by_cells("human", second)
         if named.probability and len(stated) != len(judges):
             found = f"{len(stated)} for {len(judges)} judges"
             raise self._error(f"--probability: found {found}, expected one for each --judge")
@@ -225,8 +226,8 @@ class _Chooser:
     def _by_name(self, role: str) -> tuple[str, ...]:
         return self._roles.get(role) or self._chosen(role, self._guess.by_name(role))
 
-    def _by_cells(self, role: str) -> tuple[str, ...]:
-        return self._chosen(role, self._guess.by_cells(role))
+    def _by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
+        return self._chosen(role, self._guess.by_cells(role, advice))
 
     def _chosen(self, role: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         self._take(*columns)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.table_layout import Layout
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
+from pnyx.corpora.cells import plain_id
 from pnyx.errors import InputError, shorten
 
 
@@ -98,9 +100,7 @@ def _wide_row(
 
 def _id_text(cell: object) -> str:
     """Return an id as text; 7.0, as data frames have it, is 7."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return cell_text(cell).strip()
+    return cell_text(plain_id(cell)).strip()
 
 
 def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
@@ -145,20 +145,19 @@ def _is_blank(cell: object) -> bool:
 
 
 def join_labels_by_id(
-    verdicts: WideTable, labels: TableRows, layout: Layout, *, source: str, id_column: str
-) -> WideTable:
+    verdicts: WideTable, labelled: WideTable, source: str, id_column: str
+) -> None:
     """Give the rows of verdicts the labels of a second table that have the same id."""
     if not id_column:
         raise InputError("labels are joined by id: name its column with --id", path=source)
-    labelled = wide_table(labels, layout)
     by_id: dict[str, dict[str, Any]] = {}
     for row in labelled.rows:
         known = by_id.setdefault(row.id, {})
-        for person, cell in row.labels.items():
-            if person not in known or not _is_blank(cell):
-                known[person] = cell
-    matched = {row.id for row in verdicts.rows} & by_id.keys()
-    if not matched:
+        known |= {
+            p: cell for p, cell in row.labels.items() if p not in known or not _is_blank(cell)
+        }
+    rest = len(by_id.keys() - {row.id for row in verdicts.rows})
+    if rest == len(by_id):
         raise InputError(
             f"no verdict has the id of a label (verdicts: {_some(r.id for r in verdicts.rows)}; "
             f"labels: {_some(by_id)})",
@@ -166,16 +165,16 @@ def join_labels_by_id(
         )
     for row in verdicts.rows:
         row.labels = dict(by_id.get(row.id, {}))
-    rest = len(by_id) - len(matched)
-    notes = [*verdicts.notes, *labelled.notes]
+    verdicts.people = labelled.people
+    verdicts.notes += labelled.notes
     if rest:
-        notes.append(f"{rest:,} of {len(by_id):,} labelled ids have no verdict and are left out")
-    return WideTable(verdicts.rows, verdicts.judges, labelled.people, notes)
+        verdicts.notes.append(
+            f"{rest:,} of {len(by_id):,} labelled ids have no verdict and are left out"
+        )
 
 
 def _some(ids: Iterable[str]) -> str:
-    shown = [repr(shorten(name, 30)) for _, name in zip(range(2), ids, strict=False)]
-    return ", ".join(shown) or "none"
+    return ", ".join(repr(shorten(name, 30)) for name in islice(ids, 2))
 
 
 def apply_adjudication(table: WideTable) -> None:
