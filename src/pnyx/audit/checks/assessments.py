@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pnyx.audit.checks.check_rows import NumberedRow, TableRows
+
+Side: TypeAlias = Literal["judge", "human"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Assessment:
     """
 
     name: str
-    side: Literal["judge", "human"]
+    side: Side
     value: Any
     source: str = ""
     reason: str = ""
@@ -43,14 +45,13 @@ _Names = dict[tuple[str, str], dict[str, str]]
 """Side and what was assessed -> judge or person -> column."""
 
 
-def assessed_table(items: Iterable[AssessedItem], source: str, overall: str = "") -> TableRows:
+def assessed_table(items: Sequence[AssessedItem], source: str, overall: str = "") -> TableRows:
     """Make a column of each judge and person; the last of several assessments counts.
 
     A judge's column is named after what was assessed, with the judge if there are several; a
     person's has "human" before it. Labels belong to the verdicts on the same thing; labels of one
     thing that no judge assessed belong to `overall`, or to all verdicts.
     """
-    items = list(items)
     names: _Names = {}
     for item in items:
         for one in item.assessments:
@@ -76,18 +77,22 @@ def assessed_table(items: Iterable[AssessedItem], source: str, overall: str = ""
                 cells[f"{name} (data)" if name in taken else name] = cell
         columns.update(dict.fromkeys(cells))
         rows.append((item.line, cells))
-    roles = {role: (role,) for role in first}
-    return TableRows(tuple(columns), rows, source, roles=roles, pairs=_pairs(names, overall))
+    judges = {name: said for (side, name), said in names.items() if side == "judge"}
+    judges = {overall: judges[overall]} if overall in judges else judges
+    roles: dict[str, tuple[str, ...]] = {role: (role,) for role in first}
+    roles["judge"] = tuple(column for said in judges.values() for column in said.values())
+    return TableRows(tuple(columns), rows, source, roles=roles, pairs=_pairs(names, judges))
 
 
-def _pairs(names: _Names, overall: str) -> Mapping[str, tuple[str, ...]]:
-    people = [name for side, name in names if side == "human"]
-    judges = [name for side, name in names if side == "judge"]
-    alike = [name for name in judges if name in people]
-    if not alike and len(people) == 1:
-        alike = [overall] if overall in judges else judges
-    return {
-        column: tuple(names["human", judge if judge in people else people[0]].values())
-        for judge in alike
-        for column in names["judge", judge].values()
+def _pairs(names: _Names, overall: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    people = {name: tuple(said.values()) for (side, name), said in names.items() if side == "human"}
+    pairs = {
+        column: people[name]
+        for (side, name), said in names.items()
+        if side == "judge" and name in people
+        for column in said.values()
     }
+    if pairs or len(people) != 1:
+        return pairs
+    (labels,) = people.values()
+    return {column: labels for said in overall.values() for column in said.values()}

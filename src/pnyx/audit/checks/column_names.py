@@ -37,8 +37,7 @@ _NAMES: Final = {
             r"urteil_mensch"
         ),
         re.compile(
-            r"labels?|annotator|rater|expected|target|(?:is_)?correct|(?:user_)?feedback|thumbs|"
-            r"reference"
+            r"labels?|annotator|rater|expected|target|(?:is_)?correct|(?:user_)?feedback|thumbs"
         ),
     ),
 }

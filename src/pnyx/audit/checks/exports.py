@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
-from pnyx.audit.checks.assessments import AssessedItem, Assessment, assessed_table
+from pnyx.audit.checks.assessments import AssessedItem, Assessment, Side, assessed_table
 from pnyx.audit.checks.check_rows import NumberedRow, TableRows
 from pnyx.audit.checks.column_names import is_human_name, usual_name
 from pnyx.audit.checks.inspect_log import inspect_items, is_inspect_sample
@@ -43,10 +43,13 @@ def exported_table(table: TableRows) -> TableRows:
     export = next((export for export in _EXPORTS if all(map(export.fits, sample))), None)
     if export is None:
         return table
-    assessed = assessed_table(export.items(table.rows), table.source, export.overall)
-    second = "or give labels in a second table with --labels FILE (columns id and label)"
-    missing = "" if assessed.pairs else f"has no labels of people: {export.advice}, {second}"
+    items = list(export.items(table.rows))
+    assessed = assessed_table(items, table.source, export.overall)
     notes = (*table.notes, f"read as results of {export.tool}")
+    missing = ""
+    if all(one.side == "judge" for item in items for one in item.assessments):
+        second = "or give labels in a second table with --labels FILE (columns id and label)"
+        missing = f"has no labels of people: {export.advice}, {second}"
     return replace(assessed, notes=notes, missing=missing)
 
 
@@ -185,8 +188,8 @@ def _mlflow_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
                 item.cells[name] = _fields(found.get("expectation")).get("value")
                 continue
             error = cell_text(_fields(said.get("error")).get("error_message"))
-            side = "human" if source.get("source_type") == "HUMAN" else "judge"
-            who = cell_text(source.get("source_id"))
+            is_human, who = source.get("source_type") == "HUMAN", cell_text(source.get("source_id"))
+            side: Side = "human" if is_human else "judge"
             item.assessments.append(Assessment(name, side, said.get("value"), who, error))
         yield item
 
@@ -245,7 +248,7 @@ def _label_studio_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
         yield item
 
 
-def _choices(said: Mapping[str, Any], side: Any, source: str) -> Iterator[Assessment]:
+def _choices(said: Mapping[str, Any], side: Side, source: str) -> Iterator[Assessment]:
     """Yield the choices, ratings and numbers of an annotation or a prediction."""
     for result in _objects(said.get("result")):
         value = _fields(result.get("value"))

@@ -110,12 +110,12 @@ class _Chooser:
             annotators = human.names or self._name_column("human", human.columns)
         judges, people = judge.columns, human.columns
         if with_labels and not people:
+            if self._table.missing:
+                raise self._error(self._table.missing)
             judges, people = self._paired(judges)
         judges = judges or self._by_name("judge")
         if with_labels:
             people = people or self._by_name("human")
-            if not people and self._table.missing:
-                raise self._error(self._table.missing)
         judges = judges or self._by_cells("judge")
         if with_labels:
             second = ", or give labels in a second table with --labels FILE"
@@ -224,7 +224,10 @@ class _Chooser:
         return judges or known, people
 
     def _by_name(self, role: str) -> tuple[str, ...]:
-        return self._roles.get(role) or self._chosen(role, self._guess.by_name(role))
+        if known := self._roles.get(role):
+            self._take(*known)
+            return known
+        return self._chosen(role, self._guess.by_name(role))
 
     def _by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
         return self._chosen(role, self._guess.by_cells(role, advice))
