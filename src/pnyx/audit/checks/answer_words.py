@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 _PAIRS: Final = (
@@ -95,7 +96,11 @@ def read_cell(value: Any) -> Cell:
         return Cell(str(value).lower(), str(value).lower(), truth=value)
     if isinstance(value, int | float):
         return _number_cell(value)
-    text = value if isinstance(value, str) else cell_text(value)
+    text = cell_text(value)
+    return _read_word(text) if len(text) <= MAX_WORD else _read_text(text)
+
+
+def _read_text(text: str) -> Cell:
     if (number := number_of(text)) is not None:
         return Cell(text.strip(), f"{number:g}", truth=_truth_of(number), number=number)
     word = normal_word(text)
@@ -106,6 +111,10 @@ def read_cell(value: Any) -> Cell:
     if word in _UNDECIDED or _FAILURE.fullmatch(word):
         return Cell(text.strip(), word, reason=text.strip()[:200])
     return Cell(text.strip(), word)
+
+
+_read_word = lru_cache(4096)(_read_text)
+"""Cells of verdicts and labels are the same few words."""
 
 
 def _number_cell(value: float) -> Cell:

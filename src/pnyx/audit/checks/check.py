@@ -387,14 +387,14 @@ def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
 
 def _people(items: CheckItems, bootstrap: Bootstrap) -> Measured | None:
     """Return Krippendorff's alpha of several people; None where no two label the same item."""
+    if all(len(labels_of(item, items.people)) < 2 for item in items.items):
+        return None
     labels = [
         Verdict(id=item.id, value=label, annotator=person, group=item.group, line=item.line)
         for item in items.items
         for person in items.people
         if (label := item.labels.get(person)) is not None
     ]
-    if all(len(labels_of(item, items.people)) < 2 for item in items.items):
-        return None
     alpha = "alpha_nominal" if items.kind == "yes-no" else "alpha_ordinal"
     compared = measure_raters(None, [labels], bootstrap=bootstrap).compared
     return next((one.mean[alpha] for one in compared if one.kind == "raters"), None)
