@@ -11,12 +11,14 @@ from pnyx.errors import InputError
 
 DELIMITERS = ",;\t|"
 """In the order in which they are preferred."""
-HEADER_ROWS = 20
+_HEADER_ROWS = 20
 """Rows among which the header is."""
-_SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 1 << 20
+SAMPLE_ROWS = 200
+"""Rows from which the delimiter and the header are chosen."""
 _LEAST_SHARE = 0.5
-"""Share of rows as wide as the first from which this is preferred as the header."""
+"""Share of rows as wide as the header from which it is plainly one."""
+_UNFIT = (False, 0.0, 0)
 
 NumberedLine = tuple[int, str]
 
@@ -29,7 +31,7 @@ def delimiter_of(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedL
     """
     sample: list[NumberedLine] = []
     size = 0
-    for number, line in islice(lines, _SAMPLE_LINES):
+    for number, line in islice(lines, SAMPLE_ROWS):
         if sample or line.strip():
             sample.append((number, line))
         size += len(line)
@@ -51,13 +53,14 @@ def header_index(rows: Sequence[Sequence[object]]) -> int:
     """Return which row is the header: the first with more than half of the cells of the fullest.
 
     A title or a note above the header fills a cell or two. Rows of another width than most are not
-    among the fullest: they are broken.
+    among the fullest: they are notes, or broken.
     """
-    widths = Counter(map(len, rows))
-    usual = max(widths, key=lambda width: (widths[width], width), default=0)
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    usual = max(widths, key=lambda width: (widths[width], width), default=1)
     filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
     most = max((n for row, n in zip(rows, filled, strict=True) if len(row) == usual), default=0)
-    return next((index for index, count in enumerate(filled) if 2 * count > most), 0)
+    fits = (index for index, count in enumerate(filled[:_HEADER_ROWS]) if 2 * count > most)
+    return next(fits, 0)
 
 
 def _stated(line: str) -> str:
@@ -69,15 +72,14 @@ def _stated(line: str) -> str:
 def _fit(lines: list[str], delimiter: str) -> tuple[bool, float, int]:
     """Return whether the table begins in the first row, the share of rows as wide, and the width.
 
-    All are 0 where the header is one cell.
+    The share is of rows from the header on. All are 0 where there is no table.
     """
     try:
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if any(row)]
     except csv.Error:
         rows = []
-    first = header_index(rows[:HEADER_ROWS])
+    first = header_index(rows)
     width = len(rows[first]) if rows else 0
-    if width < 2:
-        return False, 0.0, 0
-    share = sum(len(row) == width for row in rows) / len(rows)
-    return first == 0 and share >= _LEAST_SHARE, share, width
+    share = sum(len(row) == width for row in rows) / (len(rows) - first) if rows else 0.0
+    usual = share >= _LEAST_SHARE
+    return (first == 0 and usual, share, width) if width > 1 and (usual or not first) else _UNFIT

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.audit.checks.check_rows import NumberedRow, TableRows
-from pnyx.audit.checks.delimiters import HEADER_ROWS, delimiter_of, header_index
+from pnyx.audit.checks.delimiters import SAMPLE_ROWS, delimiter_of, header_index
 from pnyx.audit.checks.exports import exported_table, unwrapped
 from pnyx.audit.checks.inspect_log import read_inspect_archive
 from pnyx.audit.checks.json_rows import (
@@ -230,7 +230,7 @@ def _with_header(
 ) -> TableRows:
     """Return rows of cells as a table; `fitted` makes each as wide as the header or refuses it."""
     skipped = [] if skipped is None else skipped
-    some = list(islice(rows, HEADER_ROWS))
+    some = list(islice(rows, SAMPLE_ROWS))
     if not some:
         return _table((), "")
     first = header_index([cells for _, cells in some])
