@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -88,7 +88,7 @@ class MappedColumn:
 
 @dataclass(frozen=True, slots=True)
 class MappedAnswers:
-    """Answers of all columns; `columns` are in the order in which they were given."""
+    """Answers of all columns, in their order; `notes` say what counts as yes and as no."""
 
     kind: Kind
     columns: Sequence[MappedColumn]
@@ -110,17 +110,34 @@ def map_answers(
     chosen_yes, chosen_no = read_values(yes, "--yes", cells), read_values(no, "--no", cells)
     chosen = {name: choices_for(name, chosen_yes, chosen_no) for name in cells}
     kind = _kind_of(columns, chosen)
-    mapped: list[MappedColumn] = []
-    truths: Counter[tuple[str, bool]] = Counter()
+    if kind == "rating":
+        mapped = [_mapped(column, _rating) for column in columns]
+        return MappedAnswers(kind, mapped, ())
+    mapped = []
+    said: Counter[tuple[str, bool]] = Counter()
     for column in columns:
-        if kind == "rating":
-            mapped.append(_ratings(column))
-            continue
-        others = _other_words(column, columns, chosen[column.name])
-        mapped.append(_yes_or_no(column, chosen[column.name], others, truths))
-    notes = [] if kind == "rating" else _mapping_notes(truths)
-    notes += [note for c, m in zip(columns, mapped, strict=True) for note in _open_notes(c, m)]
-    return MappedAnswers(kind, mapped, tuple(notes))
+        choices = chosen[column.name]
+        rule = _Rule(column, choices, _other_words(column, columns, choices))
+        mapped.append(_mapped(column, rule.truth))
+        _check_bounds(column, choices, mapped[-1].answers)
+        for place, answer in zip(column.places, mapped[-1].answers, strict=True):
+            if isinstance(answer, bool):
+                said[rule.shown(place.cell), answer] += 1
+    return MappedAnswers(kind, mapped, _mapping_notes(said))
+
+
+def _mapped(column: AnswerColumn, answer_of: Callable[[Place], Answer]) -> MappedColumn:
+    answers = [answer_of(place) for place in column.places]
+    reasons = {
+        index: _reason(place.cell)
+        for index, (place, answer) in enumerate(zip(column.places, answers, strict=True))
+        if answer is None and (column.side == "judge" or not place.cell.blank)
+    }
+    return MappedColumn(answers, reasons)
+
+
+def _rating(place: Place) -> Answer:
+    return None if place.cell.reason else place.cell.number
 
 
 def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> Kind:
@@ -178,16 +195,6 @@ def _shown_words(cells: Iterable[Cell]) -> str:
     return ", ".join(map(repr, some)) + more
 
 
-def _ratings(column: AnswerColumn) -> MappedColumn:
-    answers: list[Answer] = []
-    reasons: dict[int, str] = {}
-    for index, place in enumerate(column.places):
-        answers.append(None if place.cell.blank or place.cell.reason else place.cell.number)
-        if answers[-1] is None and (column.side == "judge" or not place.cell.blank):
-            reasons[index] = _reason(place.cell)
-    return MappedColumn(answers, reasons)
-
-
 def _reason(cell: Cell) -> str:
     if cell.blank:
         return "empty"
@@ -222,27 +229,6 @@ def _other_words(
         found = f"{len(unknown):,} other labels ({shown})"
         raise column.error(f"{found}: name those that count with {option}")
     return dict.fromkeys(unknown, truth)
-
-
-def _yes_or_no(
-    column: AnswerColumn,
-    choices: Choices,
-    others: Mapping[str, bool],
-    truths: Counter[tuple[str, bool]],
-) -> MappedColumn:
-    rule = _Rule(column, choices, others)
-    answers: list[Answer] = []
-    reasons: dict[int, str] = {}
-    for index, place in enumerate(column.places):
-        cell = place.cell
-        truth = rule.truth(place)
-        answers.append(truth)
-        if truth is not None:
-            truths[rule.shown(cell), truth] += 1
-        elif column.side == "judge" or not cell.blank:
-            reasons[index] = _reason(cell)
-    _check_bounds(column, choices, answers)
-    return MappedColumn(answers, reasons)
 
 
 def _check_bounds(column: AnswerColumn, choices: Choices, answers: Sequence[Answer]) -> None:
@@ -352,34 +338,16 @@ class _Rule:
         raise InputError(f"{column.short} holds {shown}: say which count as yes, such as {example}")
 
 
-def _mapping_notes(truths: Counter[tuple[str, bool]]) -> list[str]:
+def _mapping_notes(truths: Counter[tuple[str, bool]]) -> tuple[str, ...]:
     words: dict[bool, dict[str, str]] = {True: {}, False: {}}
     for (shown, truth), _ in truths.most_common():
         words[truth].setdefault(shown.casefold(), shown)
     if all(word in _TRIVIAL for known in words.values() for word in known):
-        return []
+        return ()
     parts = []
     for truth, name in ((True, "yes"), (False, "no")):
         some = list(words[truth].values())
         if some:
             shown = ", ".join(some[:_SHOWN_WORDS]) + (", ..." if len(some) > _SHOWN_WORDS else "")
             parts.append(f"{shown} {'counts' if len(some) == 1 else 'count'} as {name}")
-    return ["; ".join(parts)]
-
-
-def _open_notes(column: AnswerColumn, mapped: MappedColumn) -> list[str]:
-    """Say which cells have no answer though they are not empty, or are empty verdicts."""
-    if not mapped.reasons:
-        return []
-    reasons = Counter(mapped.reasons.values())
-    lines: dict[str, int] = {}
-    for index, reason in mapped.reasons.items():
-        lines.setdefault(reason, column.places[index].line)
-    parts = [f"{count:,} empty" for reason, count in reasons.items() if reason == "empty"]
-    others = [reason for reason, _ in reasons.most_common() if reason != "empty"]
-    parts += [f"{reasons[reason]:,} {reason!r}, line {lines[reason]}" for reason in others[:3]]
-    if len(others) > 3:
-        parts.append(f"{sum(reasons[reason] for reason in others[3:]):,} for other reasons")
-    count, whole = len(mapped.reasons), len(column.places)
-    what = "verdicts are unscored" if column.side == "judge" else "labels do not count"
-    return [f"{column.short}: {count:,} of {whole:,} {what} ({'; '.join(parts)})"]
+    return ("; ".join(parts),)

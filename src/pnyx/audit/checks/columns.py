@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pnyx.audit.checks.answer_notes import open_notes, word_pair
 from pnyx.audit.checks.answer_scale import AnswerColumn, MappedColumn, Place, map_answers
 from pnyx.audit.checks.answer_words import Cell, read_cell
 from pnyx.audit.checks.check_rows import TableRows
@@ -23,7 +24,6 @@ from pnyx.audit.checks.wide_rows import (
     unique_ids,
     wide_table,
 )
-from pnyx.audit.checks.word_pair import word_pair
 from pnyx.errors import InputError, shorten
 
 _MIN_CONFIDENT = 3
@@ -128,6 +128,7 @@ def _check_items(
     mapped = map_answers(columns, yes, no)
     verdicts = dict(zip(wide.judges, mapped.columns, strict=False))
     labels = dict(zip(wide.people, mapped.columns[len(wide.judges) :], strict=True))
+    open_cells = [n for c, m in zip(columns, mapped.columns, strict=True) for n in open_notes(c, m)]
     probabilities, more = _probabilities(wide, verdicts)
     items = [
         CheckItem(
@@ -157,7 +158,7 @@ def _check_items(
         wide.people,
         group,
         table.source,
-        (*notes, *wide.notes, *mapped.notes, *more),
+        (*notes, *wide.notes, *mapped.notes, *open_cells, *more),
         word_pair(columns, mapped.columns),
     )
 
