@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from pnyx.audit.checks.answer_words import Cell, seems_negative
+from pnyx.audit.checks.answer_words import AnswerCell, seems_negative
 from pnyx.audit.checks.choices import Choices, choices_for, read_values
 from pnyx.audit.checks.items import Answer, Kind
 from pnyx.errors import InputError, shorten
@@ -20,11 +20,11 @@ _TRIVIAL = frozenset(("yes", "no", "true", "false", "1", "0"))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnswerPlace:
     """A cell with its line in the table."""
 
     line: int
-    cell: Cell
+    cell: AnswerCell
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class AnswerColumn:
 
     name: str
     side: Literal["judge", "human"]
-    places: Sequence[Place]
+    places: Sequence[AnswerPlace]
 
     @cached_property
-    def said(self) -> list[Place]:
+    def said(self) -> list[AnswerPlace]:
         """The cells that say something."""
         return [place for place in self.places if not place.cell.blank and not place.cell.reason]
 
@@ -126,7 +126,7 @@ def map_answers(
     return MappedAnswers(kind, mapped, _mapping_notes(said))
 
 
-def _mapped(column: AnswerColumn, answer_of: Callable[[Place], Answer]) -> MappedColumn:
+def _mapped(column: AnswerColumn, answer_of: Callable[[AnswerPlace], Answer]) -> MappedColumn:
     answers = [answer_of(place) for place in column.places]
     reasons = {
         index: _reason(place.cell)
@@ -136,7 +136,7 @@ def _mapped(column: AnswerColumn, answer_of: Callable[[Place], Answer]) -> Mappe
     return MappedColumn(answers, reasons)
 
 
-def _rating(place: Place) -> Answer:
+def _rating(place: AnswerPlace) -> Answer:
     return None if place.cell.reason else place.cell.number
 
 
@@ -186,7 +186,7 @@ def _mixed(column: AnswerColumn, scale: AnswerColumn) -> InputError:
     )
 
 
-def _shown_words(cells: Iterable[Cell]) -> str:
+def _shown_words(cells: Iterable[AnswerCell]) -> str:
     shown: dict[str, str] = {}
     for cell in cells:
         shown.setdefault(cell.word, shorten(cell.shown, 30))
@@ -195,7 +195,7 @@ def _shown_words(cells: Iterable[Cell]) -> str:
     return ", ".join(map(repr, some)) + more
 
 
-def _reason(cell: Cell) -> str:
+def _reason(cell: AnswerCell) -> str:
     if cell.blank:
         return "empty"
     return cell.reason or f"not understood: {shorten(cell.shown, 60)}"
@@ -268,7 +268,7 @@ class _Rule:
             raise column.error(f"every number is 1, and --yes does not name it: {option}")
         return False
 
-    def truth(self, place: Place) -> bool | None:
+    def truth(self, place: AnswerPlace) -> bool | None:
         """Return what a cell counts as; InputError for a label that is not understood."""
         cell = place.cell
         if cell.blank:
@@ -288,7 +288,7 @@ class _Rule:
         self._check_understood(place)
         return None
 
-    def shown(self, cell: Cell) -> str:
+    def shown(self, cell: AnswerCell) -> str:
         """Return what of a cell a note says: the bound that it fits, else the cell."""
         if cell.number is not None and self._choices.has_bound:
             values = self._choices.values
@@ -296,7 +296,7 @@ class _Rule:
             return f"{shorten(self._column.name, 30)} {bound}"
         return shorten(cell.shown, 30)
 
-    def _usual(self, place: Place, truth: bool) -> bool:
+    def _usual(self, place: AnswerPlace, truth: bool) -> bool:
         """Return what a usual word says, unless --yes or --no should have named it."""
         only_yes = bool(self._choices.yes) and not self._choices.no
         only_no = bool(self._choices.no) and not self._choices.yes
@@ -307,7 +307,7 @@ class _Rule:
             raise self._column.error(problem, place.line)
         return truth
 
-    def _check_understood(self, place: Place) -> None:
+    def _check_understood(self, place: AnswerPlace) -> None:
         """Refuse a label that is not understood; such a verdict is unscored."""
         if self._column.side == "judge":
             return

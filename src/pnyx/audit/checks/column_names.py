@@ -122,7 +122,7 @@ def shown_names(columns: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ColumnProfile:
     """What the cells of a column look like.
 
     Attributes:
@@ -147,9 +147,9 @@ class ColumnGuess:
 
     def __init__(self, table: TableRows) -> None:
         self._table, self.taken = table, set[str]()
-        self._profiles: dict[str, Profile] = {}
+        self._profiles: dict[str, ColumnProfile] = {}
 
-    def profile(self, column: str) -> Profile:
+    def profile(self, column: str) -> ColumnProfile:
         """Return what a column's cells look like."""
         if column not in self._profiles:
             self._profiles[column] = _profile(
@@ -162,7 +162,9 @@ class ColumnGuess:
         name = re.sub(r" \(\d+\)$", "", column)
         return usual_name(name if name in self._table.columns else column)
 
-    def first(self, names: Sequence[str], fits: Callable[[Profile], bool] | None = None) -> str:
+    def first(
+        self, names: Sequence[str], fits: Callable[[ColumnProfile], bool] | None = None
+    ) -> str:
         """Return the first column that is not taken, has a usual name and fits, else nothing."""
         usual = {usual_name(c): c for c in reversed(self._table.columns) if c not in self.taken}
         found = (usual[name] for name in names if name in usual)
@@ -229,7 +231,7 @@ def _is_numbered(name: str, pattern: re.Pattern[str]) -> bool:
     return bool(pattern.fullmatch(name)) and not _NOT_ANSWERS.fullmatch(name)
 
 
-def _profile(values: Sequence[Any]) -> Profile:
+def _profile(values: Sequence[Any]) -> ColumnProfile:
     cells = [cell for cell in map(read_cell, values) if not cell.blank]
     words = {cell.word for cell in cells}
     known = [cell for cell in cells if cell.truth is not None or cell.reason]
@@ -242,4 +244,4 @@ def _profile(values: Sequence[Any]) -> Profile:
     numeric = 2 * sum(cell.number is not None for cell in cells) > len(cells)
     answers = bool(cells) and (mostly or (few and short) or (numeric and shares))
     numeric = numeric and (percent or len(numbers) <= _MOST_DISTINCT)
-    return Profile(answers, mostly, numeric, not cells, len(words), len(words) < len(cells))
+    return ColumnProfile(answers, mostly, numeric, not cells, len(words), len(words) < len(cells))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from pnyx.audit.checks.answer_notes import open_notes, word_pair
-from pnyx.audit.checks.answer_scale import AnswerColumn, MappedColumn, Place, map_answers
-from pnyx.audit.checks.answer_words import Cell, read_cell
+from pnyx.audit.checks.answer_scale import AnswerColumn, MappedColumn, AnswerPlace, map_answers
+from pnyx.audit.checks.answer_words import AnswerCell, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.audit.checks.json_rows import rows_of_objects
@@ -163,16 +163,16 @@ def _check_items(
     )
 
 
-def _verdict(row: WideRow, judge: str) -> Place:
+def _verdict(row: WideRow, judge: str) -> AnswerPlace:
     """Return the cell of a verdict; an empty one says why it is unscored, if this is known."""
     cell, reason = read_cell(row.verdicts.get(judge)), row.reasons.get(judge, "")
     if cell.blank and reason:
         cell = replace(cell, blank=False, reason=reason)
-    return Place(row.line, cell)
+    return AnswerPlace(row.line, cell)
 
 
-def _label(row: WideRow, person: str) -> Place:
-    return Place(row.line, read_cell(row.labels.get(person)))
+def _label(row: WideRow, person: str) -> AnswerPlace:
+    return AnswerPlace(row.line, read_cell(row.labels.get(person)))
 
 
 def _probabilities(
@@ -187,7 +187,7 @@ def _probabilities(
         shown = shorten(judge, 40)
         cells = [_probability(row, judge) for row in wide.rows]
         stated = [cell.number for cell in cells if cell.number is not None]
-        is_percent = bool(stated) and max(stated) > 1 and statistics.median(stated) > 1
+        is_percent = bool(stated) and statistics.median(stated) > 1
         if is_percent:
             notes.append(f"{shown}: probabilities are read as percentages")
         shares: list[float | None] = []
@@ -214,7 +214,7 @@ def _probabilities(
     return columns, notes
 
 
-def _probability(row: WideRow, judge: str) -> Cell:
+def _probability(row: WideRow, judge: str) -> AnswerCell:
     """Return the cell of a probability: a number or nothing; InputError for another."""
     cell = read_cell(row.probabilities.get(judge))
     if cell.number is None and not cell.blank:
