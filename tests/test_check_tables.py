@@ -111,7 +111,7 @@ def test_different_ids_are_no_groups(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("confident", "unsure", "turned"), [(3, 0.6, True), (2, 0.5, False), (3, 0.4, False)]
+    ("confident", "unsure", "turned"), [(3, 0.5, True), (2, 0.5, False), (3, 0.4, False)]
 )
 def test_probabilities_of_the_verdict_are_turned(tmp_path, confident, unsure, turned):
     """Of 6 verdicts of no, some have more than 0.5; of all, none less, unless P(yes) is meant."""
@@ -132,6 +132,7 @@ def test_probabilities_of_the_verdict_are_turned(tmp_path, confident, unsure, tu
 
 def test_an_ambiguous_table_says_what_to_type(tmp_path, capsys):
     rows = [["AB"[v], "AB"[la], "AB"[la]] for v, la in pairs()]
+    rows += [["tie", "tie", "A"], ["tie", "A", "tie"], ["B", "tie", "tie"]]
     assert run("check", write_csv(tmp_path / "p.csv", "forward,backward,human", rows)) == 2
     error = capsys.readouterr().err
     assert "--a-first forward --b-first backward" in error

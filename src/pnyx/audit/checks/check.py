@@ -276,8 +276,8 @@ def check(
     """
     wanted = canonical_bars(bars or {})
     items = _items_of(
-        source, judge=_names(judge), human=_names(human), group=group, id=id,
-        probability=_names(probability), yes=_names(yes), no=_names(no), labels=labels,
+        source, judge=judge, human=human, group=group, id=id, probability=probability,
+        yes=yes, no=no, labels=labels,
     )  # fmt: skip
     joined = {name: _joined(items, name) for name in items.judges}
     judges = [_checked(items, name, joined[name], bootstrap) for name in items.judges]
@@ -288,17 +288,13 @@ def check(
         max(one.tied for one in joined.values()),
         wanted,
         bootstrap,
-        choose_among(items, joined, _names(cost), margin, bootstrap),
+        choose_among(items, joined, [cost] if isinstance(cost, str) else cost, margin, bootstrap),
     )
     checked.decide()
     if against is None:
         return checked
     allowed = DRIFT_MARGIN if margin is None else margin
     return replace(checked, drift=compare_with_earlier(against, checked.row(), allowed, bootstrap))
-
-
-def _names(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _items_of(source: Any, **columns: Any) -> CheckItems:
@@ -356,8 +352,8 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     """Return how often people agree with the judge's yes, and with its no."""
     pairs = PairColumns.of(joined.pairs)
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
-    clusters = np.array([group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids,
-                                                                   strict=True)])  # fmt: skip
+    keys = zip(pairs.groups, pairs.ids, strict=True)
+    clusters = np.array([group or f"\0{key}" for group, key in keys])
     yes, no = values == 1, values == 0
     return {
         "precision": cluster_mean(labels[yes], clusters[yes], bootstrap),
@@ -366,23 +362,20 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
 
 
 def _groups(joined: Joined) -> list[GroupAccuracy]:
-    counts: dict[str, list[int]] = {}
+    rights: dict[str, list[bool | None]] = {}
     for pair in joined.pairs:
+        value = pair.verdict.value
         if pair.group:
-            count = counts.setdefault(pair.group, [0, 0, 0])
-            count[0] += pair.verdict.value is not None and pair.verdict.value == pair.gold.yes
-            count[1] += pair.verdict.value is not None
-            count[2] += 1
-    return [
-        GroupAccuracy(
-            name,
-            right,
-            share_of(right, scored, asked)
-            if scored >= MIN_GROUP_LABELS
-            else Measured(None, scored, asked),
-        )
-        for name, (right, scored, asked) in sorted(counts.items())
-    ]
+            right = None if value is None else value == pair.gold.yes
+            rights.setdefault(pair.group, []).append(right)
+    groups = []
+    for name, answers in sorted(rights.items()):
+        right, scored = answers.count(True), len(answers) - answers.count(None)
+        accuracy = Measured(None, scored, len(answers))
+        if scored >= MIN_GROUP_LABELS:
+            accuracy = share_of(right, scored, len(answers))
+        groups.append(GroupAccuracy(name, right, accuracy))
+    return groups
 
 
 def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.table_layout import Layout
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
+from pnyx.corpora.cells import plain_id
 from pnyx.errors import InputError, shorten
 
 
@@ -49,7 +51,7 @@ def wide_table(table: TableRows, layout: Layout) -> WideTable:
     Rows are merged if a column names the judge or the person of each row: by their id or, without
     ids, by all other cells. InputError: merged rows have different verdicts of one judge.
     """
-    merges = bool(layout.judge_names or layout.annotators)
+    merges = bool(layout.judge.names or layout.human.names)
     judges, people = dict[str, None](), dict[str, None]()
     rows: list[WideRow] = []
     by_key: dict[Any, WideRow] = {}
@@ -78,47 +80,42 @@ def wide_table(table: TableRows, layout: Layout) -> WideTable:
 def _wide_row(
     line: int, cells: Mapping[str, Any], layout: Layout, table: TableRows
 ) -> WideRow | None:
-    judge = cell_text(cells.get(layout.judge_names)).strip() if layout.judge_names else ""
-    person = cell_text(cells.get(layout.annotators)).strip() if layout.annotators else ""
-    if layout.only_judges and judge not in layout.only_judges:
+    judge, person = (
+        cell_text(cells.get(side.names)).strip() if side.names else ""
+        for side in (layout.judge, layout.human)
+    )
+    if layout.judge.only and judge not in layout.judge.only:
         return None
-    row = WideRow(id_text(cells.get(layout.id)), id_text(cells.get(layout.group)), line)
+    row = WideRow(_id_text(cells.get(layout.id)), _id_text(cells.get(layout.group)), line)
     row.dimension = cell_text(cells.get(layout.dimension)).strip() if layout.dimension else ""
-    for number, column in enumerate(layout.judges):
+    for number, column in enumerate(layout.judge.columns):
         name = judge or column
         row.verdicts[name] = cells.get(column)
         if number < len(layout.probabilities):
             row.probabilities[name] = cells.get(layout.probabilities[number])
         if layout.reason and (reason := cell_text(cells.get(layout.reason)).strip()):
             row.reasons[name] = reason
-    if not layout.only_people or person in layout.only_people:
-        row.labels = {person or column: cells.get(column) for column in layout.people}
-    used = layout.used
+    if not layout.human.only or person in layout.human.only:
+        row.labels = {person or column: cells.get(column) for column in layout.human.columns}
     row.texts = {
         name: cell_text(cells[name])
         for name in table.columns
-        if name not in used and not _is_empty(cells.get(name))
+        if name not in layout.used and cells.get(name) not in (None, "", [], {})
     }
     return row
 
 
-def _is_empty(cell: object) -> bool:
-    return cell is None or cell == "" or cell == [] or cell == {}
-
-
-def id_text(cell: object) -> str:
+def _id_text(cell: object) -> str:
     """Return an id as text; 7.0, as data frames have it, is 7."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return cell_text(cell).strip()
+    return cell_text(plain_id(cell)).strip()
 
 
 def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
     if layout.id:
         return row.key if row.id else None
-    own = {layout.judge_names, layout.annotators}
-    own |= {*layout.judges, *layout.probabilities} if layout.judge_names else set()
-    own |= set(layout.people) if layout.annotators else set()
+    own = {layout.judge.names, layout.human.names}
+    own |= {*layout.judge.columns, *layout.probabilities} if layout.judge.names else set()
+    own |= set(layout.human.columns) if layout.human.names else set()
     return tuple((name, cell_text(cell)) for name, cell in cells.items() if name not in own)
 
 
@@ -155,30 +152,25 @@ def _is_blank(cell: object) -> bool:
 
 
 def join_labels_by_id(
-    verdicts: WideTable,
-    labels: TableRows,
-    layout: Layout,
-    *,
-    source: str,
-    id_column: str,
-    file: str = "",
-) -> WideTable:
+    verdicts: WideTable, labelled: WideTable, source: str, id_column: str, file: str = ""
+) -> None:
     """Give the rows of verdicts the labels of a second table that have the same id.
 
     Its people are called by the name of the `file`, if it is one of several, and by their own.
     """
     if not id_column:
         raise InputError("labels are joined by id: name its column with --id", path=source)
-    labelled = wide_table(labels, layout)
     names = _names_in(file, labelled.people)
     by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for row in labelled.rows:
         known = by_key.setdefault(row.key, {})
-        for person, cell in row.labels.items():
-            if names[person] not in known or not _is_blank(cell):
-                known[names[person]] = cell
-    matched = {row.key for row in verdicts.rows} & by_key.keys()
-    if not matched:
+        known |= {
+            names[p]: cell
+            for p, cell in row.labels.items()
+            if names[p] not in known or not _is_blank(cell)
+        }
+    rest = len(by_key.keys() - {row.key for row in verdicts.rows})
+    if rest == len(by_key):
         raise InputError(
             f"no verdict has the id of a label (verdicts: {_some(r.key for r in verdicts.rows)}; "
             f"labels: {_some(by_key)})",
@@ -186,12 +178,12 @@ def join_labels_by_id(
         )
     for row in verdicts.rows:
         row.labels |= by_key.get(row.key, {})
-    rest = len(by_key) - len(matched)
-    notes = [*verdicts.notes, *labelled.notes]
+    verdicts.people = tuple(dict.fromkeys((*verdicts.people, *names.values())))
+    verdicts.notes += labelled.notes
     if rest:
-        notes.append(f"{rest:,} of {len(by_key):,} labelled ids have no verdict and are left out")
-    people = tuple(dict.fromkeys((*verdicts.people, *names.values())))
-    return WideTable(verdicts.rows, verdicts.judges, people, notes)
+        verdicts.notes.append(
+            f"{rest:,} of {len(by_key):,} labelled ids have no verdict and are left out"
+        )
 
 
 def _names_in(file: str, people: tuple[str, ...]) -> dict[str, str]:
@@ -207,8 +199,7 @@ def _names_in(file: str, people: tuple[str, ...]) -> dict[str, str]:
 def _some(keys: Iterable[tuple[str, str]]) -> str:
     """Return the first ids, each with its dimension, if it has one."""
     names = (" ".join(filter(None, key)) for key in keys)
-    shown = [repr(shorten(name, 30)) for _, name in zip(range(2), names, strict=False)]
-    return ", ".join(shown) or "none"
+    return ", ".join(repr(shorten(name, 30)) for name in islice(names, 2))
 
 
 def apply_adjudication(table: WideTable) -> None:
