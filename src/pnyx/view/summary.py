@@ -30,7 +30,7 @@ def share_sentence(share: YesShare, *, names_interval: bool = False) -> str:
     unscored = m.asked - m.scored
     if m.value is None:
         return f"none of {m.asked:,} {_units(share, m.asked)} is scored"
-    verb = "is" if share.yes == 1 else "are"
+    verb = "is" if 1 in (share.yes, m.scored) else "are"
     ends = ""
     if m.low is not None and m.high is not None:
         name = "95 % interval " if names_interval else ""
