@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pnyx.audit.checks.answer_notes import open_notes, word_pair
-from pnyx.audit.checks.answer_scale import AnswerColumn, MappedColumn, AnswerPlace, map_answers
+from pnyx.audit.checks.answer_scale import AnswerColumn, AnswerPlace, MappedColumn, map_answers
 from pnyx.audit.checks.answer_words import AnswerCell, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
