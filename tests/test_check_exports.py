@@ -263,6 +263,8 @@ def test_rows_are_of_a_tool_only_if_all_first_ones_are(tmp_path):
     """Twenty rows decide: a score among them that is none makes the file an ordinary table."""
     rows = [score(n % 10, "EVAL" if n < 10 else "ANNOTATION", n % 3 > 0, "v2") for n in range(20)]
     strange = {"id": "x", "name": "y"}
-    assert read_check_items(str(write(tmp_path / "s.json", [*rows]))).judges == ("correct",)
-    with pytest.raises(InputError):
+    items = read_check_items(str(write(tmp_path / "s.json", [*rows, strange])))
+    assert items.judges == ("correct",)
+    assert "1 of 21 rows are none and were left out" in items.notes
+    with pytest.raises(InputError, match="several columns could hold labels"):
         read_check_items(str(write(tmp_path / "s.json", [*rows[:19], strange, rows[19]])))

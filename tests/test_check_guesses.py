@@ -179,6 +179,21 @@ def test_a_single_other_verdict_counts_as_no_if_it_is_short(length, known):
     assert items[1].verdicts["verdict"] is (False if known else None)
 
 
+def test_an_option_for_the_numbers_of_another_column_is_refused():
+    """A bound that all shares of the judge are below; ones of a judge that says nothing else."""
+    both = columns(verdict=[0.2, 0.7], label=[1, 2, 3, 4])
+    assert refused(both, yes=">=3") == (
+        "verdict: >=3 counts every number (0.2 to 0.7) as no: name the column of each option, such "
+        'as --yes "verdict>=3"'
+    )
+    found = read_check_items(both, yes=["label>=3", "verdict>=0.5"]).items
+    assert [found[0].verdicts["verdict"], found[1].verdicts["verdict"]] == [False, True]
+    problem = refused(columns(verdict=[1], label=[1, 2, 3, 4, 5]), yes="4,5")
+    assert problem.startswith("verdict: every number is 1, and --yes does not name it: add --yes")
+    same = read_check_items(columns(verdict=[0, 1], label=[1, 2, 3, 4, 5]), yes="4,5").items
+    assert [item.verdicts["verdict"] for item in same[:2]] == [False, True]
+
+
 def test_the_example_names_the_upper_half_of_a_scale_at_most_three():
     shown = {3: "label=3", 4: "label=3,4", 5: "label=4,5", 7: "label=5,6,7", 9: "label=7,8,9"}
     for largest, example in shown.items():

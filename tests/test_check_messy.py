@@ -375,3 +375,14 @@ def test_data_in_memory_has_the_same_figures():
         pnyx.check(verdicts)
     with pytest.raises(InputError, match="no verdict has the id of a label"):
         pnyx.check(by_id[0], labels={"x": "yes"})
+
+
+def test_ties_of_chatbot_arena_are_ties(tmp_path, capsys):
+    """LMSYS writes `tie (bothbad)` for two poor answers; both orders agree on 5 of 6 pairs."""
+    words = ["model_a", "model_b", "tie", "tie (bothbad)", "tie (bothbad)", "model_b"]
+    table = "forward,backward\n" + "".join(f"{w},{w}\n" for w in words[:5]) + "model_a,model_b\n"
+    (tmp_path / "p.csv").write_text(table)
+    named = "--a-first", "forward", "--b-first", "backward"
+    code, out, _ = called(capsys, "check", tmp_path / "p.csv", *named, "--json")
+    assert code == 0
+    assert json.loads(out)["flips"]["value"] == pytest.approx(1 / 6)

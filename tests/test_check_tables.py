@@ -207,6 +207,14 @@ def test_logs_of_inspect_are_read(tmp_path, packed):
     assert [item.labels["human"] for item in items.items] == LABELS
 
 
+def test_a_log_of_inspect_with_an_odd_history_is_read(tmp_path):
+    samples = [sample(n, v, la) for n, (v, la) in enumerate(pairs())]
+    samples[0]["scores"]["model_graded_qa"]["history"] = True
+    (tmp_path / "log.json").write_text(json.dumps({"samples": samples}))
+    items = read_check_items(str(tmp_path / "log.json"), judge="model_graded_qa", human="human")
+    assert items.items[0].verdicts["model_graded_qa"] is True
+
+
 def test_several_labelled_metrics_must_be_chosen(tmp_path, capsys):
     cases = []
     for number, (verdict, label) in enumerate(pairs()):

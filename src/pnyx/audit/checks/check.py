@@ -82,10 +82,9 @@ class CheckedJudge:
 
     Attributes:
         name: its column.
-        figures: all measures that the table allows, by name; those that `pnyx measure` has are
-            equal to its figures. `sensitivity` is the share of people's yes to which the judge says
-            yes, `precision` the share of its yes to which people say yes, `specificity` and `npv`
-            the same of no.
+        figures: all measures that the table allows, by name, equal to those of `pnyx measure`.
+            `sensitivity` is the share of people's yes to which the judge says yes, `precision` the
+            share of its yes to which people say yes; `specificity` and `npv` are the same of no.
         agreement: what `measure_agreement` says.
         rate: the judge's share of yes, corrected; None of ratings.
         disagreements: the most confident first; of ratings, the furthest apart.
@@ -279,7 +278,10 @@ def check(
         source, judge=judge, human=human, group=group, id=id, probability=probability,
         yes=yes, no=no, labels=labels,
     )  # fmt: skip
-    joined = {name: _joined(items, name) for name in items.judges}
+    joined: dict[str, Joined] = {}
+    for name in items.judges:
+        pairs = join_items(items, name)  # in the order in which `pnyx measure` has them
+        joined[name] = replace(pairs, pairs=PairColumns.of(pairs.pairs).by_id())
     judges = [_checked(items, name, joined[name], bootstrap) for name in items.judges]
     checked = Check(
         items,
@@ -305,12 +307,6 @@ def _items_of(source: Any, **columns: Any) -> CheckItems:
     if chosen := [name for name, value in columns.items() if value]:
         raise InputError(f"{', '.join(chosen)}: CheckItems name their columns already")
     return source
-
-
-def _joined(items: CheckItems, judge: str) -> Joined:
-    """Return the answers with their labels in the order that `pnyx measure` has them in."""
-    joined = join_items(items, judge)
-    return replace(joined, pairs=PairColumns.of(joined.pairs).by_id())
 
 
 def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap) -> CheckedJudge:
@@ -352,8 +348,8 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     """Return how often people agree with the judge's yes, and with its no."""
     pairs = PairColumns.of(joined.pairs)
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
-    keys = zip(pairs.groups, pairs.ids, strict=True)
-    clusters = np.array([group or f"\0{key}" for group, key in keys])
+    clusters = np.array([group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids,
+                                                                   strict=True)])  # fmt: skip
     yes, no = values == 1, values == 0
     return {
         "precision": cluster_mean(labels[yes], clusters[yes], bootstrap),
@@ -362,20 +358,23 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
 
 
 def _groups(joined: Joined) -> list[GroupAccuracy]:
-    rights: dict[str, list[bool | None]] = {}
+    counts: dict[str, list[int]] = {}
     for pair in joined.pairs:
-        value = pair.verdict.value
         if pair.group:
-            right = None if value is None else value == pair.gold.yes
-            rights.setdefault(pair.group, []).append(right)
-    groups = []
-    for name, answers in sorted(rights.items()):
-        right, scored = answers.count(True), len(answers) - answers.count(None)
-        accuracy = Measured(None, scored, len(answers))
-        if scored >= MIN_GROUP_LABELS:
-            accuracy = share_of(right, scored, len(answers))
-        groups.append(GroupAccuracy(name, right, accuracy))
-    return groups
+            count = counts.setdefault(pair.group, [0, 0, 0])
+            count[0] += pair.verdict.value is not None and pair.verdict.value == pair.gold.yes
+            count[1] += pair.verdict.value is not None
+            count[2] += 1
+    return [
+        GroupAccuracy(
+            name,
+            right,
+            share_of(right, scored, asked)
+            if scored >= MIN_GROUP_LABELS
+            else Measured(None, scored, asked),
+        )
+        for name, (right, scored, asked) in sorted(counts.items())
+    ]
 
 
 def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:

@@ -43,9 +43,12 @@ def exported_table(table: TableRows) -> TableRows:
     export = next((export for export in _EXPORTS if all(map(export.fits, sample))), None)
     if export is None:
         return table
-    items = list(export.items(table.rows))
+    rows = [(line, row) for line, row in table.rows if export.fits(row)]
+    items = list(export.items(rows))
     assessed = assessed_table(items, table.source, export.overall)
     notes = (*table.notes, f"read as results of {export.tool}")
+    if others := len(table.rows) - len(rows):
+        notes = (*notes, f"{others:,} of {len(table.rows):,} rows are none and were left out")
     missing = ""
     if all(one.side == "judge" for item in items for one in item.assessments):
         second = "or give labels in a second table with --labels FILE (columns id and label)"

@@ -68,7 +68,8 @@ def _assessments(name: str, score: Mapping[str, Any]) -> list[Assessment]:
     value = _value(score.get("value"))
     if is_human_name(name) or usual_name(name).startswith("human_"):
         return [Assessment("human", "human", value)]
-    history = [edit for edit in score.get("history") or () if isinstance(edit, dict)]
+    known = score.get("history")
+    history = [edit for edit in known if isinstance(edit, dict)] if isinstance(known, list) else []
     edits = [edit for edit in history if isinstance(edit.get("provenance"), dict)]
     first = next((edit for edit in history if not edit.get("provenance")), score).get("value")
     reason = "no answer" if first == _NO_ANSWER else ""

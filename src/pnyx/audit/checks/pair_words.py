@@ -7,20 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.audit.checks.answer_words import normal_word, read_cell
+from pnyx.corpora.cells import is_missing
 from pnyx.errors import InputError, shorten
 
 Choice: TypeAlias = Literal["a", "b", "tie"]
 
 _SIDES: Mapping[str, Choice] = {"a": "a", "b": "b", "1": "a", "2": "b"}
 _PLACES: Mapping[str, Choice] = {"first": "a", "left": "a", "second": "b", "right": "b"}
-_TIES = frozenset(map(normal_word, (
+_TIES = frozenset((
     "tie", "tied", "draw", "equal", "same", "both", "neither", "none of them", "no preference",
-    "c", "tie (bothbad)", "both good", "both bad", "bothbad",
-)))  # fmt: skip
+    "c", "tie (bothbad", "both good", "both bad", "bothbad",
+))  # fmt: skip
+"""As `_bare` leaves them: `tie (bothbad)`, as LMSYS writes, loses its last bracket."""
+_BLANK = frozenset(("", "-", "none", "null", "nan", "n/a"))
 _TURNED: Mapping[Choice, Choice] = {"a": "b", "b": "a", "tie": "tie"}
 _NAMED = re.compile(
-    r"(?:the )?(?:model|assistant|response|answer|option|output|text|argument|candidate)? ?"
+    r"(?:the )?(?:model|assistant|response|answer|option|output|text|argument|candidate)?[ _-]*"
     r"(a|b|1|2|first|second|left|right)(?: (?:one|response|answer|option|output|text|argument))?"
 )
 NAME_COLUMNS = (("model_a", "model_b"), ("a_model", "b_model"), ("name_a", "name_b"))
@@ -53,28 +55,35 @@ class PairWords:
         Raises:
             InputError: the cell says something else.
         """
-        cell = read_cell(row.get(column))
-        word = cell.word
-        if cell.blank:
+        cell = row.get(column)
+        if is_missing(cell):
             return None
-        if self.a and word == read_cell(row.get(self.a, self.a)).word:
-            return "a"
-        if self.b and word == read_cell(row.get(self.b, self.b)).word:
-            return "b"
+        number = isinstance(cell, float) and cell.is_integer()
+        word = _bare(f"{cell:.0f}" if number else str(cell))
+        if word in _BLANK:
+            return None
+        for name, side in ((self.a, "a"), (self.b, "b")):
+            if name and word == _bare(str(row.get(name, name))):
+                return "a" if side == "a" else "b"
         if word in _TIES:
             return "tie"
         named = _NAMED.fullmatch(word)
         if named is None:
-            raise self._fault(cell.shown, column, line)
+            raise self._fault(cell, column, line)
         if named[1] in _SIDES and not self.by_position:
             return _SIDES[named[1]]
         shown: Choice = _PLACES[named[1]] if named[1] in _PLACES else _SIDES[named[1]]
         return _TURNED[shown] if b_first else shown
 
-    def _fault(self, cell: str, column: str, line: int) -> InputError:
+    def _fault(self, cell: object, column: str, line: int) -> InputError:
         return InputError(
             f"column {shorten(column, 40)}: found {shorten(repr(cell), 40)}, expected A, B or tie; "
             "1 or 2; first or second; or the names of the models, with --a NAME and --b NAME",
             path=self.source,
             line=line,
         )
+
+
+def _bare(text: str) -> str:
+    """Return a cell without case, brackets and surplus space: `[[A]]` is `a`."""
+    return " ".join(text.strip().strip("[](){}\"'`*. ").lower().split())
