@@ -1,39 +1,48 @@
 """Do the decision and the plan of `pnyx check` keep what they promise? By simulation.
 
-    python benchmarks/judging/check_simulation.py [--repeats 300]
+    python benchmarks/judging/check_simulation.py [--repeats 100]
     ... --write docs/benchmarks/check.md   # renews its section
 
-People say yes or no to the rows of questions, and so does a judge. Each question has its own share
-of yes and its own error rates, drawn from beta distributions, so that rows of a question are alike.
-The true kappa is that of infinitely many questions.
+People say yes or no to the answers of questions, and so does a judge. Each question has its own
+share of yes and its own error rates, drawn from beta distributions, so that answers to a question
+are alike. The true kappa and the true positive rate are those of infinitely many questions.
+
+The baselines see the same samples: the interval of kappa of Fleiss, Cohen and Everitt (Psychol.
+Bull. 72, 1969), which takes all answers to be independent, and the value without an interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
 from common import Report, arguments
 
-from pnyx.audit.checks.bars import decide_bar
+from pnyx.audit.checks.bars import BarVerdict, decide_bar
+from pnyx.audit.checks.check import check
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.checks.joined import join_items
 from pnyx.audit.checks.plan import LabelGoal, plan_labels
-from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Bootstrap, Measured
 from pnyx.measure.core.weighted import Floats
 
 BAR = 0.6
-TRUTHS = {"below": 0.45, "at": 0.6, "above": 0.75}
+TRUTHS = {"at": 0.6, "low": 0.45, "high": 0.75}
 SIZES = ((30, 5), (30, 15), (100, 5), (100, 10), (100, 30), (300, 5), (300, 15), (300, 60))
 """Labels and questions."""
-CORRELATIONS = (0.05, 0.2)
+FEW = (100, 2)
+UNEVEN = ((100, 10), (300, 15), (300, 60))
+"""Labels and questions of which the n-th has one n-th of the labels of the first."""
+CORRELATIONS = {0.0: "independent", 0.2: "alike"}
 SHARES = (0.5, 0.2)
 PLANNED = ((60, 12), (100, 5), (100, 10), (100, 25), (200, 40))
+PLANNED_TRUTHS = (0.3, 0.9)
 HALF_WIDTH = 0.1
 DRAWS = 300
+Z95 = 1.96
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Judge:
     Attributes:
         kappa: its true kappa.
         share: of yes in people's labels.
-        correlation: of rows of a question, in what people and the judge say.
+        correlation: of answers to a question, in what people say and where the judge errs.
     """
 
     kappa: float
@@ -65,215 +74,291 @@ class Judge:
         return (right - chance) / (1 - chance)
 
     def rows(
-        self, rng: np.random.Generator, questions: int, each: int, first: int
+        self, rng: np.random.Generator, sizes: Sequence[int], first: int = 0
     ) -> Iterator[CheckItem]:
-        """Yield rows of questions that are numbered from `first`."""
-        right = self.right
-        share, on_yes, on_no = (self._beta(rng, x, questions) for x in (self.share, right, right))
-        for question in range(questions):
-            people = rng.random(each) < share[question]
-            chance = np.where(people, on_yes[question], on_no[question])
-            judge = people == (rng.random(each) < chance)
+        """Yield the answers to questions of these sizes, which are numbered from `first`."""
+        right, count = self.right, len(sizes)
+        share, on_yes, on_no = (self._beta(rng, x, count) for x in (self.share, right, right))
+        for question, size in enumerate(sizes):
+            people = rng.random(size) < share[question]
+            judge = people == (
+                rng.random(size) < np.where(people, on_yes[question], on_no[question])
+            )
             name = f"q{first + question:05d}"
-            for row, (label, verdict) in enumerate(
-                zip(people.tolist(), judge.tolist(), strict=True)
-            ):
+            both = zip(people.tolist(), judge.tolist(), strict=True)
+            for row, (label, verdict) in enumerate(both):
                 yield CheckItem(
                     f"{name}-{row:03d}", name, row, {"judge": verdict}, {"human": label}
                 )
 
     def _beta(self, rng: np.random.Generator, mean: float, count: int) -> Floats:
+        if not self.correlation:
+            return np.full(count, mean)
         size = 1 / self.correlation - 1
         return rng.beta(mean * size, (1 - mean) * size, count)
 
 
-def table(rows: list[CheckItem]) -> CheckItems:
+def sizes_of(labels: int, questions: int, *, uneven: bool = False) -> list[int]:
+    """Return how many answers each question has."""
+    if not uneven:
+        return [labels // questions] * questions
+    shares = 1 / np.arange(1, questions + 1)
+    return [max(1, round(labels * x)) for x in (shares / shares.sum()).tolist()]
+
+
+def table(rows: Iterable[CheckItem]) -> CheckItems:
     """Return rows as `pnyx check` reads them."""
-    return CheckItems(rows, "yes-no", ("judge",), ("human",), "question")
+    return CheckItems(list(rows), "yes-no", ("judge",), ("human",), "question")
 
 
-def kappa(rows: list[CheckItem], seed: int) -> Measured:
-    """Return what `pnyx check` measures."""
-    joined = join_items(table(rows), "judge")
-    return measure_agreement(joined, bootstrap=Bootstrap(DRAWS, seed)).measures["kappa"]
+def naive_kappa(rows: Iterable[CheckItem]) -> tuple[float, float]:
+    """Return kappa and its standard error, if all answers are taken to be independent."""
+    cells = np.zeros((2, 2))
+    for row in rows:
+        cells[int(bool(row.labels["human"])), int(bool(row.verdicts["judge"]))] += 1
+    count, cells = cells.sum(), cells / cells.sum()
+    people, judge = cells.sum(1), cells.sum(0)
+    chance = float(people @ judge)
+    if chance >= 1:
+        return math.nan, math.nan
+    kappa = (float(np.trace(cells)) - chance) / (1 - chance)
+    agree = sum(cells[i, i] * (1 - (people[i] + judge[i]) * (1 - kappa)) ** 2 for i in (0, 1))
+    apart = sum(cells[i, 1 - i] * (judge[i] + people[1 - i]) ** 2 for i in (0, 1))
+    variance = agree + (1 - kappa) ** 2 * apart - (kappa - chance * (1 - kappa)) ** 2
+    return kappa, math.sqrt(max(0.0, variance) / count) / (1 - chance)
 
 
+@dataclass
 class Decisions:
-    """What was decided about judges of one true kappa."""
+    """What was decided about one measure in many samples, and how often intervals hold it."""
 
-    def __init__(self, truth: float) -> None:
-        self._truth = truth
-        self.said = {"above": 0, "below": 0, "undecided": 0}
-        self.count = self.covered = self.intervals = 0
-        self.width = 0.0
+    said: dict[BarVerdict, int] = field(
+        default_factory=lambda: {"above": 0, "below": 0, "undecided": 0}
+    )
+    intervals: int = 0
+    held: int = 0
+    width: float = 0.0
 
-    def add(self, measured: Measured) -> None:
-        """Add the kappa of one sample."""
-        self.count += 1
-        self.said[decide_bar("judge", "kappa", BAR, measured).verdict] += 1
-        if measured.low is not None and measured.high is not None:
+    def add(self, verdict: BarVerdict, interval: Interval | None, truth: float) -> None:
+        """Add one sample."""
+        self.said[verdict] += 1
+        if interval is not None:
             self.intervals += 1
-            self.covered += measured.low <= self._truth <= measured.high
-            self.width += measured.high - measured.low
+            self.held += interval[0] <= truth <= interval[1]
+            self.width += interval[1] - interval[0]
 
-    def share(self, said: str) -> str:
-        """Return how often this was said."""
-        return f"{100 * self.said[said] / self.count:.1f} %"
+    def share(self, *verdicts: BarVerdict) -> str:
+        """Return how often each was said, in percent."""
+        total = max(1, sum(self.said.values()))
+        return ", ".join(f"{100 * self.said[verdict] / total:.1f}" for verdict in verdicts)
+
+    @property
+    def coverage(self) -> str:
+        """How many of the intervals hold the truth, in percent, and their mean width."""
+        count = max(1, self.intervals)
+        return f"{100 * self.held / count:.1f}, {self.width / count:.2f}"
+
+    def __add__(self, other: Decisions) -> Decisions:
+        """Return both together."""
+        said = {verdict: count + other.said[verdict] for verdict, count in self.said.items()}
+        return Decisions(
+            said, self.intervals + other.intervals, self.held + other.held, self.width + other.width
+        )
 
 
-def decide(judge: Judge, labels: int, questions: int, repeats: int) -> Decisions:
-    """Decide about many samples of one judge."""
-    decisions = Decisions(judge.kappa)
+METHODS = "kappa", "tpr", "naive", "value"
+Cell = dict[tuple[str, str], Decisions]
+"""(method, truth) -> what was decided."""
+
+
+def decide(judge: Judge, truth: str, sizes: Sequence[int], repeats: int) -> Cell:
+    """Decide about many samples of one judge, by each method."""
+    cell = {(method, truth): Decisions() for method in METHODS}
+    tpr = Judge(BAR, judge.share, 0.0).right
     rng = np.random.default_rng(11)
     for repeat in range(repeats):
-        rows = list(judge.rows(rng, questions, labels // questions, 0))
-        decisions.add(kappa(rows, repeat))
-    return decisions
+        rows = list(judge.rows(rng, sizes))
+        checked = check(table(rows), bootstrap=Bootstrap(DRAWS, repeat))
+        decided = checked.decide({"kappa": BAR, "tpr": tpr}).bars
+        for method, bar, true in zip(METHODS, decided, (judge.kappa, judge.right), strict=False):
+            ends = interval_of(bar.measured)
+            cell[method, truth].add(bar.verdict, ends, true)
+        kappa, error = naive_kappa(rows)
+        ends = None if math.isnan(kappa) else (kappa - Z95 * error, kappa + Z95 * error)
+        naive = Measured(None, 0, len(rows)) if ends is None else Measured(kappa, 1, 1, *ends)
+        cell["naive", truth].add(decide_bar("", "kappa", BAR, naive).verdict, ends, judge.kappa)
+        cell["value", truth].add("above" if kappa >= BAR else "below", None, judge.kappa)
+    return cell
+
+
+def interval_of(measured: Measured) -> Interval | None:
+    """Return the interval of a measure, None where it has none."""
+    low, high = measured.low, measured.high
+    return None if low is None or high is None else (low, high)
+
+
+def merged(cells: Iterable[Cell]) -> Cell:
+    """Return what was decided in several cells together."""
+    total: Cell = {}
+    for cell in cells:
+        for key, decisions in cell.items():
+            total[key] = total[key] + decisions if key in total else decisions
+    return total
+
+
+def kinds() -> Iterator[tuple[str, list[int], float]]:
+    """Yield what the rows of the table are: name, sizes of questions, correlation."""
+    for labels, questions in SIZES:
+        for correlation, name in CORRELATIONS.items():
+            yield f"{labels} in {questions}, {name}", sizes_of(labels, questions), correlation
+    for labels, questions in UNEVEN:
+        sizes = sizes_of(labels, questions, uneven=True)
+        yield f"{labels} in {questions}, alike, uneven", sizes, 0.2
+    yield "{} in {}, alike".format(*FEW), sizes_of(*FEW), 0.2
 
 
 def report_decisions(report: Report, repeats: int) -> None:
     """Tabulate how often the decision is wrong, and how often the interval holds the truth."""
+    rows: dict[str, Cell] = {}
+    for name, sizes, correlation in kinds():
+        rows[name] = merged(
+            decide(Judge(kappa, share, correlation), truth, sizes, times * repeats)
+            for share in SHARES
+            for truth, kappa, times in zip(TRUTHS, TRUTHS.values(), (2, 1, 1), strict=True)
+        )
+    even = [cell for name, cell in rows.items() if "uneven" not in name and " in 2," not in name]
+    rows["all but uneven and 2"] = merged(even)
     report.head(
-        "labels in questions; correlation; yes",
-        "said above: truth below, at the bar",
-        "said below: truth above, at the bar",
-        "undecided: below, at, above",
-        "covered",
-        "width",
+        "labels in questions, errors",
+        f"true kappa {TRUTHS['at']:g}: above, below",
+        f"true kappa {TRUTHS['low']:g}: above, below",
+        f"true kappa {TRUTHS['high']:g}: above, below",
+        "interval holds kappa, width",
+        "tpr at its bar: above, below",
     )
-    total: dict[str, list[Decisions]] = {name: [] for name in TRUTHS}
-    for labels, questions in SIZES:
-        for correlation in CORRELATIONS:
-            for share in SHARES:
-                of = {
-                    name: decide(Judge(truth, share, correlation), labels, questions, repeats)
-                    for name, truth in TRUTHS.items()
-                }
-                for name, decisions in of.items():
-                    total[name].append(decisions)
-                named = f"{labels} in {questions}; {correlation:g}; {share:.0%}".replace("%", " %")
-                report.row(named, *_cells({name: [one] for name, one in of.items()}))
-    report.row("all", *_cells(total))
+    for name, cell in rows.items():
+        said = [cell["kappa", truth].share("above", "below") for truth in TRUTHS]
+        every = merged({("kappa", ""): cell["kappa", truth]} for truth in TRUTHS)["kappa", ""]
+        report.row(name, *said, every.coverage, cell["tpr", "at"].share("above", "below"))
+    report.line()
+    report.line("The baselines on the same samples:")
+    report.head(
+        "labels in questions, errors",
+        f"naive interval, true kappa {TRUTHS['at']:g}: above, below",
+        f"{TRUTHS['low']:g}: above, below",
+        f"{TRUTHS['high']:g}: above, below",
+        "interval holds kappa, width",
+        f"value alone: above at {TRUTHS['low']:g}, below at {TRUTHS['high']:g}",
+    )
+    for name, cell in rows.items():
+        said = [cell["naive", truth].share("above", "below") for truth in TRUTHS]
+        every = merged({("naive", ""): cell["naive", truth]} for truth in TRUTHS)["naive", ""]
+        alone = f"{cell['value', 'low'].share('above')}, {cell['value', 'high'].share('below')}"
+        report.row(name, *said, every.coverage, alone)
 
 
-def _cells(of: dict[str, list[Decisions]]) -> list[str]:
-    def share(truth: str, said: str) -> str:
-        several = of[truth]
-        return f"{100 * sum(d.said[said] for d in several) / sum(d.count for d in several):.1f} %"
-
-    every = [decisions for several in of.values() for decisions in several]
-    intervals = sum(decisions.intervals for decisions in every)
-    return [
-        f"{share('below', 'above')}, {share('at', 'above')}",
-        f"{share('above', 'below')}, {share('at', 'below')}",
-        ", ".join(share(name, "undecided") for name in TRUTHS),
-        f"{sum(decisions.covered for decisions in every) / max(1, intervals):.3f}",
-        f"{sum(decisions.width for decisions in every) / max(1, intervals):.2f}",
-    ]
+# Plans -------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Plans:
-    """What became of plans for judges of one kind."""
+    """What became of plans: lists have an entry for each plan that was followed."""
 
-    named: list[int]
-    reached: int = 0
-    wrong: int = 0
+    named: list[int] = field(default_factory=list)
+    reached: list[bool] = field(default_factory=list)
+    ratio: list[float] = field(default_factory=list)
+    naive: list[bool] = field(default_factory=list)
+    wrong: list[bool] = field(default_factory=list)
+    promised: list[float] = field(default_factory=list)
     already: int = 0
     unnamed: int = 0
-    promised: float = 0.0
-    ratio: float = 0.0
 
-    def add(self, goal: LabelGoal, measured: Measured, truth: float) -> None:
-        """Add what was measured with the labels that a plan named."""
-        self.named.append(goal.more or 0)
-        if measured.low is None or measured.high is None:
-            return
-        half = (measured.high - measured.low) / 2
-        if goal.half_width is not None:
-            self.reached += half <= goal.half_width
-            self.ratio += half / goal.half_width
-            return
-        verdict = decide_bar("judge", "kappa", BAR, measured).verdict
-        self.reached += verdict != "undecided"
-        self.wrong += verdict == ("below" if truth >= BAR else "above")
-        self.promised += goal.chance or 0.0
+    def row(self, *names: str) -> list[str]:
+        """Return means as percentages, of `ratio` as a number."""
+        cells = []
+        for name in names:
+            values = getattr(self, name)
+            mean = sum(values) / max(1, len(values))
+            cells.append(f"{mean:.2f}" if name == "ratio" else f"{100 * mean:.0f} %")
+        return cells
 
 
 def follow_plans(
-    judge: Judge, labels: int, questions: int, repeats: int, half_width: float | None
+    labels: int, questions: int, correlation: float, repeats: int, half: bool
 ) -> Plans:
-    """Plan, label what the plan names, and measure again."""
-    plans, rng, each = Plans([]), np.random.default_rng(13), labels // questions
-    bars = None if half_width is not None else {"kappa": BAR}
+    """Plan, label what the plan names, and measure again; `half`: for a half-width, else a bar."""
+    plans, rng, each = Plans(), np.random.default_rng(13), labels // questions
+    goals = {"half_width": HALF_WIDTH} if half else {"bars": {"kappa": BAR}}
     for repeat in range(repeats):
-        rows = list(judge.rows(rng, questions, each, 0))
-        bootstrap = Bootstrap(DRAWS, repeat)
-        plan = plan_labels(
-            table(rows), "judge", half_width=half_width, bars=bars, bootstrap=bootstrap
-        )
-        (goal,) = plan.goals
-        if goal.reached:
-            plans.already += 1
-        elif goal.more is None:
-            plans.unnamed += 1
-        else:
-            rows += judge.rows(rng, goal.more_groups, each, questions)
-            plans.add(goal, kappa(rows, repeat), judge.kappa)
+        truth = TRUTHS["high"] if half else float(rng.uniform(*PLANNED_TRUTHS))
+        judge, bootstrap = Judge(truth, 0.5, correlation), Bootstrap(DRAWS, repeat)
+        rows = list(judge.rows(rng, [each] * questions))
+        (goal,) = plan_labels(table(rows), "judge", bootstrap=bootstrap, **goals).goals
+        if goal.reached or goal.more is None:
+            plans.already += goal.reached
+            plans.unnamed += not goal.reached
+            continue
+        more = list(judge.rows(rng, [each] * goal.more_groups, questions))
+        plans.named.append(goal.more)
+        _follow(plans, goal, rows + more, bootstrap, truth)
+        if half:
+            needed = math.ceil((Z95 * naive_kappa(rows)[1] / HALF_WIDTH) ** 2)
+            new = math.ceil(max(0, needed - len(rows)) / each)
+            further = judge.rows(rng, [each] * new, questions)
+            plans.naive.append(_half_width([*rows, *further], bootstrap) <= HALF_WIDTH)
     return plans
+
+
+def _half_width(rows: list[CheckItem], bootstrap: Bootstrap) -> float:
+    ends = interval_of(check(table(rows), bootstrap=bootstrap).judges[0].figures["kappa"])
+    return math.inf if ends is None else (ends[1] - ends[0]) / 2
+
+
+def _follow(
+    plans: Plans, goal: LabelGoal, rows: list[CheckItem], bootstrap: Bootstrap, truth: float
+) -> None:
+    if goal.half_width is not None:
+        half = _half_width(rows, bootstrap)
+        plans.reached.append(half <= goal.half_width)
+        plans.ratio.append(half / goal.half_width)
+        return
+    passed = check(table(rows), bootstrap=bootstrap).passes(kappa=BAR)
+    plans.reached.append(passed is not None)
+    plans.wrong.append(passed is not None and passed != (truth >= BAR))
+    plans.promised.append(goal.chance or 0.0)
 
 
 def report_plans(report: Report, repeats: int) -> None:
     """Tabulate how often the labels that a plan names are enough."""
-    for half_width in (HALF_WIDTH, None):
-        if half_width is not None:
-            report.head(
-                f"goal: half-width {half_width:g}; labels in questions; correlation",
-                "labels named (median)",
-                "half-width reached",
-                "within a tenth of it",
-                "half-width / goal",
-                "enough before, no number",
-            )
-        else:
-            report.head(
-                f"goal: bar {BAR:g}; labels in questions; correlation",
-                "labels named (median)",
-                "decided",
-                "chance that was named",
-                "decided wrongly",
-                "enough before, no number",
-            )
+    for half in (True, False):
+        first = f"half-width {HALF_WIDTH:g}" if half else f"bar {BAR:g}"
+        shown = ("reached", "ratio", "naive") if half else ("promised", "reached", "wrong")
+        named = (
+            ("reached", "half-width / goal", "reached with a naive number")
+            if half
+            else ("chance that was named", "decided", "decided wrongly")
+        )
+        report.head(f"{first}: first labels in questions, errors", "labels named (median)", *named,
+                    "enough before, no number")  # fmt: skip
         for labels, questions in PLANNED:
-            for correlation in CORRELATIONS:
-                judge = Judge(TRUTHS["above"], 0.5, correlation)
-                plans = follow_plans(judge, labels, questions, repeats, half_width)
-                _report_plans(
-                    report, f"{labels} in {questions}; {correlation:g}", plans, half_width
-                )
-
-
-def _report_plans(report: Report, name: str, plans: Plans, half_width: float | None) -> None:
-    count = max(1, len(plans.named))
-    before = f"{plans.already}, {plans.unnamed}"
-    number = f"{median(plans.named):,.0f}" if plans.named else "-"
-    if half_width is None:
-        cells = [f"{100 * x / count:.0f} %" for x in (plans.reached, plans.promised, plans.wrong)]
-    else:
-        cells = [f"{100 * plans.reached / count:.0f} %", "", f"{plans.ratio / count:.2f}"]
-    report.row(name, number, *cells, before)
+            for correlation, name in CORRELATIONS.items():
+                plans = follow_plans(labels, questions, correlation, repeats, half=half)
+                number = f"{median(plans.named):,.0f}" if plans.named else "-"
+                before = f"{plans.already}, {plans.unnamed} of {repeats}"
+                report.row(f"{labels} in {questions}, {name}", number, *plans.row(*shown), before)
 
 
 def main() -> None:
     """Run the simulation."""
     parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=300, help="samples of each kind")
+    parser.add_argument("--repeats", type=int, default=100, help="samples of each kind")
     parser.add_argument("--smoke", action="store_true", help="two samples of each kind")
     chosen = parser.parse_args()
     repeats = 2 if chosen.smoke else chosen.repeats
     report = Report("check")
+    report.line(f"{repeats} samples of each kind with 50 % and 20 % yes, twice as many at the bar.")
     report_decisions(report, repeats)
-    report_plans(report, max(2, repeats // 3))
+    report_plans(report, repeats)
     report.write(chosen.write)
 
 

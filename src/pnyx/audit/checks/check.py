@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from pnyx.audit.checks.alternative import (
     MIN_ANNOTATORS,
     AlternativeTest,
@@ -19,7 +17,8 @@ from pnyx.audit.checks.bars import DEFAULT_BARS, Decision, canonical_bars, decid
 from pnyx.audit.checks.biases import Biases, measure_biases
 from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of, settled_label
+from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters, settled_label
+from pnyx.audit.checks.sample_size import too_few
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
@@ -112,6 +111,10 @@ class CheckedJudge:
         """How many answers have no label that counts."""
         return sum(self.agreement.joined.unlabelled.values())
 
+    def too_few(self, measure: str) -> str:
+        """Return why labels are too few to decide about a measure; empty where they are enough."""
+        return too_few(self.agreement.joined, measure)
+
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         return {
@@ -164,7 +167,7 @@ class Check(Result):
         """
         wanted = canonical_bars(bars or {}) or self.bars or DEFAULT_BARS[self.items.kind]
         decided = [
-            decide_bar(judge.name, name, bar, self._figure(judge, name))
+            decide_bar(judge.name, name, bar, self._figure(judge, name), judge.too_few(name))
             for judge in self.judges
             for name, bar in wanted.items()
         ]
@@ -344,8 +347,7 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     """Return how often people agree with the judge's yes, and with its no."""
     pairs = PairColumns.of(joined.pairs)
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
-    clusters = np.array([group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids,
-                                                                   strict=True)])  # fmt: skip
+    clusters = pair_clusters(pairs)
     yes, no = values == 1, values == 0
     return {
         "precision": cluster_mean(labels[yes], clusters[yes], bootstrap),

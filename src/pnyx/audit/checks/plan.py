@@ -12,7 +12,8 @@ import numpy as np
 from pnyx.audit.checks.bars import ALIASES
 from pnyx.audit.checks.design import Design, correlation_of, influences
 from pnyx.audit.checks.items import CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of
+from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters
+from pnyx.audit.checks.sample_size import rarer_labels, too_few
 from pnyx.errors import InputError, shorten
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.rates import corrected_rate
@@ -208,12 +209,11 @@ class _Planner:
         gold = pairs.labels(lambda label: label.rating if quality else label.yes)
         score = pairs.value()
         scored = np.isfinite(gold) & np.isfinite(score)
-        names = [group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids, strict=True)]
-        kept, numbers = np.unique(np.array(names)[scored], return_inverse=True)
+        kept, numbers = np.unique(pair_clusters(pairs)[scored], return_inverse=True)
         self.gold, self.score = gold[scored], score[scored]
         self.clusters: Index = numbers.astype(np.intp)
         self.groups = len(kept)
-        self._source, self._bootstrap = source, bootstrap
+        self._joined, self._source, self._bootstrap = joined, source, bootstrap
         self._values = dict(measure_agreement(joined, bootstrap=bootstrap).measures)
         if not quality:
             rates = corrected_rate(joined, bootstrap)
@@ -225,7 +225,8 @@ class _Planner:
         value = self._value(measure)
         self._check_bar(measure, bar)
         goal = LabelGoal(measure, value, half_width, bar, False, None, 0)
-        if _reaches((value.low, value.high), half_width, bar):
+        few = bar is not None and bool(too_few(self._joined, measure))
+        if not few and _reaches((value.low, value.high), half_width, bar):
             return replace(goal, reached=True, more=0)
         if len(self.gold) < MIN_LABELS or value.value is None:
             why = f"{len(self.gold)} labels are too few to plan by"
@@ -266,7 +267,9 @@ class _Planner:
         sizes = np.bincount(self.clusters)
         level = self._bootstrap.confidence
         per_group = max(1, round(float(sizes.mean())))
-        return Design(value, spread, correlation, sizes, per_group, bounds, level), rough
+        rarer = rarer_labels(self.gold, measure)
+        share = None if rarer is None else (rarer + 0.5) / (count + 1)
+        return Design(value, spread, correlation, sizes, per_group, bounds, level, share), rough
 
     def _planned(self, goal: LabelGoal, design: Design, rough: bool) -> LabelGoal:
         groups = _least_groups(design, goal)
@@ -305,7 +308,9 @@ def _least_groups(design: Design, goal: LabelGoal) -> int | None:
     """Return the least number of new groups that reach a goal, if the value stays."""
 
     def enough(groups: int) -> bool:
-        return _reaches(design.interval(groups), goal.half_width, goal.bar)
+        return _reaches(design.interval(groups), goal.half_width, goal.bar) and (
+            goal.bar is None or design.decides(groups)
+        )
 
     return _least(enough, MOST_LABELS // design.per_group)
 

@@ -6,9 +6,14 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
+from pnyx.audit.checks.joined import pair_clusters
+from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
 from pnyx.errors import escaped
 from pnyx.measure.core.base import Measured
+from pnyx.measure.core.pairs import PairColumns
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check, CheckedJudge
@@ -355,7 +360,19 @@ def notes_of(check: Check) -> list[str]:
     unlabelled = max(judge.unlabelled for judge in check.judges) - check.tied
     if unlabelled > 0:
         notes.append(f"{unlabelled} answers have no label")
+    notes += _uneven(check)
     if not check.items.group:
         notes.append("no column of groups: answers to one question count as if they were "
                      "independent (--group COLUMN)")  # fmt: skip
     return notes
+
+
+def _uneven(check: Check) -> list[str]:
+    """Warn of groups that differ so much in size that intervals are too narrow."""
+    sizes = np.bincount(pair_clusters(PairColumns.of(check.judges[0].agreement.joined.pairs)))
+    equal = equal_groups(sizes)
+    if equal >= UNEVEN * len(sizes):
+        return []
+    groups = f"{len(sizes)} {cluster_noun(check, len(sizes))}"
+    return [f"the {groups} differ much in size, like {equal:.1f} equal ones: the intervals may be "
+            "somewhat too narrow"]  # fmt: skip
