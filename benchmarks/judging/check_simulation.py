@@ -267,19 +267,19 @@ class Plans:
     named: list[int] = field(default_factory=list)
     reached: list[bool] = field(default_factory=list)
     ratio: list[float] = field(default_factory=list)
-    naive: list[bool] = field(default_factory=list)
+    naive: list[float] = field(default_factory=list)
     wrong: list[bool] = field(default_factory=list)
     promised: list[float] = field(default_factory=list)
     already: int = 0
     unnamed: int = 0
 
     def row(self, *names: str) -> list[str]:
-        """Return means as percentages, of `ratio` as a number."""
+        """Return means: percentages, of widths numbers."""
         cells = []
         for name in names:
             values = getattr(self, name)
             mean = sum(values) / max(1, len(values))
-            cells.append(f"{mean:.2f}" if name == "ratio" else f"{100 * mean:.0f} %")
+            cells.append(f"{mean:.2f}" if name in ("ratio", "naive") else f"{100 * mean:.0f} %")
         return cells
 
 
@@ -305,7 +305,7 @@ def follow_plans(
             needed = math.ceil((Z95 * naive_kappa(rows)[1] / HALF_WIDTH) ** 2)
             new = math.ceil(max(0, needed - len(rows)) / each)
             further = judge.rows(rng, [each] * new, questions)
-            plans.naive.append(_half_width([*rows, *further], bootstrap) <= HALF_WIDTH)
+            plans.naive.append(_half_width([*rows, *further], bootstrap) / HALF_WIDTH)
     return plans
 
 
@@ -334,7 +334,7 @@ def report_plans(report: Report, repeats: int) -> None:
         first = f"half-width {HALF_WIDTH:g}" if half else f"bar {BAR:g}"
         shown = ("reached", "ratio", "naive") if half else ("promised", "reached", "wrong")
         named = (
-            ("reached", "half-width / goal", "reached with a naive number")
+            ("reached", "half-width / goal", "with a naive number")
             if half
             else ("chance that was named", "decided", "decided wrongly")
         )
