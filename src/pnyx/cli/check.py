@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -93,7 +94,9 @@ class _OutputSpec(Spec, heading="Output"):
     """What is written."""
 
     html: FileName | None = out_opt(None, "Write all of it as one page, with the disagreements.")
-    out: FileName | None = out_opt(None, "Write it as JSON, for --against.", "-o", "--out")
+    out: FileName | None = out_opt(
+        None, "Write it as JSON: a check is for --against.", "-o", "--out"
+    )
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
@@ -184,7 +187,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         raise OptionError("give --a-first and --b-first together")
     spec.check_needs()
     if spec.a_first is not None and spec.b_first is not None:
-        return _pairs(table, spec, spec.a_first, spec.b_first).show(as_json=as_json)
+        return _show(_pairs(table, spec, spec.a_first, spec.b_first), spec, as_json=as_json)
     from pnyx.audit.checks.check import check
     from pnyx.audit.checks.columns import read_check_items
 
@@ -200,7 +203,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         labels=spec.labels,
     )
     if spec.plan:
-        return _plan(items, spec).show(as_json=as_json)
+        return _show(_plan(items, spec), spec, as_json=as_json)
     checked = check(
         items,
         bars=spec.bars,
@@ -218,7 +221,7 @@ def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
     from pnyx.audit.checks.plan import plan_labels
     from pnyx.view.check_plan import plan_parts
 
-    spec.refuse("html", "out", "against", "margin", "cost", reason="--plan")
+    spec.refuse("html", "against", "margin", "cost", reason="--plan")
     bars = {_PLANNED.get(name, name): bar for name, bar in canonical_bars(spec.bars).items()}
     if not bars and spec.half_width is None:
         raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
@@ -249,7 +252,7 @@ def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outc
 
     spec.refuse(
         *("judge", "probability", "yes", "no", "labels", "cost", "bar", "against", "margin"),
-        *("plan", "html", "out"),
+        *("plan", "html"),
         reason="--a-first",
     )
     result = check_pairs(
@@ -264,6 +267,17 @@ def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outc
     )
     notes = [escaped(note, 300) for note in result.notes]
     return Outcome(result.row(), pair_parts(result), result.unscored, notes)
+
+
+def _show(outcome: Outcome, spec: CheckTableSpec, *, as_json: bool) -> int:
+    """Write and print a plan or a check of pairs, and return the exit status."""
+    from pnyx.files import write_json
+
+    if spec.out is not None:
+        write_json(spec.out, outcome.row)
+    if spec.out == "-":
+        outcome = replace(outcome, parts="")
+    return outcome.show(as_json=as_json)
 
 
 def _report(checked: Check, spec: CheckTableSpec, *, as_json: bool) -> int:

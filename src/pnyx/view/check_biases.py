@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pnyx.audit.checks.alternative import MIN_ITEMS, AlternativeTest
 from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
+from pnyx.audit.checks.figures import decimals, percent, share
 from pnyx.errors import escaped
 from pnyx.measure.core.base import Measured
-from pnyx.view.percentages import percent, percent_interval
 
 
 def bias_sentences(biases: Biases) -> list[str]:
@@ -57,11 +57,11 @@ def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
         elif part.right is not None:
             lines.append(
                 f"Where {where}, the judge is right on {part.right} of {part.value.scored} "
-                f"({percent_interval(part.value)}){tied}."
+                f"({share(part.value, inside=True)}){tied}."
             )
         else:
             lines.append(
-                f"Where {where}, the judge is off by {_number(part.value)} on "
+                f"Where {where}, the judge is off by {decimals(part.value)} on "
                 f"{part.value.scored} items{tied}."
             )
     return lines
@@ -78,11 +78,10 @@ def annotator_sentences(annotators: tuple[AnnotatorAgreement, ...]) -> list[str]
         agreed = round((one.accuracy.value or 0) * one.accuracy.scored)
         line = (
             f"The judge agrees with {name} on {agreed} of {one.accuracy.scored} "
-            f"({percent_interval(one.accuracy)}; kappa "
-            f"{_number(one.kappa)})"
+            f"({share(one.accuracy, inside=True)}); kappa {decimals(one.kappa)}"
         )
         if one.others.value is not None:
-            line += f"; {name} agrees with the other people on {percent_interval(one.others)}"
+            line += f"; {name} agrees with the other people on {share(one.others, inside=True)}"
         lines.append(f"{line}.")
     return lines
 
@@ -103,14 +102,6 @@ def alternative_sentences(test: AlternativeTest) -> list[str]:
     if few:
         lines.append(f"Left out, with fewer than {MIN_ITEMS} shared items: {', '.join(few)}.")
     return lines
-
-
-def _number(value: Measured) -> str:
-    if value.value is None:
-        return "-"
-    if value.low is None or value.high is None:
-        return f"{value.value:.2f}"
-    return f"{value.value:.2f}, {value.low:.2f} to {value.high:.2f}"
 
 
 def _signed(value: Measured, *, points: bool) -> str:

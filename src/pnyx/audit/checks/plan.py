@@ -108,6 +108,7 @@ class LabelPlan:
         first: rows without labels, in the order in which to label them.
         new_groups: groups among them that have no label yet.
         seed: of their order.
+        words: what the table writes for yes and for no.
     """
 
     judge: str
@@ -118,6 +119,7 @@ class LabelPlan:
     first: tuple[LabelCandidate, ...]
     new_groups: int
     seed: int
+    words: tuple[str, str] = ("yes", "no")
 
     @property
     def more(self) -> int | None:
@@ -177,7 +179,7 @@ def plan_labels(
     new = {candidate.group for candidate in first} - labelled_groups - {""}
     return LabelPlan(
         judge, items.group, len(planner.gold), planner.groups, tuple(goals), first, len(new),
-        bootstrap.seed,
+        bootstrap.seed, items.words,
     )  # fmt: skip
 
 
@@ -229,10 +231,8 @@ class _Planner:
         if not few and _reaches((value.low, value.high), half_width, bar):
             return replace(goal, reached=True, more=0)
         if len(self.gold) < MIN_LABELS or value.value is None:
-            why = f"{len(self.gold)} labels are too few to plan by"
-            if len(self.gold) >= MIN_LABELS:
-                why = f"{measure} has no value on the labels so far"
-            return replace(goal, why=f"{why}: label about {FIRST_LABELS} rows first")
+            why = f"a plan needs {MIN_LABELS} labels and a value: label about {FIRST_LABELS} rows"
+            return replace(goal, why=why)
         return self._planned(goal, *self._design(measure, value.value))
 
     def _value(self, measure: str) -> Measured:
@@ -281,10 +281,8 @@ class _Planner:
             rough=rough,
         )
         if groups is None:
-            what = (
-                "the interval stays too wide" if goal.bar is None else "the estimate is too close"
-            )
-            why = f"{what} even with {MOST_LABELS:,} more labels"
+            what = "stays too wide" if goal.bar is None else "would still hold the bar"
+            why = f"the interval {what} with {MOST_LABELS:,} more"
             return replace(goal, why=why)
         goal = replace(
             goal,

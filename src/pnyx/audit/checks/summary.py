@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
+from pnyx.audit.checks.figures import decimals, percent, share
 from pnyx.audit.checks.joined import pair_clusters
 from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
 from pnyx.errors import escaped
@@ -247,34 +248,6 @@ def _drift(check: Check) -> list[str]:
     parts = [f"{kind}: {', '.join(escaped(n, 60) for n in names)}" for kind, names in moved.items()
              if names]  # fmt: skip
     return [f"Since the earlier check, {'; '.join(parts) or 'no figure is worse'}."]
-
-
-# Numbers -----------------------------------------------------------------------------------------
-
-
-def percent(value: float) -> str:
-    """Return a share as a whole percentage; just below 0 or 1 it is not rounded to these."""
-    number = round(100 * value)
-    return f"{100 * value:.1f} %" if number in (0, 100) and 0 < value < 1 else f"{number} %"
-
-
-def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
-    """Return a share with its interval: `13 % (7 to 21 %)`; `inside` parentheses with a comma."""
-    value = percent(measured.value or 0.0)
-    if measured.low is None or measured.high is None:
-        return f"{value}, no interval" if inside else value
-    low = percent(measured.low).removesuffix(" %")
-    ends = f"{interval}{low} to {percent(measured.high)}"
-    return f"{value}, {ends}" if inside else f"{value} ({ends})"
-
-
-def decimals(measured: Measured, base: str = "") -> str:
-    """Return a figure with its interval: `0.18 (-0.03 to 0.37, 15 questions)`."""
-    value = "undefined" if measured.value is None else f"{measured.value:z.2f}"
-    parts = [base] if base else []
-    if measured.low is not None and measured.high is not None:
-        parts.insert(0, f"{measured.low:z.2f} to {measured.high:z.2f}")
-    return f"{value} ({', '.join(parts)})" if parts else value
 
 
 _COUNTED = frozenset(
