@@ -95,7 +95,7 @@ class _OutputSpec(Spec, heading="Output"):
 
     html: FileName | None = out_opt(None, "Write all of it as one page, with the disagreements.")
     out: FileName | None = out_opt(
-        None, "Write it as JSON: a check is for --against.", "-o", "--out"
+        None, "Write JSON; that of a check is for --against.", "-o", "--out"
     )
 
 

@@ -45,7 +45,7 @@ def _flips(check: PairCheck) -> list[str]:
     ends = share(check.flips, "95 % interval ", inside=True)
     line = (
         f"The two orders agree on {check.agree} of {check.both_orders} pairs; "
-        f"{flipped} {_verb(flipped, 'flip')} ({share(check.flips, '95 % interval ', inside=True)})."
+        f"{flipped} {_verb(flipped, 'flip')} ({ends})."
     )
     if not flipped:
         return [line]
