@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pnyx.audit.checks.alternative import MIN_ITEMS, AlternativeTest
 from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
-from pnyx.audit.checks.figures import decimals, percent, share
+from pnyx.audit.checks.figures import decimals, percent, share, signed
 from pnyx.errors import escaped
-from pnyx.measure.core.base import Measured
 
 
 def bias_sentences(biases: Biases) -> list[str]:
@@ -25,7 +24,7 @@ def length_sentences(bias: LengthBias) -> list[str]:
     if bias.no_figure:
         return [f"Length bias: no figure, as {bias.no_figure}."]
     longer, shorter = bias.longer, bias.shorter
-    figure = _signed(bias.difference, points=bias.judge_yes is not None)
+    figure = signed(bias.difference, points=bias.judge_yes is not None)
     if bias.judge_yes is None or bias.people_yes is None:
         line = (
             f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
@@ -102,15 +101,3 @@ def alternative_sentences(test: AlternativeTest) -> list[str]:
     if few:
         lines.append(f"Left out, with fewer than {MIN_ITEMS} shared items: {', '.join(few)}.")
     return lines
-
-
-def _signed(value: Measured, *, points: bool) -> str:
-    """Return a difference with its interval: in percentage points, or on the scale of ratings."""
-    times, unit = (100, " points") if points else (1, "")
-    digits = 0 if points else 2
-    if value.value is None:
-        return "-"
-    shown = f"{times * value.value:+.{digits}f}{unit}"
-    if value.low is None or value.high is None:
-        return shown
-    return f"{shown}, {times * value.low:+.{digits}f} to {times * value.high:+.{digits}f}"

@@ -33,3 +33,14 @@ def decimals(measured: Measured, base: str = "") -> str:
     if measured.low is not None and measured.high is not None:
         parts.insert(0, f"{measured.low:z.2f} to {measured.high:z.2f}")
     return f"{value} ({', '.join(parts)})" if parts else value
+
+
+def signed(measured: Measured, *, points: bool) -> str:
+    """Return a difference with its interval: in percentage points, or on the scale of ratings."""
+    if measured.value is None:
+        return "-"
+    times, digits, unit = (100, 0, " points") if points else (1, 2, "")
+    shown = f"{times * measured.value:+.{digits}f}{unit}"
+    if measured.low is None or measured.high is None:
+        return shown
+    return f"{shown}, {times * measured.low:+.{digits}f} to {times * measured.high:+.{digits}f}"

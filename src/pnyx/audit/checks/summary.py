@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
-from pnyx.audit.checks.figures import decimals, percent, share
+from pnyx.audit.checks.figures import decimals, percent, share, signed
 from pnyx.audit.checks.joined import pair_clusters
 from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
 from pnyx.errors import escaped
@@ -207,12 +207,11 @@ def _length(check: Check) -> list[str]:
         length = judge.biases.length
         if length.shown and length.difference.value is not None:
             who = escaped(judge.name, 40) if len(check.judges) > 1 else "The judge"
-            which = "longer" if length.difference.value > 0 else "shorter"
-            column = escaped(length.column, 40)
-            lines.append(
-                f"{who} favours {which} texts ({column}, over or up to {length.words:g} words) by "
-                f"{decimals(length.difference)}."
-            )
+            longer = length.difference.value > 0
+            texts = f"{'longer' if longer else 'shorter'} texts ({escaped(length.column, 40)} "
+            texts += f"{'above' if longer else 'up to'} {length.words:g} words)"
+            figure = signed(length.difference, points=check.items.kind == "yes-no")
+            lines.append(f"{who} favours {texts} more than people do: {figure}.")
     return lines
 
 
