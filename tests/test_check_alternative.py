@@ -36,7 +36,7 @@ def table(count: int, wrong: int, people: int = 3, **others: range) -> list[dict
     ]
 
 
-def tested(capsys: Any, tmp_path: Path, rows: list[dict[str, Any]], *options: str) -> Any:
+def replaced(capsys: Any, tmp_path: Path, rows: list[dict[str, Any]], *options: str) -> Any:
     """Return the test by `pnyx check --json`."""
     path = write_rows(tmp_path / "t.jsonl", rows)
     human = [word for name in rows[0] if name[0] == "p" for word in ("--human", name)]
@@ -54,7 +54,7 @@ def t_of(wins: int, losses: int, count: int, epsilon: float) -> float:
 
 def test_a_judge_that_errs_seldom_may_replace_each_person(capsys, tmp_path):
     """On 2 of 40 items each person is better; t = (0.05 - 0.2) / 0.0349 = -4.30."""
-    result = tested(capsys, tmp_path, table(40, 2))
+    result = replaced(capsys, tmp_path, table(40, 2))
     assert (result["epsilon"], result["winning_rate"], result["passes"]) == (0.2, 1, True)
     assert result["advantage"] == pytest.approx(38 / 40)
     for one in result["annotators"]:
@@ -80,7 +80,7 @@ def test_epsilon_is_what_a_person_must_be_better_by():
 
 def test_p_is_that_of_scipy(capsys, tmp_path):
     stats = pytest.importorskip("scipy.stats")
-    result = tested(capsys, tmp_path, table(60, 9, p2=range(20, 26)))
+    result = replaced(capsys, tmp_path, table(60, 9, p2=range(20, 26)))
     differences = [1] * 9 + [0] * 11 + [-1] * 6 + [0] * 34
     expected = stats.ttest_1samp(differences, 0.2, alternative="less").pvalue
     assert result["annotators"][2]["p"] == pytest.approx(expected)
@@ -92,7 +92,7 @@ def test_p_is_that_of_scipy(capsys, tmp_path):
 def test_the_correction_is_that_of_benjamini_and_yekutieli(capsys, tmp_path, count, p, wins):
     """Three equal p: significant up to 0.05 / (1 + 1/2 + 1/3) = 0.0273; Bonferroni has 0.0167."""
     assert alternative.FALSE_DISCOVERIES == 0.05
-    result = tested(capsys, tmp_path, table(count, 4))
+    result = replaced(capsys, tmp_path, table(count, 4))
     assert [one["p"] for one in result["annotators"]] == pytest.approx([p] * 3, abs=5e-4)
     assert {one["judge_wins"] for one in result["annotators"]} == {wins}
 
@@ -102,7 +102,7 @@ def test_the_judge_must_win_against_half_of_the_people(capsys, tmp_path, people)
     """It errs on 16 of 60; p2 and p3 on 22 other items each: it wins against these two alone."""
     assert alternative.PASSING == 0.5
     rows = table(60, 16, people, p2=range(16, 38), p3=range(38, 60))
-    result = tested(capsys, tmp_path, rows)
+    result = replaced(capsys, tmp_path, rows)
     wins = [one["judge_wins"] for one in result["annotators"]]
     assert wins == [False, False, True, True, False][:people]
     assert result["winning_rate"] == pytest.approx(2 / people)
@@ -116,7 +116,7 @@ def test_a_person_needs_30_items(capsys, tmp_path, count):
     rows = table(40, 2)
     for row in rows[count:]:
         row["p2"] = ""
-    third = tested(capsys, tmp_path, rows)["annotators"][2]
+    third = replaced(capsys, tmp_path, rows)["annotators"][2]
     assert third["items"] == count
     assert (third["p"] is not None) == (count == 30)
     left = "Left out, with fewer than 30 shared items: p2." in check_html(
@@ -127,12 +127,12 @@ def test_a_person_needs_30_items(capsys, tmp_path, count):
 
 def test_too_few_items_or_people_are_said(capsys, tmp_path):
     assert alternative.MIN_ANNOTATORS == 3
-    result = tested(capsys, tmp_path, table(29, 2))
+    result = replaced(capsys, tmp_path, table(29, 2))
     assert (result["winning_rate"], result["passes"]) == (None, None)
     assert result["not_valid"].startswith("no annotator has 30 items")
     page = check_html(check(table(29, 2), judge="judge", human=PEOPLE))
     assert "May the judge replace an annotator? Not tested: no annotator has 30 items" in page
-    assert tested(capsys, tmp_path, table(40, 2, people=2)) is None
+    assert replaced(capsys, tmp_path, table(40, 2, people=2)) is None
     items = check(table(40, 2, people=2), judge="judge", human=("p0", "p1")).items
     why = alternative.alternative_annotator_test(items, "judge").not_valid
     assert why == "the test needs 3 or more annotators, and there are 2"
@@ -142,8 +142,8 @@ def test_items_of_a_question_count_together(capsys, tmp_path):
     """Each item twice, in one question: as if it were there once."""
     once = table(40, 4, p2=range(10, 14))
     twice = [row | {"id": f"{row['id']}{k}", "question": row["id"]} for row in once for k in "ab"]
-    alone = tested(capsys, tmp_path, once)["annotators"]
-    both = tested(capsys, tmp_path, twice, "--group", "question")["annotators"]
+    alone = replaced(capsys, tmp_path, once)["annotators"]
+    both = replaced(capsys, tmp_path, twice, "--group", "question")["annotators"]
     assert [one["p"] for one in both] == pytest.approx([one["p"] for one in alone])
     assert [(one["items"], one["clusters"]) for one in both] == [(80, 40)] * 3
 
@@ -159,12 +159,16 @@ def test_unscored_verdicts_are_left_out(capsys, tmp_path):
 
 
 def test_ratings_are_compared_by_their_error(capsys, tmp_path):
-    """People rate 1, 2, 3 and the judge 2.
+    """People rate 1, 2, 3 (or 3, 4, 5) and the judge 2 (or 4).
 
     Without the first, the others say 2 and 3: the judge's error is 0.71, the first one's 1.58.
     """
-    rows = [{"id": f"i{n}", "judge": 2 + (n > 37), "p0": 1, "p1": 2, "p2": 3} for n in range(40)]
-    first, second, third = tested(capsys, tmp_path, rows)["annotators"]
+    rows = [
+        {"id": f"i{n}", "judge": up + 2 + (n > 37), "p0": up + 1, "p1": up + 2, "p2": up + 3}
+        for n in range(40)
+        for up in [2 * (n % 2)]
+    ]
+    first, second, third = replaced(capsys, tmp_path, rows)["annotators"]
     assert (first["judge_as_good"], first["annotator_as_good"]) == (1, 0)
     assert (second["judge_as_good"], second["annotator_as_good"]) == (38 / 40, 1)
     assert (third["judge_as_good"], third["annotator_as_good"]) == (1, 2 / 40)
