@@ -46,7 +46,7 @@ def equal_groups(sizes: Index) -> float:
 
 def enough_groups(sizes: Index) -> bool:
     """Return whether groups of these sizes are enough to decide."""
-    return round(equal_groups(sizes)) >= MIN_GROUPS
+    return equal_groups(sizes) >= MIN_GROUPS - 0.5
 
 
 def too_few(joined: Joined, measure: str) -> str:
