@@ -96,7 +96,7 @@ def test_four_labels_decide_nothing():
 
 @pytest.mark.parametrize(("largest", "noted"), [(35, False), (36, True)])
 def test_groups_that_differ_much_in_size_are_noted(capsys, tmp_path, largest, noted):
-    """20 groups of 5 and one of 35 are like 135^2 / 1725 = 10.6 equal ones, half of 21; 36: 10.3."""
+    """20 groups of 5 and one of 35: 135^2 / 1725 = 10.6, more than half of 21; one of 36: 10.3."""
     assert sample_size.UNEVEN == 0.5
     _, words = checked(capsys, tmp_path, rows([5] * 20 + [largest]), "kappa=-0.5")
     note = "the 21 questions differ much in size, like 10.3 equal ones: the intervals may be"
