@@ -114,6 +114,17 @@ def test_cells_by_position_are_turned(capsys, tmp_path):
     assert "turn round" not in called(capsys, "check", path, *BOTH)[2]
 
 
+def test_cells_may_name_the_models_of_their_row(capsys, tmp_path):
+    path = tmp_path / "pairs.csv"
+    rows = ["gpt,llama,gpt,GPT,gpt"] * 3 + ["llama,gpt,gpt,llama,gpt"]
+    path.write_text("\n".join(["model_a,model_b,forward,backward,human", *rows]) + "\n")
+    _, out, _ = called(capsys, "check", path, *BOTH, "--human", "human", "--json")
+    result = json.loads(out)
+    assert (result["agree"], result["second_both"], result["combined"]["value"]) == (3, 1, 0.75)
+    path.write_text("\n".join(["model_a,model_b,forward,backward", "gpt,llama,gpt,claude"]) + "\n")
+    assert "a model that the columns model_a and model_b name" in refused(capsys, path, *BOTH)
+
+
 def test_an_empty_cell_is_unscored_and_no_tie(capsys, tmp_path):
     path = pairs(tmp_path, (9, "A", "A", "A"), (1, "", "A", "A"))
     status, out, _ = called(capsys, "check", path, *BOTH, "--human", "human", "--json")

@@ -320,7 +320,7 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
         rate = corrected_rate(joined, bootstrap)
         figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
         figures |= _predictive_values(joined, bootstrap)
-        groups = _groups(joined)
+        groups = _groups(agreement)
     several = len(items.people) >= MIN_ANNOTATORS
     return CheckedJudge(
         name,
@@ -355,24 +355,17 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     }
 
 
-def _groups(joined: Joined) -> list[GroupAccuracy]:
-    counts: dict[str, list[int]] = {}
-    for pair in joined.pairs:
-        if pair.group:
-            count = counts.setdefault(pair.group, [0, 0, 0])
-            count[0] += pair.verdict.value is not None and pair.verdict.value == pair.gold.yes
-            count[1] += pair.verdict.value is not None
-            count[2] += 1
-    return [
-        GroupAccuracy(
-            name,
-            right,
-            share_of(right, scored, asked)
-            if scored >= MIN_GROUP_LABELS
-            else Measured(None, scored, asked),
-        )
-        for name, (right, scored, asked) in sorted(counts.items())
-    ]
+def _groups(agreement: Agreement) -> list[GroupAccuracy]:
+    """Return how many verdicts are right in each group."""
+    groups = []
+    for name, measures in agreement.per_group.items():
+        figure = measures["accuracy"]
+        right = round((figure.value or 0.0) * figure.scored)
+        accuracy = Measured(None, figure.scored, figure.asked)
+        if figure.scored >= MIN_GROUP_LABELS:
+            accuracy = share_of(right, figure.scored, figure.asked)
+        groups.append(GroupAccuracy(name, right, accuracy))
+    return groups
 
 
 def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
