@@ -27,6 +27,7 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
 from pnyx.measure.answers.raters import measure_raters
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
+from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import cluster_mean, share_of
@@ -265,7 +266,6 @@ def check(
         InputError: the table cannot be understood, no row has verdict and label, or a bar names a
             measure that the table does not allow.
     """
-    wanted = canonical_bars(bars or {})
     items = _items_of(
         source, judge=_names(judge), human=_names(human), group=group, id=id,
         probability=_names(probability), yes=_names(yes), no=_names(no), labels=labels,
@@ -277,7 +277,7 @@ def check(
         judges,
         _people(items, bootstrap),
         max(one.tied for one in joined.values()),
-        wanted,
+        canonical_bars(bars or {}),
         bootstrap,
         choose_among(items, joined, _names(cost), margin, bootstrap),
     )
@@ -336,8 +336,6 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
 
 def _of_verdicts(measure: str, agreement: Agreement) -> bool:
     """Return whether a measure needs no probabilities: it is wanted where all is unscored, too."""
-    from pnyx.measure.answers.registry import MEASURES
-
     inputs = MEASURES[measure].inputs if measure in MEASURES else {}
     columns = inputs.get(agreement.joined.task)
     return columns is not None and columns[1] == "value"
@@ -395,8 +393,7 @@ def _people(items: CheckItems, bootstrap: Bootstrap) -> Measured | None:
         for person in items.people
         if (label := item.labels.get(person)) is not None
     ]
-    shared = any(len(labels_of(item, items.people)) > 1 for item in items.items)
-    if not shared:
+    if not any(len(labels_of(item, items.people)) > 1 for item in items.items):
         return None
     alpha = "alpha_nominal" if items.kind == "yes-no" else "alpha_ordinal"
     compared = measure_raters(None, [labels], bootstrap=bootstrap).compared

@@ -267,9 +267,9 @@ class _Planner:
         sizes = np.bincount(self.clusters)
         level = self._bootstrap.confidence
         per_group = max(1, round(float(sizes.mean())))
-        rarer = rarer_labels(self.gold, measure)
-        share = None if rarer is None else (rarer + 0.5) / (count + 1)
-        return Design(value, spread, correlation, sizes, per_group, bounds, level, share), rough
+        labels = rarer_labels(self.gold, measure)
+        rarer = None if labels is None else (labels + 0.5) / (count + 1)
+        return Design(value, spread, correlation, sizes, per_group, bounds, level, rarer), rough
 
     def _planned(self, goal: LabelGoal, design: Design, rough: bool) -> LabelGoal:
         groups = _least_groups(design, goal)

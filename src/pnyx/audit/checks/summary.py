@@ -224,6 +224,8 @@ def _choice(check: Check) -> list[str]:
         said = tested.conclusion.replace("lower", "less accurate").replace(
             "higher", "more accurate"
         )
+        if tested.good_enough and tested.conclusion == "lower":
+            said += f" by less than {choice.margin:g}"
         p = "-" if tested.p_holm is None else f"{tested.p_holm:.3g}"
         lines.append(
             f"{escaped(tested.run, 40)} against {escaped(choice.baseline, 40)}: "
