@@ -77,9 +77,10 @@ def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
     chosen = pnyx.check(table, **both, **BASE).choice
     assert chosen is not None
     assert chosen.choice == choice
-    wide = pnyx.check(table, **both, **BASE, margin=0.1).choice
-    assert wide is not None
-    assert wide.choice == "cheap"
+    wide = pnyx.check(table, **both, **BASE, margin=0.1)
+    assert wide.choice is not None
+    assert wide.choice.choice == "cheap"
+    assert ("less accurate by less than 0.1." in str(wide)) == (errors == 24)
 
 
 def test_every_judge_must_reach_the_bars() -> None:
