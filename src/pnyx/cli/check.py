@@ -152,7 +152,8 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     rows, and the cheapest that is good enough is named (--cost).
 
     Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
-    or above it, missed if all of it is below. Without --bar, a kappa of at least 0.6 is called
+    or above it, missed if all of it is below; labels of fewer than five groups decide nothing.
+    Without --bar, a kappa of at least 0.6 is called
     trustworthy (Landis and Koch 1977), of ratings an ordinal alpha of at least 0.667.
 
     Exit status with --bar, of all judges: 0 above, 1 below, 3 cannot tell yet (or something is
