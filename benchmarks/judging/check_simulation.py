@@ -1,7 +1,7 @@
 """Do the decision and the plan of `pnyx check` keep what they promise? By simulation.
 
     python benchmarks/judging/check_simulation.py [--repeats 100]
-    ... --write docs/benchmarks/check.md   # renews its section
+    ... --write docs/benchmarks/check.md   # renews its sections
 
 People say yes or no to the answers of questions, and so does a judge. Each question has its own
 share of yes and its own error rates, drawn from beta distributions, so that answers to a question
@@ -43,6 +43,11 @@ HALF_WIDTH = 0.1
 DRAWS = 300
 Z95 = 1.96
 Interval = tuple[float, float]
+PARTS = {
+    "decisions": "with 50 % and with 20 % yes, twice as many at the bar",
+    "plans": "with 50 % yes",
+}
+"""What is simulated -> of which samples."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +307,7 @@ def follow_plans(
         plans.named.append(goal.more)
         _follow(plans, goal, rows + more, bootstrap, truth)
         if half:
-            needed = math.ceil((Z95 * naive_kappa(rows)[1] / HALF_WIDTH) ** 2)
+            needed = math.ceil(len(rows) * (Z95 * naive_kappa(rows)[1] / HALF_WIDTH) ** 2)
             new = math.ceil(max(0, needed - len(rows)) / each)
             further = judge.rows(rng, [each] * new, questions)
             plans.naive.append(_half_width([*rows, *further], bootstrap) / HALF_WIDTH)
@@ -353,13 +358,14 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--repeats", type=int, default=100, help="samples of each kind")
     parser.add_argument("--smoke", action="store_true", help="two samples of each kind")
+    parser.add_argument("--part", choices=PARTS, nargs="*", default=PARTS, help="what to simulate")
     chosen = parser.parse_args()
     repeats = 2 if chosen.smoke else chosen.repeats
-    report = Report("check")
-    report.line(f"{repeats} samples of each kind with 50 % and 20 % yes, twice as many at the bar.")
-    report_decisions(report, repeats)
-    report_plans(report, repeats)
-    report.write(chosen.write)
+    for part in chosen.part:
+        report = Report(f"check {part}")
+        report.line(f"{repeats} samples of each kind, {PARTS[part]}.")
+        (report_decisions if part == "decisions" else report_plans)(report, repeats)
+        report.write(chosen.write)
 
 
 if __name__ == "__main__":
