@@ -35,6 +35,15 @@ SIZES = ((30, 5), (30, 15), (100, 5), (100, 10), (100, 30), (300, 5), (300, 15),
 FEW = (100, 2)
 UNEVEN = ((100, 10), (300, 15), (300, 60))
 """Labels and questions of which the n-th has one n-th of the labels of the first."""
+FEW_KINDS = (
+    ("30 in 2, independent", "accuracy", [15] * 2, 0.5, 0.0),
+    ("30 in 3, independent", "accuracy", [10] * 3, 0.5, 0.0),
+    ("200 in 11, 160 of them in one, alike", "kappa", [160] + [4] * 10, 0.5, 0.2),
+    ("200 in 11, 100 of them in one, alike", "kappa", [100] + [10] * 10, 0.5, 0.2),
+    ("30 in 15, 10 % yes, independent", "kappa", [2] * 15, 0.1, 0.0),
+    ("30 in 6, 10 % yes, alike", "kappa", [5] * 6, 0.1, 0.2),
+)
+"""Name, measure, sizes of questions, share of yes and correlation."""
 CORRELATIONS = {0.0: "independent", 0.2: "alike"}
 SHARES = (0.5, 0.2)
 PLANNED = ((60, 12), (100, 5), (100, 10), (100, 25), (200, 40))
@@ -45,6 +54,7 @@ Z95 = 1.96
 Interval = tuple[float, float]
 PARTS = {
     "decisions": "with 50 % and with 20 % yes, twice as many at the bar",
+    "few labels": "three times as many",
     "plans": "with 50 % yes",
 }
 """What is simulated -> of which samples."""
@@ -262,6 +272,28 @@ def report_decisions(report: Report, repeats: int) -> None:
         report.row(name, *said, every.coverage, alone)
 
 
+def report_few(report: Report, repeats: int) -> None:
+    """Tabulate what intervals of few labels or groups would decide by themselves, at the bar."""
+    report.head(
+        "labels in questions, errors",
+        "measure at its bar",
+        "by the interval alone: above, below",
+        "by `pnyx check`: above, below",
+    )
+    for name, measure, sizes, share, correlation in FEW_KINDS:
+        judge, rng = Judge(BAR, share, correlation), np.random.default_rng(17)
+        alone, ruled = Decisions(), Decisions()
+        for repeat in range(3 * repeats):
+            rows = table(judge.rows(rng, sizes))
+            bar = judge.kappa if measure == "kappa" else judge.right
+            checked = check(rows, bootstrap=Bootstrap(DRAWS, repeat))
+            (decided,) = checked.decide({measure: bar}).bars
+            ruled.add(decided.verdict, None, bar)
+            alone.add(decide_bar("", measure, bar, decided.measured).verdict, None, bar)
+        said = (decisions.share("above", "below") for decisions in (alone, ruled))
+        report.row(name, f"{measure} {bar:.2f}", *said)
+
+
 # Plans -------------------------------------------------------------------------------------------
 
 
@@ -353,6 +385,9 @@ def report_plans(report: Report, repeats: int) -> None:
                 report.row(f"{labels} in {questions}, {name}", number, *plans.row(*shown), before)
 
 
+REPORTS = {"decisions": report_decisions, "few labels": report_few, "plans": report_plans}
+
+
 def main() -> None:
     """Run the simulation."""
     parser = arguments(__doc__)
@@ -364,7 +399,7 @@ def main() -> None:
     for part in chosen.part:
         report = Report(f"check {part}")
         report.line(f"{repeats} samples of each kind, {PARTS[part]}.")
-        (report_decisions if part == "decisions" else report_plans)(report, repeats)
+        REPORTS[part](report, repeats)
         report.write(chosen.write)
 
 
