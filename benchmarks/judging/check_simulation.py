@@ -315,7 +315,8 @@ def main() -> None:
     chosen = parser.parse_args()
     repeats = 2 if chosen.smoke else chosen.repeats
     for part in chosen.part:
-        report = Report(f"check {part}")
+        report = Report("check decisions")
+        report.name = f"check {part}"
         report.line(f"{repeats} samples of each kind, {PARTS[part]}.")
         REPORTS[part](report, repeats)
         report.write(chosen.write)
