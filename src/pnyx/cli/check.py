@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 EXIT_WORSE = 1
 
-_PLANNED = {"sensitivity": "tpr", "specificity": "tnr"}
-"""Measure -> what plans call it."""
-
 
 class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
     """What the columns of the table hold."""
@@ -218,13 +215,11 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
 
 def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
     """Plan the labels of each judge."""
-    from pnyx.audit.checks.bars import canonical_bars
     from pnyx.audit.checks.plan import plan_labels
     from pnyx.view.check_plan import plan_parts
 
     spec.refuse("html", "against", "margin", "cost", reason="--plan")
-    bars = {_PLANNED.get(name, name): bar for name, bar in canonical_bars(spec.bars).items()}
-    if not bars and spec.half_width is None:
+    if not spec.bars and spec.half_width is None:
         raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
     plans = [
         plan_labels(
@@ -232,7 +227,7 @@ def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
             judge,
             half_width=spec.half_width,
             measure=spec.measure,
-            bars=bars,
+            bars=spec.bars,
             bootstrap=spec.bootstrap,
         )
         for judge in items.judges

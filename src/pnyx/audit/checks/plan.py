@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.audit.checks.bars import ALIASES
+from pnyx.audit.checks.bars import ALIASES, canonical_bars
 from pnyx.audit.checks.design import Design, correlation_of, influences
 from pnyx.audit.checks.items import CheckItems
 from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters
@@ -163,7 +163,8 @@ def plan_labels(
         bootstrap: how intervals are drawn; its seed also draws the rows.
 
     Raises:
-        InputError: the table has no such judge or no labels, or a measure cannot be planned.
+        InputError: the table has no such judge or no labels, a measure cannot be planned, or a bar
+            cannot be.
         ValueError: there is no goal, or a half-width that is not above 0.
     """
     if half_width is None and not bars:
@@ -173,7 +174,7 @@ def plan_labels(
     joined = join_items(items, judge)
     planner = _Planner(joined, items.source, bootstrap)
     goals = [] if half_width is None else [planner.goal(measure, half_width, None)]
-    goals += [planner.goal(name, None, bar) for name, bar in (bars or {}).items()]
+    goals += [planner.goal(name, None, bar) for name, bar in canonical_bars(bars or {}).items()]
     labelled_groups = {pair.group for pair in joined.pairs} - {""}
     first = label_order(_candidates(items, judge), labelled_groups, bootstrap.seed)
     new = {candidate.group for candidate in first} - labelled_groups - {""}
@@ -225,7 +226,6 @@ class _Planner:
         """Return how many more labels make an interval narrow, or have it exclude a bar."""
         measure = ALIASES.get(measure, measure)
         value = self._value(measure)
-        self._check_bar(measure, bar)
         goal = LabelGoal(measure, value, half_width, bar, False, None, 0)
         few = bar is not None and bool(too_few(self._joined, measure))
         if not few and _reaches((value.low, value.high), half_width, bar):
@@ -241,12 +241,6 @@ class _Planner:
         known = ", ".join(name for name in _PLANNED if name in self._values)
         problem = f"cannot plan labels for {shorten(measure, 40)!r}: expected one of {known}"
         raise InputError(problem, path=self._source)
-
-    def _check_bar(self, measure: str, bar: float | None) -> None:
-        low, high = _PLANNED[measure][1]
-        if bar is not None and not low <= bar <= high:
-            problem = f"bar {measure}={bar:g}: expected a number from {low:g} to {high:g}"
-            raise InputError(problem, path=self._source)
 
     def _design(self, measure: str, value: float) -> tuple[Design, bool]:
         """Return what determines the interval, and whether it is a guess."""
