@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pnyx.view.tables import Part
 
 EXIT_WORSE = 1
-
-_PLANNED = {"sensitivity": "tpr", "specificity": "tnr"}
-"""Measure -> what plans call it."""
 
 
 class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
@@ -96,7 +94,9 @@ class _OutputSpec(Spec, heading="Output"):
     """What is written."""
 
     html: FileName | None = out_opt(None, "Write all of it as one page, with the disagreements.")
-    out: FileName | None = out_opt(None, "Write it as JSON, for --against.", "-o", "--out")
+    out: FileName | None = out_opt(
+        None, "Write JSON; that of a check is for --against.", "-o", "--out"
+    )
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
@@ -153,7 +153,8 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     rows, and the cheapest that is good enough is named (--cost).
 
     Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
-    or above it, missed if all of it is below. Without --bar, a kappa of at least 0.6 is called
+    or above it, missed if all of it is below; labels of fewer than five groups decide nothing.
+    Without --bar, a kappa of at least 0.6 is called
     trustworthy (Landis and Koch 1977), of ratings an ordinal alpha of at least 0.667.
 
     Exit status with --bar, of all judges: 0 above, 1 below, 3 cannot tell yet (or something is
@@ -190,7 +191,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         raise OptionError("give --a-first and --b-first together")
     spec.check_needs()
     if spec.a_first is not None and spec.b_first is not None:
-        return _pairs(table, spec, spec.a_first, spec.b_first).show(as_json=as_json)
+        return _show(_pairs(table, spec, spec.a_first, spec.b_first), spec, as_json=as_json)
     from pnyx.audit.checks.check import check
     from pnyx.audit.checks.columns import read_check_items
 
@@ -206,7 +207,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         labels=[Path(path) for path in spec.labels] or None,
     )
     if spec.plan:
-        return _plan(items, spec).show(as_json=as_json)
+        return _show(_plan(items, spec), spec, as_json=as_json)
     checked = check(
         items,
         bars=spec.bars,
@@ -220,13 +221,11 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
 
 def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
     """Plan the labels of each judge."""
-    from pnyx.audit.checks.bars import canonical_bars
     from pnyx.audit.checks.plan import plan_labels
     from pnyx.view.check_plan import plan_parts
 
-    spec.refuse("html", "out", "against", "margin", "cost", reason="--plan")
-    bars = {_PLANNED.get(name, name): bar for name, bar in canonical_bars(spec.bars).items()}
-    if not bars and spec.half_width is None:
+    spec.refuse("html", "against", "margin", "cost", reason="--plan")
+    if not spec.bars and spec.half_width is None:
         raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
     plans = [
         plan_labels(
@@ -234,7 +233,7 @@ def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
             judge,
             half_width=spec.half_width,
             measure=spec.measure,
-            bars=bars,
+            bars=spec.bars,
             bootstrap=spec.bootstrap,
         )
         for judge in items.judges
@@ -255,7 +254,7 @@ def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outc
 
     spec.refuse(
         *("judge", "probability", "yes", "no", "labels", "cost", "bar", "against", "margin"),
-        *("plan", "html", "out"),
+        *("plan", "html"),
         reason="--a-first",
     )
     result = check_pairs(
@@ -270,6 +269,17 @@ def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outc
     )
     notes = [escaped(note, 300) for note in result.notes]
     return Outcome(result.row(), pair_parts(result), result.unscored, notes)
+
+
+def _show(outcome: Outcome, spec: CheckTableSpec, *, as_json: bool) -> int:
+    """Write and print a plan or a check of pairs, and return the exit status."""
+    from pnyx.files import write_json
+
+    if spec.out is not None:
+        write_json(spec.out, outcome.row)
+    if spec.out == "-":
+        outcome = replace(outcome, parts="")
+    return outcome.show(as_json=as_json)
 
 
 def _report(checked: Check, spec: CheckTableSpec, *, as_json: bool) -> int:

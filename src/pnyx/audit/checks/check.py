@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from pnyx.audit.checks.alternative import (
     MIN_ANNOTATORS,
     AlternativeTest,
@@ -19,8 +17,9 @@ from pnyx.audit.checks.bars import DEFAULT_BARS, Decision, canonical_bars, decid
 from pnyx.audit.checks.biases import Biases, measure_biases
 from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of, settled_label
+from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters, settled_label
 from pnyx.audit.checks.people import compare_people
+from pnyx.audit.checks.sample_size import too_few
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
@@ -29,6 +28,7 @@ from pnyx.measure.answers.agreement import Agreement, measure_agreement
 from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.measure.answers.raters import Compared
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
+from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import cluster_mean, share_of
@@ -112,6 +112,10 @@ class CheckedJudge:
         """How many answers have no label that counts."""
         return sum(self.agreement.joined.unlabelled.values())
 
+    def too_few(self, measure: str) -> str:
+        """Return why labels are too few to decide about a measure; empty where they are enough."""
+        return too_few(self.agreement.joined, measure)
+
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         return {
@@ -165,7 +169,7 @@ class Check(Result):
         """
         wanted = canonical_bars(bars or {}) or self.bars or DEFAULT_BARS[self.items.kind]
         decided = [
-            decide_bar(judge.name, name, bar, self._figure(judge, name))
+            decide_bar(judge.name, name, bar, self._figure(judge, name), judge.too_few(name))
             for judge in self.judges
             for name, bar in wanted.items()
         ]
@@ -273,7 +277,6 @@ def check(
         InputError: the table cannot be understood, no row has verdict and label, or a bar names a
             measure that the table does not allow.
     """
-    wanted = canonical_bars(bars or {})
     items = _items_of(
         source, judge=judge, human=human, group=group, id=id, probability=probability,
         yes=yes, no=no, labels=labels,
@@ -288,7 +291,7 @@ def check(
         judges,
         compare_people(items, bootstrap),
         max(one.tied for one in joined.values()),
-        wanted,
+        canonical_bars(bars or {}),
         bootstrap,
         choose_among(items, joined, [cost] if isinstance(cost, str) else cost, margin, bootstrap),
     )
@@ -321,7 +324,7 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
         rate = corrected_rate(joined, bootstrap)
         figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
         figures |= _predictive_values(joined, bootstrap)
-        groups = _groups(joined)
+        groups = _groups(agreement)
     several = len(items.people) >= MIN_ANNOTATORS
     return CheckedJudge(
         name,
@@ -337,8 +340,6 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
 
 def _of_verdicts(measure: str, agreement: Agreement) -> bool:
     """Return whether a measure needs no probabilities: it is wanted where all is unscored, too."""
-    from pnyx.measure.answers.registry import MEASURES
-
     inputs = MEASURES[measure].inputs if measure in MEASURES else {}
     columns = inputs.get(agreement.joined.task)
     return columns is not None and columns[1] == "value"
@@ -348,8 +349,7 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     """Return how often people agree with the judge's yes, and with its no."""
     pairs = PairColumns.of(joined.pairs)
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
-    clusters = np.array([group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids,
-                                                                   strict=True)])  # fmt: skip
+    clusters = pair_clusters(pairs)
     yes, no = values == 1, values == 0
     return {
         "precision": cluster_mean(labels[yes], clusters[yes], bootstrap),
@@ -357,24 +357,17 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     }
 
 
-def _groups(joined: Joined) -> list[GroupAccuracy]:
-    counts: dict[str, list[int]] = {}
-    for pair in joined.pairs:
-        if pair.group:
-            count = counts.setdefault(pair.group, [0, 0, 0])
-            count[0] += pair.verdict.value is not None and pair.verdict.value == pair.gold.yes
-            count[1] += pair.verdict.value is not None
-            count[2] += 1
-    return [
-        GroupAccuracy(
-            name,
-            right,
-            share_of(right, scored, asked)
-            if scored >= MIN_GROUP_LABELS
-            else Measured(None, scored, asked),
-        )
-        for name, (right, scored, asked) in sorted(counts.items())
-    ]
+def _groups(agreement: Agreement) -> list[GroupAccuracy]:
+    """Return how many verdicts are right in each group."""
+    groups = []
+    for name, measures in agreement.per_group.items():
+        figure = measures["accuracy"]
+        right = round((figure.value or 0.0) * figure.scored)
+        accuracy = Measured(None, figure.scored, figure.asked)
+        if figure.scored >= MIN_GROUP_LABELS:
+            accuracy = share_of(right, figure.scored, figure.asked)
+        groups.append(GroupAccuracy(name, right, accuracy))
+    return groups
 
 
 def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
