@@ -61,7 +61,7 @@ def put_pipe(path: str | Path) -> None:
     [
         ("R/answers.jsonl", ("measure", "support", "R", *LABELS)),
         ("R/measures.json", ("measure", "support", "R", *LABELS)),
-        ("R/answers.jsonl", ("audit", "agreement", "R", *LABELS)),
+        ("R/answers.jsonl", ("check", "R", *LABELS)),
         ("R/answers.jsonl", ("audit", "card", "R", "--out", "card.md")),
         ("R/answers.jsonl", ("sample", "R", "--out", "drawn")),
         ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--labels", "R", "--out", "new")),

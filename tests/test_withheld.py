@@ -66,8 +66,8 @@ def answers(folder: Path) -> tuple[Path, Path]:
     return folder / "answers.jsonl", folder / "labels.jsonl"
 
 
-@pytest.mark.parametrize("verb", [("measure", "quality"), ("audit", "agreement")])
-def test_measure_and_audit_say_why(verb, tmp_path, call):
+@pytest.mark.parametrize("verb", [("measure", "quality"), ("check",)])
+def test_measure_and_check_say_why(verb, tmp_path, call):
     given, labels = answers(tmp_path)
     _, printed, said = call(*verb, given, "--labels", labels)
     assert f"no interval: {CONSTANT}" in told(printed), said

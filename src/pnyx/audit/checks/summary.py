@@ -334,11 +334,23 @@ def notes_of(check: Check) -> list[str]:
     unlabelled = max(judge.unlabelled for judge in check.judges) - check.tied
     if unlabelled > 0:
         notes.append(f"{unlabelled} answers have no label")
+    notes += _withheld(check)
     notes += _uneven(check)
     if not check.items.group:
         notes.append("no column of groups: answers to one question count as if they were "
                      "independent (--group COLUMN)")  # fmt: skip
     return notes
+
+
+def _withheld(check: Check) -> list[str]:
+    """Say why measures of the short table have no interval, a line for each reason."""
+    reasons: dict[str, dict[str, None]] = {}
+    for judge in check.judges:
+        for name in SHOWN[check.items.kind]:
+            measured = judge.figures.get(name)
+            if measured and measured.value is not None and measured.no_interval:
+                reasons.setdefault(measured.no_interval, {})[name] = None
+    return [f"no interval: {reason} ({', '.join(names)})" for reason, names in reasons.items()]
 
 
 def _uneven(check: Check) -> list[str]:
