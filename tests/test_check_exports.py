@@ -265,6 +265,6 @@ def test_rows_are_of_a_tool_only_if_all_first_ones_are(tmp_path):
     strange = {"id": "x", "name": "y"}
     items = read_check_items(str(write(tmp_path / "s.json", [*rows, strange])))
     assert items.judges == ("correct",)
-    assert "1 of 21 rows are none and were left out" in items.notes
+    assert "1 of 21 rows are not such results and were left out" in items.notes
     with pytest.raises(InputError, match="several columns could hold labels"):
         read_check_items(str(write(tmp_path / "s.json", [*rows[:19], strange, rows[19]])))

@@ -48,7 +48,8 @@ def exported_table(table: TableRows) -> TableRows:
     assessed = assessed_table(items, table.source, export.overall)
     notes = (*table.notes, f"read as results of {export.tool}")
     if others := len(table.rows) - len(rows):
-        notes = (*notes, f"{others:,} of {len(table.rows):,} rows are none and were left out")
+        left_out = f"{others:,} of {len(table.rows):,} rows are not such results and were left out"
+        notes = (*notes, left_out)
     missing = ""
     if all(one.side == "judge" for item in items for one in item.assessments):
         second = "or give labels in a second table with --labels FILE (columns id and label)"
