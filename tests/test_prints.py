@@ -232,7 +232,7 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "CorrectedLeaderboard": lambda _: correct_leaderboard(
         leaderboard("judge"), leaderboard("people"), *["a measure with a long name"] * 2,
         bootstrap=FEW),
-    "CorrectedRate": lambda _: corrected_rate(join_labels(answers(), LABELS), FEW),
+    "CorrectedRate": lambda _: corrected_rate(answers(), LABELS, bootstrap=FEW),
     "Decline": lambda _: measure_decline(
         [0, 1, 2], np.linspace(1, 0, 30).reshape(10, 3), np.ones((10, 3), dtype=np.bool_),
         np.arange(10), FEW),

@@ -24,6 +24,7 @@ from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.errors import InputError, escaped
+from pnyx.judge.answer_list import Answers
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
 from pnyx.measure.answers.raters import measure_raters
@@ -220,6 +221,7 @@ class Check(Result):
 
 def check(
     source: Any,
+    labels: Any = None,
     *,
     judge: Names = (),
     human: Names = (),
@@ -228,7 +230,6 @@ def check(
     probability: Names = (),
     yes: Names = (),
     no: Names = (),
-    labels: Any = None,
     bars: Mapping[str, float] | None = None,
     cost: Names = (),
     against: str | Path | Mapping[str, Any] | None = None,
@@ -238,7 +239,9 @@ def check(
     """Check judges against people's labels in one table: can they be trusted?
 
     Args:
-        source: a table (file, data frame, list of dicts, results folder) or `CheckItems`.
+        source: a table (file, data frame, list of dicts, results folder), what `pnyx.ask`
+            returned, `CheckItems`; with `labels` also id -> verdict, or a list of verdicts.
+        labels: people's labels, where the table has none: a file, id -> label or a list.
         judge: columns of verdicts; by default guessed by their names.
         human: columns of people's labels; of several people the majority counts, of ratings the
             mean.
@@ -247,7 +250,6 @@ def check(
         probability: columns of probabilities of yes, one for each judge, in their order.
         yes: the values that mean yes, where they are not plain.
         no: the values that mean no.
-        labels: people's labels in a file of their own, joined by id.
         bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
         cost: columns of US dollars an answer cost, one for each judge, to choose among several.
         against: an earlier check (JSON of `pnyx check --out`) to compare with.
@@ -290,6 +292,8 @@ def _names(names: Names) -> tuple[str, ...]:
 
 
 def _items_of(source: Any, **columns: Any) -> CheckItems:
+    if isinstance(source, Answers):
+        source = source.rows()
     if not isinstance(source, CheckItems):
         from pnyx.audit.checks.columns import read_check_items
 
@@ -314,7 +318,7 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
     }
     rate, groups = None, list[GroupAccuracy]()
     if items.kind == "yes-no":
-        rate = corrected_rate(joined, bootstrap)
+        rate = corrected_rate(joined, bootstrap=bootstrap)
         figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
         figures |= _predictive_values(joined, bootstrap)
         groups = _groups(joined)

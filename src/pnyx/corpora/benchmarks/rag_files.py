@@ -19,7 +19,7 @@ from pnyx.corpora.documents.table_rows import open_table
 from pnyx.errors import InputError
 from pnyx.files import read_json
 
-_SAMPLE = 200
+RAG_SAMPLE = 200
 """Rows from which columns are recognised."""
 _TABLES = (".csv", ".tsv", ".json", ".xlsx", ".parquet")
 
@@ -51,7 +51,7 @@ def read_rag(
     """
     name = source if isinstance(source, str) else "rows"
     rows = iter(_placed(source))
-    sample = list(islice(rows, _SAMPLE))
+    sample = list(islice(rows, RAG_SAMPLE))
     if items and sample and all(name in sample[0][1] for name in items):
         return None
     found = find_columns([row for _, row in sample], columns)
