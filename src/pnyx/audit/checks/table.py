@@ -57,7 +57,11 @@ def read_table_rows(source: object) -> TableRows:
     if isinstance(source, str | Path):
         table = _read_file(str(source))
     else:
-        given = rows_of_columns(source) if isinstance(source, Mapping) else rows_in_memory(source, _EXPECTED)
+        given = (
+            rows_of_columns(source)
+            if isinstance(source, Mapping)
+            else rows_in_memory(source, _EXPECTED)
+        )
         rows = enumerate(given, start=1)
         table = _table(((number, _plain_row(row, number)) for number, row in rows), "table")
     if not table.rows:
