@@ -323,7 +323,8 @@ def test_every_judge_and_every_kind_of_question_is_covered():
         for room in ("pnyx.judge", "pnyx.students")
         for module in modules(importlib.import_module(room))
         for value in vars(module).values()
-        if inspect.isclass(value) and value is not Judge
+        if inspect.isclass(value)
+        and value is not Judge
         and callable(getattr(value, "answer", None))
     }
     assert judges == set(JUDGES)

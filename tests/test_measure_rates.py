@@ -150,7 +150,9 @@ def test_intervals_hold_the_truth_of_a_judge_who_errs():
             Pair(Verdict(id=f"{n}", value=j, line=n), Gold(p)) for n, (p, j) in enumerate(both)
         )
         others = Counter(("", value) for value in judge[25:].tolist())
-        rate = corrected_rate(Joined("support", "j", pairs, unlabelled=others), bootstrap=Bootstrap(2))
+        rate = corrected_rate(
+            Joined("support", "j", pairs, unlabelled=others), bootstrap=Bootstrap(2)
+        )
         for place, one in enumerate((rate.rogan_gladen, rate.prediction_powered)):
             held[place] += one.value is None or one.low <= 0.3 <= one.high
     assert (held / 600 > 0.93).all()

@@ -163,8 +163,8 @@ def main() -> None:
     card = (
         f"support of sentences about passages: on {held['groups']} unseen questions AUROC "
         f"{held['auroc']:.2f} [{held['auroc_low']:.2f}, {held['auroc_high']:.2f}], F1 "
-        f"{held['f1']:.2f} [{held['f1_low']:.2f}, {held['f1_high']:.2f}]; sentences by GPT-4; chosen "
-        f"on {fitting['pairs']} pairs of {fitting['groups']} other questions"
+        f"{held['f1']:.2f} [{held['f1_low']:.2f}, {held['f1_high']:.2f}]; sentences by GPT-4; "
+        f"chosen on {fitting['pairs']} pairs of {fitting['groups']} other questions"
     )
     data = "sentences of DIRAS's reasons about passages; copy and conflict: near-copies by rule"
     task = {"weights": weights, "intercept": intercept, "threshold": THRESHOLD}

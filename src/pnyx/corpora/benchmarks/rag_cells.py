@@ -10,7 +10,7 @@ from typing import Any
 
 from pnyx.files import clean_text
 
-_TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
+TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
 """Usual names of the text of a context that is an object; the first one with a text counts."""
 
 _STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
@@ -67,7 +67,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
     elif hasattr(value, "tolist"):  # an array
         yield from _texts(value.tolist(), depth)
     elif depth < _MOST_DEPTH and isinstance(value, Mapping):
-        named = (value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str))
+        named = (value[key] for key in TEXT_KEYS if isinstance(value.get(key), str))
         text = next(named, None)
         yield from _texts(list(value.values()) if text is None else text, depth + 1)
     elif depth < _MOST_DEPTH and isinstance(value, Iterable):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pnyx.corpora.benchmarks.rag_cells import contexts_of, is_blank, text_of_cell
@@ -59,6 +59,9 @@ _NUMBERED: Final = re.compile(
     r"(?:retrieved|retrieval)?[ _]?(?:context|passage|document|doc|chunk|source)s?[ _]?(\d{1,4})"
 )
 """One of several columns with a context each, such as `context_1`."""
+
+Fault = tuple[str, str]
+"""The place of a row that was skipped, and why."""
 
 _SHOWN_COLUMNS: Final = 12
 _SHOWN_ROWS: Final = 5
@@ -111,29 +114,33 @@ class RagRecords:
     source: str
     columns: RagColumns
     records: Sequence[RagRecord]
-    skipped: Sequence[tuple[str, str]] = ()  # row and reason
+    skipped: Sequence[Fault] = ()
     is_numbered: bool = False  # ids are row numbers, as the file has none
-    notes: Sequence[str] = field(default=())
+
+    @property
+    def _name(self) -> str:
+        return "standard input" if self.source == "-" else escaped(self.source)
 
     def line(self, items: int, what: str) -> str:
         """Return what was read, in one line."""
         count = f"{len(self.records):,} record{'s' * (len(self.records) != 1)}"
-        line = f"{escaped(self.source)}: {count} of {self.columns.shown()}: {items:,} {what}"
+        line = f"{self._name}: {count} of {self.columns.shown()}: {items:,} {what}"
         return line + "; ids are row numbers" * self.is_numbered
 
     def skipped_line(self) -> str:
         """Return how many rows were skipped, which and why; empty for none."""
         if not self.skipped:
             return ""
-        by_reason = Counter(why for _, why in self.skipped)
+        by_reason: dict[str, list[str]] = {}
+        for place, why in self.skipped:
+            by_reason.setdefault(why, []).append(place)
         reasons = []
-        for why, count in by_reason.items():
-            places = [place for place, reason in self.skipped if reason == why]
-            more = ", ..." if count > _SHOWN_ROWS else ""
-            rows = f"row{'s' * (count != 1)} {', '.join(places[:_SHOWN_ROWS])}{more}"
-            reasons.append(f"{count:,} with {why} ({escaped(rows, 80)})")
+        for why, places in by_reason.items():
+            more = ", ..." if len(places) > _SHOWN_ROWS else ""
+            rows = f"row{'s' * (len(places) > 1)} {', '.join(places[:_SHOWN_ROWS])}{more}"
+            reasons.append(f"{len(places):,} with {why} ({escaped(rows, 80)})")
         count = len(self.skipped)
-        head = f"{escaped(self.source)}: skipped {count:,} row{'s' * (count != 1)}"
+        head = f"{self._name}: skipped {count:,} row{'s' * (count != 1)}"
         return f"{head}: {'; '.join(reasons)}"
 
 
@@ -170,10 +177,13 @@ def rag_records(
     rows: Iterable[tuple[str, Mapping[str, Any]]],
     columns: RagColumns,
     source: str,
+    faults: Sequence[Fault] = (),
     *,
     needs_question: bool = False,
 ) -> RagRecords:
     """Return the records of rows, each with its place; rows of one id are one record's passages.
+
+    `faults` are rows that could not be read; it is complete when the last row was taken.
 
     Raises:
         InputError: two records have the same id, or no row holds an answer with contexts.
@@ -187,6 +197,7 @@ def rag_records(
         else:
             complete.append(draft)
     is_numbered = "id" not in columns.columns
+    skipped = [*faults, *skipped]
     result = RagRecords(source, columns, _identified(complete), skipped, is_numbered)
     if not complete:
         why = result.skipped_line().partition(": skipped ")[2] or "it holds no rows"
@@ -286,15 +297,20 @@ def _is_empty(cell: Any) -> bool:
     )
 
 
+def _snake(name: str) -> str:
+    """Return a column's name as it is compared: `actual_output` of `actualOutput`."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name).strip())
+    return re.sub(r"[\s_-]+", "_", words.lower())
+
+
 def _plain(name: str) -> str:
-    """Return a column's name as it is compared: the last part of a path, in lower case."""
-    last = str(name).strip().lower().rpartition(".")[2]
-    return re.sub(r"[\s-]+", "_", last)
+    """Return the last part of a path as it is compared."""
+    return _snake(str(name).rpartition(".")[2])
 
 
 def _usual(usual: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the column with the first of some usual names; a whole name before part of a path."""
-    for shape in (lambda name: str(name).strip().lower(), _plain):
+    for shape in (_snake, _plain):
         known = {shape(column): column for column in reversed(columns)}
         for name in usual:
             if name in known:
@@ -335,5 +351,5 @@ def _first_and_last(columns: Sequence[str]) -> str:
 
 def _tool(columns: Mapping[str, Sequence[str]]) -> str:
     asked = ("question", "contexts", "answer")
-    names = {columns[name][0].strip().lower() for name in asked if name in columns}
+    names = {_snake(columns[name][0]) for name in asked if name in columns}
     return next((tool for tool, own in _TOOLS if own == names), "")
