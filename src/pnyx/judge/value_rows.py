@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -80,7 +80,7 @@ def rows_in_form(source: Any, form: str, task: str | None = None) -> Iterable[An
 
 def check_lengths(answers: Any, labels: Any) -> None:
     """Raise InputError for lists of values, which are joined by position, of different lengths."""
-    lists = [one for one in (answers, labels) if isinstance(one, Sized)
+    lists = [one for one in (answers, labels) if isinstance(one, Collection)
              and not isinstance(one, str | Mapping) and frame_rows(one) is None]  # fmt: skip
     if len(lists) < 2 or any(not _is_value(next(iter(one), {})) for one in lists):
         return

@@ -249,8 +249,7 @@ def _ratings(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
 def _sentences(line: Verdict) -> Iterator[bool | None]:
     """Yield whether each sentence of a judged answer is supported, in the format that says so."""
     notes = line.extra.get("notes")
-    kept = notes.get("sentences") if isinstance(notes, dict) else None
-    rows = kept.get("groundedness") if isinstance(kept, dict) else None
+    rows = notes.get("sentences") if isinstance(notes, dict) else None
     for row in rows if isinstance(rows, list) else ():
         supported = row.get("supported") if isinstance(row, dict) else None
         yield supported if isinstance(supported, bool) else None
