@@ -294,14 +294,13 @@ def test_rows_without_an_answer_or_contexts_are_skipped_counted_and_named(
 def test_a_file_without_any_usable_row_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The columns are recognised by the one row that has contexts, and the one that has an answer.
     rows = [
         {"question": QUESTION, "contexts": CONTEXTS, "answer": ""},
-        {"question": QUESTION, "contexts": [], "answer": ANSWER},
+        {"question": QUESTION, "contexts": [], "answer": None},
     ]
     path = write_rows(tmp_path / "rows.jsonl", rows)
     err = refuser("judge")(capsys, "support", path, "--out", tmp_path / "r")
-    assert "no row holds an answer with contexts: 2 rows: 1 with no answer (row 1)" in err
+    assert "no row holds an answer with contexts: 2 rows: 2 with no answer (rows 1, 2)" in err
     assert not (tmp_path / "r").exists()
 
 

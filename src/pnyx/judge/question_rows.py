@@ -11,7 +11,7 @@ from pnyx.corpora.base import located, parse_rows, strict, unique
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.benchmarks.rag_files import RAG_SAMPLE
 from pnyx.corpora.benchmarks.rag_rows import find_columns
-from pnyx.corpora.cells import frame_rows, is_missing, plain_cell, plain_id
+from pnyx.corpora.cells import frame_rows, plain_row
 from pnyx.corpora.fields import Fields
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import QuestionKind
@@ -60,7 +60,7 @@ def questions_of(source: object, task: str | None = None) -> Questions:
     if (rag := _rag_questions(items, task)) is not None:
         return Questions(rag, single=False)
     rows = [
-        _plain(item, number) if isinstance(item, Mapping) else item
+        {"id": str(number)} | plain_row(item) if isinstance(item, Mapping) else item
         for number, item in enumerate(items, start=1)
     ]
     fields = [row for row in rows if isinstance(row, dict)]
@@ -103,20 +103,6 @@ def _checked(items: Sequence[Any]) -> list[JudgeQuestion]:
 
 def _found(value: object) -> str:
     return f"found {shorten(type(value).__name__, 40)}"
-
-
-def _plain(item: Mapping[Any, Any], number: int) -> dict[str, Any]:
-    """Return an item's fields as JSON has them, without empty ones; the number is the usual id."""
-    fields = {
-        str(name): plain_id(value) if _is_id(str(name)) else plain_cell(value)
-        for name, value in item.items()
-        if not is_missing(value)
-    }
-    return {"id": str(number)} | fields
-
-
-def _is_id(name: str) -> bool:
-    return name in ("id", "group") or name.endswith("_id")
 
 
 def _question(row: Any, task: Task) -> JudgeQuestion:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pnyx.corpora.base import located
 from pnyx.corpora.benchmarks.label_words import GRADE_WORDS
-from pnyx.corpora.cells import frame_rows, is_missing, plain_cell, plain_id
+from pnyx.corpora.cells import frame_rows, is_missing, plain_row
 from pnyx.errors import InputError, shorten
 
 _VALUES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -16,7 +16,6 @@ _VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "labels": ("value", "label"),
 }
 """Form of rows -> names of the column that holds what is said; the first that is there counts."""
-_IDS: Final = ("id", "question_id", "doc_id", "perspective_id", "group", "annotator")
 _EXPECTED: Final = "a file, id -> value, a list of values, rows with id and value, or a data frame"
 _ELSE: Final = "Tables with other columns: pnyx.check(TABLE, judge=COLUMN, human=COLUMN)"
 
@@ -37,7 +36,7 @@ def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
     Raises:
         InputError: it is none of these, or a value is none of the task.
     """
-    rows = [_plain(item) if isinstance(item, Mapping) else item for item in _items(source)]
+    rows = [plain_row(item) if isinstance(item, Mapping) else item for item in _items(source)]
     fields = [(number, row) for number, row in enumerate(rows, 1) if isinstance(row, dict)]
     if not fields:
         return rows
@@ -117,14 +116,6 @@ def _series_ids(source: Any) -> Sequence[Any]:
 
 def _is_value(item: Any) -> bool:
     return is_missing(item) or isinstance(item, str | int | float) or hasattr(item, "item")
-
-
-def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return {
-        str(name): plain_id(cell) if name in _IDS else plain_cell(cell)
-        for name, cell in row.items()
-        if not is_missing(cell)
-    }
 
 
 def _task_of(values: Iterable[Any]) -> str:

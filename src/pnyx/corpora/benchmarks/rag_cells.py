@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pnyx.corpora.cells import is_missing
 from pnyx.files import clean_text
 
 TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
@@ -55,10 +56,10 @@ def text_of_cell(value: Any) -> str | None:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a cell holds nothing: null, NaN, or a text without words."""
+    """Return whether a cell holds nothing: null, NaN, an empty list, a text without words."""
     if isinstance(value, str):
         return not value.strip()
-    return value is None or value != value  # NaN, as data frames write what is missing
+    return is_missing(value) or (isinstance(value, list | tuple | dict) and not value)
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:

@@ -98,7 +98,7 @@ class RagColumns:
     def cells(self, row: Mapping[str, Any], name: str) -> list[Any]:
         """Return the cells of a field that hold something."""
         cells = (row.get(column) for column in self.columns.get(name, ()))
-        return [cell for cell in cells if not _is_empty(cell)]
+        return [cell for cell in cells if not is_blank(cell)]
 
     def shown(self) -> str:
         """Return the columns of question, contexts and answer, and whose names they are."""
@@ -157,14 +157,15 @@ def find_columns(
         InputError: a named column is not there, or its field is unknown.
     """
     filled = list(dict.fromkeys(n for row in rows for n in row))
-    known = {name for name in filled if any(not _is_empty(row.get(name)) for row in rows)}
+    known = {name for name in filled if any(not is_blank(row.get(name)) for row in rows)}
     columns: dict[str, tuple[str, ...]] = {}
     for name, column in (named or {}).items():
         columns[_field(name)] = (_column(column, filled),)
     taken = {column for own in columns.values() for column in own}
+    free = [column for column in filled if column not in taken]
     for name, usual in COLUMN_NAMES.items():
         if name not in columns:
-            columns[name] = _usual(usual, [c for c in filled if c in known and c not in taken])
+            columns[name] = _usual(usual, [c for c in free if c in known]) or _usual(usual, free)
     if "contexts" not in (named or {}) and not columns["contexts"]:
         columns["contexts"] = _numbered(filled)
     if not columns["contexts"] or not columns["answer"]:
@@ -188,16 +189,11 @@ def rag_records(
     Raises:
         InputError: two records have the same id, or no row holds an answer with contexts.
     """
-    drafts = list(_merged((_draft(place, row, columns) for place, row in rows), source))
-    skipped, complete = [], []
-    for draft in drafts:
-        reason = draft.missing(needs_question=needs_question)
-        if reason:
-            skipped.append((draft.place, reason))
-        else:
-            complete.append(draft)
+    drafts = _merged((_draft(place, row, columns) for place, row in rows), source)
+    read = [(draft, draft.missing(needs_question=needs_question)) for draft in drafts]
+    complete = [draft for draft, why in read if not why]
+    skipped = [*faults, *((draft.place, why) for draft, why in read if why)]
     is_numbered = "id" not in columns.columns
-    skipped = [*faults, *skipped]
     result = RagRecords(source, columns, _identified(complete), skipped, is_numbered)
     if not complete:
         why = result.skipped_line().partition(": skipped ")[2] or "it holds no rows"
@@ -289,12 +285,6 @@ def _identified(drafts: Sequence[_Draft]) -> list[RagRecord]:
             )
         )  # fmt: skip
     return records
-
-
-def _is_empty(cell: Any) -> bool:
-    return (isinstance(cell, list | tuple | dict) and not cell) or (
-        isinstance(cell, str | float | None) and is_blank(cell)
-    )
 
 
 def _snake(name: str) -> str:
