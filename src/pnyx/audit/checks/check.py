@@ -23,7 +23,7 @@ from pnyx.audit.checks.joined import join_items, labels_of, settled_label
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
-from pnyx.errors import InputError, escaped
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.judge.answer_list import Answers
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
@@ -76,8 +76,8 @@ class GroupAccuracy:
         return row_of(self, "name right accuracy")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedJudge:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckedJudge(Result):
     """One judge against people.
 
     Attributes:
@@ -102,6 +102,13 @@ class CheckedJudge:
     groups: Sequence[GroupAccuracy]
     biases: Biases
     alternative: AlternativeTest | None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each measure."""
+        return [{"measure": name, **measured.row()} for name, measured in self.figures.items()]
+
+    def _heading(self) -> list[str]:
+        return [f"{shorten(self.name)}: {len(self.disagreements):,} disagreements with people"]
 
     @property
     def unscored(self) -> int:
@@ -188,11 +195,7 @@ class Check(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each judge and measure."""
-        return [
-            {"judge": judge.name, "measure": name, **measured.row()}
-            for judge in self.judges
-            for name, measured in judge.figures.items()
-        ]
+        return [{"judge": judge.name, **row} for judge in self.judges for row in judge.rows()]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`, which a later check can be compared with."""
