@@ -59,6 +59,20 @@ def read_rag(
         InputError: the file cannot be read, its columns are not recognised, or no row can be used.
         MissingExtra: reading it needs a library that is not installed.
     """
+    name = source if isinstance(source, str) else "rows"
+    try:
+        return _read_rag(source, columns, items, needs_question=needs_question)
+    except InputError as error:
+        raise InputError(error.problem, path=name, line=error.line) from error
+
+
+def _read_rag(
+    source: str | Iterable[Mapping[str, Any]],
+    columns: Mapping[str, str] | None,
+    items: Sequence[str],
+    *,
+    needs_question: bool,
+) -> RagRecords | None:
     faults: list[Fault] = []
 
     def records(rows: Iterable[Placed], name: str, *, may_differ: bool) -> RagRecords | None:
@@ -73,7 +87,7 @@ def read_rag(
         if may_differ and not columns:
             return None
         names = dict.fromkeys(name for _, row in sample for name in row)
-        raise InputError(_unrecognised(list(names), items), path=name)
+        raise InputError(_unrecognised(list(names), items))
 
     if not isinstance(source, str):
         return records(((str(n), row) for n, row in enumerate(source, 1)), "rows", may_differ=False)
@@ -83,7 +97,7 @@ def read_rag(
         return None
     if kind == ".jsonl":
         return records(_line_rows(source, faults), source, may_differ=source != "-")
-    with _local_file(source, kind) as path:
+    with _local_file(source, kind, head) as path:
         rows = _json_rows(path) if kind == ".json" else _table_rows(path)
         return records(rows, source, may_differ=False)
 
@@ -127,20 +141,22 @@ def _first_object(head: bytes) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def _local_file(name: str, kind: str) -> Iterator[Path]:
-    """Yield a file that can be read twice and ends as its kind does; others are copied."""
+def _local_file(name: str, kind: str, head: bytes) -> Iterator[Path]:
+    """Yield a plain file that can be read twice and ends as its kind does; others are copied."""
     path = Path(name)
-    if name != "-" and device_status(path) is None and path.suffix.lower() == kind:
-        yield path
-        return
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
-        copy = Path(folder, f"rows{kind}")
-        with open_binary(name) as stream, copy.open("wb") as target:
-            guarded(lambda: shutil.copyfileobj(stream, target), name)
-        try:
-            yield copy
-        except InputError as error:
-            raise InputError(error.problem, path=name, line=error.line) from error
+        once = name == "-" or device_status(path) is not None
+        if once or path.suffix.lower() != kind or not _starts_with(path, head[:4]):
+            path = Path(folder, f"rows{kind}")
+            with open_binary(name) as stream, path.open("wb") as target:
+                guarded(lambda: shutil.copyfileobj(stream, target), name)
+        yield path
+
+
+def _starts_with(path: Path, head: bytes) -> bool:
+    """Return whether a file holds a decompressed beginning as it is."""
+    with path.open("rb") as stream:
+        return stream.read(len(head)) == head
 
 
 def _table_rows(path: Path) -> Iterator[Placed]:

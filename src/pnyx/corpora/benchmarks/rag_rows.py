@@ -189,7 +189,7 @@ def rag_records(
     Raises:
         InputError: two records have the same id, or no row holds an answer with contexts.
     """
-    drafts = _merged((_draft(place, row, columns) for place, row in rows), source)
+    drafts = _merged(_draft(place, row, columns) for place, row in rows)
     read = [(draft, draft.missing(needs_question=needs_question)) for draft in drafts]
     complete = [draft for draft, why in read if not why]
     skipped = [*faults, *((draft.place, why) for draft, why in read if why)]
@@ -197,7 +197,7 @@ def rag_records(
     result = RagRecords(source, columns, _identified(complete), skipped, is_numbered)
     if not complete:
         why = result.skipped_line().partition(": skipped ")[2] or "it holds no rows"
-        raise InputError(f"no row holds an answer with contexts: {why}", path=source)
+        raise InputError(f"no row holds an answer with contexts: {why}")
     return result
 
 
@@ -239,7 +239,7 @@ def _draft(place: str, row: Mapping[str, Any], columns: RagColumns) -> _Draft:
     )
 
 
-def _merged(drafts: Iterable[_Draft], source: str) -> Iterator[_Draft]:
+def _merged(drafts: Iterable[_Draft]) -> Iterator[_Draft]:
     """Yield one draft for rows of one id, run and answer: each row has one of its passages."""
     known: dict[tuple[str, str], _Draft] = {}
     ordered = []
@@ -247,7 +247,7 @@ def _merged(drafts: Iterable[_Draft], source: str) -> Iterator[_Draft]:
         first = known.get((draft.run_id, draft.id)) if draft.id else None
         if first is not None and _differ(first.question, draft.question):
             problem = f"row {draft.place}: id {shorten(draft.id, 40)!r} is already that of row "
-            raise InputError(f"{problem}{first.place}, with another question", path=source)
+            raise InputError(f"{problem}{first.place}, with another question")
         if first is None or _differ(first.answer, draft.answer):
             ordered.append(draft)
             known[draft.run_id, draft.id] = draft
