@@ -48,13 +48,13 @@ def _numbered(rows: Iterable[object], columns: Mapping[str, str]) -> Iterator[Ro
             yield number, row
 
 
-def rows_in_memory(source: object, expected: str = _EXPECTED) -> Iterable[object]:
+def rows_in_memory(source: object) -> Iterable[object]:
     """Return the rows of a data frame, or what can be iterated over as it is."""
     if (rows := frame_rows(source, ID_NAMES)) is not None:
         return rows
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return source
-    raise InputError(f"found {shorten(type(source).__name__, 40)}, expected {expected}")
+    raise InputError(f"found {shorten(type(source).__name__, 40)}, expected {_EXPECTED}")
 
 
 def _parse(row: object) -> Evidence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -297,6 +297,9 @@ def _names(names: Names) -> tuple[str, ...]:
 def _items_of(source: Any, **columns: Any) -> CheckItems:
     if isinstance(source, Answers):
         source = source.rows()
+    if not isinstance(source, CheckItems | Iterable | Path):
+        found = f"found {shorten(type(source).__name__, 40)}"
+        raise InputError(f"{found}, expected a file, a data frame, a list of dicts, or two dicts")
     if not isinstance(source, CheckItems):
         from pnyx.audit.checks.columns import read_check_items
 

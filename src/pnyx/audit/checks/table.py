@@ -36,7 +36,6 @@ MAX_TABLE_BYTES = 1 << 30
 """Largest table, decompressed: one of human labels is far smaller."""
 _HEADER_ROWS = 20
 """Rows of a sheet among which the header is."""
-_EXPECTED = "a file, a data frame, a list of dicts, or a dict of columns"
 _SHOWN_FAULTS = 3
 """Broken rows that a note names; the others are counted."""
 
@@ -57,11 +56,7 @@ def read_table_rows(source: object) -> TableRows:
     if isinstance(source, str | Path):
         table = _read_file(str(source))
     else:
-        given = (
-            rows_of_columns(source)
-            if isinstance(source, Mapping)
-            else rows_in_memory(source, _EXPECTED)
-        )
+        given = rows_of_columns(source) if isinstance(source, Mapping) else rows_in_memory(source)
         rows = enumerate(given, start=1)
         table = _table(((number, _plain_row(row, number)) for number, row in rows), "table")
     if not table.rows:
