@@ -391,6 +391,8 @@ def test_several_answers_to_a_question_are_records_of_one_group(tmp_path: Path) 
 
     assert items([{}, {}]) == [("1#1", "1", ""), ("2#1", "1", "")]
     assert items([{"id": "q"}, {"id": "q"}]) == [("q#1", "q", ""), ("q-2#1", "q", "")]
+    assert [name for name, _, _ in items([{"id": "q"}, {"id": "q"}, {"id": "q-2"}])] == [
+        "q#1", "q-2#1", "q-2-2#1"]  # fmt: skip
     assert items([{"id": "q", "system": "a"}, {"id": "q", "system": "b"}]) == [
         ("a/q#1", "q", "a"),
         ("b/q#1", "q", "b"),

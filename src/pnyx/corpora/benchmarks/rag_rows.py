@@ -74,13 +74,11 @@ class RagRecord:
     Attributes:
         id: unique in its file.
         group: equal for records on the same question, of whatever run.
-        place: of its row, or of the first of its rows, from 1.
         run_id: the system that answered; may be empty.
     """
 
     id: str
     group: str
-    place: str
     question: str
     contexts: tuple[str, ...]
     answer: str
@@ -276,14 +274,15 @@ def _identified(drafts: Sequence[_Draft]) -> list[RagRecord]:
         group = draft.id or (groups.setdefault(question, name) if question else name)
         if draft.id and draft.run_id and runs_of[draft.id] > 1:
             name = f"{draft.run_id}/{name}"
-        taken[name] += 1
-        name += f"-{taken[name]}" if taken[name] > 1 else ""
+        unique = name
+        while unique in taken:
+            taken[name] += 1
+            unique = f"{name}-{taken[name]}"
+        taken[unique] = 1
+        contexts, answer = tuple(draft.contexts), draft.answer or ""
         records.append(
-            RagRecord(
-                name, group, draft.place, question, tuple(draft.contexts), draft.answer or "",
-                draft.reference, draft.run_id,
-            )
-        )  # fmt: skip
+            RagRecord(unique, group, question, contexts, answer, draft.reference, draft.run_id)
+        )
     return records
 
 
