@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pnyx.corpora.bundled import load_example
@@ -170,3 +171,17 @@ def test_a_peer_that_fails_is_listed_with_its_error(tmp_path, bench):
     broken = peers.Peer("judgy", ("python rate.py",), "no", "no")
     (outcome,) = [peers.try_peer(broken, tmp_path, sys.executable, 1)]
     assert outcome.failure == "ModuleNotFoundError: No module named 'judgy'"
+
+
+def test_samples_of_checks_have_the_kappa_and_the_error_that_they_claim(bench):
+    """The true kappa is that of many questions; its naive error is right of independent answers."""
+    samples, rng = bench("check_samples"), np.random.default_rng(1)
+    rows = list(samples.Judge(0.6, 0.2, 0.2).rows(rng, [4] * 8_000))
+    assert samples.naive_kappa(rows)[0] == pytest.approx(0.6, abs=0.02)
+    assert len({row.group for row in rows}) == 8_000
+    judge = samples.Judge(0.6, 0.5, 0.0)
+    drawn = [samples.naive_kappa(judge.rows(rng, [20] * 5)) for _ in range(400)]
+    values, errors = np.array(drawn).T
+    assert values.std() == pytest.approx(errors.mean(), rel=0.12)
+    assert samples.sizes_of(300, 5, uneven=True) == [131, 66, 44, 33, 26]
+    assert samples.sizes_of(100, 30) == [3] * 30

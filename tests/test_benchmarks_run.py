@@ -16,6 +16,7 @@ COMMANDS = (
     "scaling.py --sizes 300",
     "search/speed.py --documents 100 --queries 5 --engines pnyx pnyx-hits",
     "search/touche.py --documents 100 --queries 3",
+    "judging/check_simulation.py --smoke",
     "judging/endpoint.py --calls 20",
     "judging/peers.py --smoke",
     "judging/resume.py --questions 20 --latency 0",

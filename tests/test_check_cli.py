@@ -63,6 +63,20 @@ def test_the_words_begin_with_what_people_passed_and_failed(
     assert len(lines) <= 25
 
 
+@pytest.mark.parametrize(("wrong", "opening"), [(0, "Trustworthy"), (24, "Not trustworthy yet")])
+def test_a_judge_is_not_trustworthy_yet_where_the_interval_holds_the_bar(
+    wrong: int, opening: str
+) -> None:
+    """Of 120 balanced labels, 24 errors give a kappa of 0.60, which is the bar."""
+    table = [
+        {"v": "pass" if bool(n % 2) ^ (n < wrong) else "fail", "h": "pass" if n % 2 else "fail"}
+        for n in range(120)
+    ]
+    words = str(pnyx.check(table, judge="v", human="h"))
+    assert f"\n{opening}: kappa {1 - 2 * wrong / 120:.2f} (" in words
+    assert ("the interval lies on both sides of 0.6" in words) == bool(wrong)
+
+
 def test_figures_are_those_worked_by_hand(table: str) -> None:
     (judge,) = pnyx.check(table, judge="verdict", human="label", group="question").judges
     assert judge.figures["sensitivity"].value == pytest.approx(9 / 16)

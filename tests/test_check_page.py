@@ -13,7 +13,7 @@ import pytest
 import pnyx
 from command import called, refuser
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.view.check import MAX_DISAGREEMENTS, MAX_TEXT, check_html
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00 &amp; '\""
@@ -56,7 +56,7 @@ def test_the_page_begins_with_the_words_and_has_every_part() -> None:
     first = str(check).splitlines()[0]
     assert first.replace('"', "&#34;") in page
     assert "data:image/svg+xml;base64," in page
-    for command in ("audit stress", "audit card", "compare judges", "audit agreement", "--plan"):
+    for command in ("audit all", "audit card", "audit check", "compare judges", "--plan"):
         assert command in page
     assert "Calibration" not in headings(check_html(pnyx.check(items(120, 30))))
     assert "Disagreements" not in headings(check_html(pnyx.check(items(120, 0))))
@@ -203,3 +203,28 @@ def test_unscored_verdicts_are_counted_and_end_with_3(tmp_path: Path, capsys: An
     assert code == 3
     assert "Cannot tell yet: kappa 1.00" in out
     assert "1 labelled answer unscored" in out
+
+
+def test_the_corrected_rate_is_there_if_some_answers_have_no_label() -> None:
+    rows = [
+        {"verdict": "pass" if n % 2 else "fail", "label": "pass" if n % 4 else "fail"}
+        for n in range(40)
+    ]
+    assert "Corrected rate" not in headings(check_html(pnyx.check(rows)))
+    rows += [{"verdict": "pass", "label": ""}] * 10
+    check = pnyx.check(rows)
+    (judge,) = check.judges
+    assert judge.rate is not None
+    page = check_html(check)
+    assert "Corrected rate" in headings(page)
+    assert "share of pass" in page
+    assert "sensitivity: pass where people say pass" in page
+    powered = judge.rate.prediction_powered
+    assert powered.low is not None
+    assert f"{powered.value:.3f} [{powered.low:.3f}" in page
+    rows += [{"verdict": "error: timeout", "label": ""}]
+    assert "1 of 51 answers are unscored, left out" in check_html(pnyx.check(rows))
+    labels_alike = [row | {"label": row["label"] and "pass"} for row in rows]
+    assert "No estimate by Rogan and Gladen: labels are all alike." in check_html(
+        pnyx.check(labels_alike)
+    )

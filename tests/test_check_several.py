@@ -11,6 +11,8 @@ import pytest
 
 import pnyx
 from command import called, refuser
+from pnyx.audit.checks.check import DRIFT_MARGIN
+from pnyx.audit.checks.comparison import CHOICE_MARGIN
 from pnyx.audit.checks.items import CheckItem, CheckItems
 
 BASE = {"human": "label", "group": "question"}
@@ -64,6 +66,21 @@ def test_judges_are_compared_on_the_same_rows_and_the_cheapest_good_enough_is_na
     assert plain.choice is not None
     assert plain.choice.choice is None
     assert "Most accurate: b. Costs are not known" in str(plain)
+
+
+@pytest.mark.parametrize(("errors", "choice"), [(2, "cheap"), (24, "dear")])
+def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
+    """Of 800, 2 errors are 0.3 % and shown to be less than 2 %; 24 errors are 3 %."""
+    assert CHOICE_MARGIN == 0.02
+    table = [{**row, "c": 0.1, "d": 1} for row in rows(800, cheap=errors, dear=0)]
+    both = {"judge": ["cheap", "dear"], "cost": ["c", "d"]}
+    chosen = pnyx.check(table, **both, **BASE).choice
+    assert chosen is not None
+    assert chosen.choice == choice
+    wide = pnyx.check(table, **both, **BASE, margin=0.1)
+    assert wide.choice is not None
+    assert wide.choice.choice == "cheap"
+    assert ("less accurate by less than 0.1." in str(wide)) == (errors == 24)
 
 
 def test_every_judge_must_reach_the_bars() -> None:
@@ -159,6 +176,22 @@ def test_a_judge_that_became_worse_ends_with_1(tmp_path: Path, capsys: Any) -> N
     assert accuracy["high"] < 0
     code, _, _ = called(capsys, "check", poor, "--judge", "verdict", *now, "--margin", "0.99")
     assert code == 0
+
+
+@pytest.mark.parametrize(("errors", "status"), [(10, 0), (12, 1)])
+def test_a_figure_may_be_worse_by_a_tenth(
+    tmp_path: Path, capsys: Any, errors: int, status: int
+) -> None:
+    """Of 200 balanced labels, 10 errors take kappa from 1 to 0.90, and 12 to 0.88."""
+    assert DRIFT_MARGIN == 0.1
+    earlier = str(tmp_path / "check.json")
+    named = "--judge", "j", "--human", "label", "--group", "question"
+    first = write(tmp_path / "first.csv", rows(200, j=0))
+    later = write(tmp_path / "later.csv", rows(200, j=errors))
+    assert called(capsys, "check", first, *named, "--out", earlier)[0] == 0
+    code, out, _ = called(capsys, "check", later, *named, "--against", earlier)
+    assert (code, "worse: j: kappa" in out) == (status, bool(status))
+    assert called(capsys, "check", later, *named, "--against", earlier, "--margin", "0.05")[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_different_ids_are_no_groups(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("confident", "unsure", "turned"), [(3, 0.6, True), (2, 0.5, False), (3, 0.4, False)]
+    ("confident", "unsure", "turned"), [(3, 0.5, True), (2, 0.5, False), (3, 0.4, False)]
 )
 def test_probabilities_of_the_verdict_are_turned(tmp_path, confident, unsure, turned):
     """Of 6 verdicts of no, some have more than 0.5; of all, none less, unless P(yes) is meant."""
@@ -132,6 +132,7 @@ def test_probabilities_of_the_verdict_are_turned(tmp_path, confident, unsure, tu
 
 def test_an_ambiguous_table_says_what_to_type(tmp_path, capsys):
     rows = [["AB"[v], "AB"[la], "AB"[la]] for v, la in pairs()]
+    rows += [["tie", "tie", "A"], ["tie", "A", "tie"], ["B", "tie", "tie"]]
     assert run("check", write_csv(tmp_path / "p.csv", "forward,backward,human", rows)) == 2
     error = capsys.readouterr().err
     assert "--a-first forward --b-first backward" in error
@@ -204,6 +205,14 @@ def test_logs_of_inspect_are_read(tmp_path, packed):
     items = read_check_items(str(path), judge="model_graded_qa", human="human")
     assert [item.verdicts["model_graded_qa"] for item in items.items] == ANSWERS
     assert [item.labels["human"] for item in items.items] == LABELS
+
+
+def test_a_log_of_inspect_with_an_odd_history_is_read(tmp_path):
+    samples = [sample(n, v, la) for n, (v, la) in enumerate(pairs())]
+    samples[0]["scores"]["model_graded_qa"]["history"] = True
+    (tmp_path / "log.json").write_text(json.dumps({"samples": samples}))
+    items = read_check_items(str(tmp_path / "log.json"), judge="model_graded_qa", human="human")
+    assert items.items[0].verdicts["model_graded_qa"] is True
 
 
 def test_several_labelled_metrics_must_be_chosen(tmp_path, capsys):

@@ -241,7 +241,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def test_nothing_below_the_certainty_is_argued_with(
+def test_nothing_below_the_certainty_is_argued_with_and_the_strongest_comes_first(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usual, sure = _argued(plain, capsys), _argued(plain, capsys, "--certainty", "0.7")
@@ -251,6 +251,8 @@ def test_nothing_below_the_certainty_is_argued_with(
             cited = side["response"]["references"]
             assert set(side["chances"]) == set(cited)
             assert all(p >= case["certainty"] for p in side["chances"].values())
+            strengths = [side["chances"][doc_id] for doc_id in cited]
+            assert strengths == sorted(strengths, reverse=True)
             assert set(cited).isdisjoint(one["doc_id"] for one in side["less_sure"])
             uncited = {passage["doc_id"] for passage in side["uncited"]}
             sentences = side["response"]["answer"]

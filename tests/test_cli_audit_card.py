@@ -1,4 +1,4 @@
-"""`pnyx audit agreement` and `pnyx audit card` through the door that users take."""
+"""Agreement of raters in Python, and `pnyx audit card` through the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from command import rows_of, write_rows
 from command import run as pnyx
 from pnyx.audit.card import cost_of
 from pnyx.errors import InputError
-from pnyx.measure import krippendorff_alpha, measure_raters
+from pnyx.measure import measure_raters
 from pnyx.measure.core.base import Bootstrap
 from raters_fixture import alpha_by_coincidences
 from test_cli_audit import preference_items, run, support_items
@@ -77,82 +77,6 @@ def test_all_measures_are_those_of_scipy_scikit_learn_and_the_book(rows):
             assert one.mean[name].value == measured
 
 
-def test_raters_within_a_file_and_their_mean_against_another(capsys):
-    """Three raters: alpha over all, the others as means over the pairs; by hand."""
-    by = {"x": [1, 2, 3, 3], "y": [1, 2, 3, 1], "z": [2, 2, 3, 3]}
-    people = [row for name, values in by.items() for row in labels_of(values, annotator=name)]
-    write_rows("answers.jsonl", answers_of([1, 2, 3, 3]))
-    write_rows("people.jsonl", people)
-    write_rows("others.jsonl", labels_of([1, 2, 3, 2]))
-    arguments = ("agreement", "answers.jsonl", "--labels", "people.jsonl", "--labels",
-                 "others.jsonl", "--json")  # fmt: skip
-    assert run(*arguments) == 0
-    found = json.loads(capsys.readouterr().out)
-    kinds = [one["kind"] for one in found["compared"]]
-    assert kinds == ["human-judge", "human-judge", "human-human", "raters"]
-    raters = found["compared"][-1]
-    assert raters["raters"] == 3
-    alpha = krippendorff_alpha(list(by.values()), "ordinal")
-    assert raters["mean"]["alpha_ordinal"]["value"] == pytest.approx(alpha)
-    # x and y agree on 3 of 4, x and z on 3, y and z on 2.
-    assert raters["mean"]["accuracy"]["value"] == pytest.approx((3 + 3 + 2) / 12)
-    # The raters' means are 4/3, 2, 3, 7/3: the judge equals the second and the third.
-    assert found["compared"][0]["mean"]["accuracy"]["value"] == 0.5
-    assert found["measures"] == found["compared"][0]["mean"]
-
-
-def test_dimensions_and_their_mean_with_intervals_and_unscored(capsys):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(1, 4, 60)
-    rows, labels = [], []
-    for dimension, noise in (("clarity", 0.0), ("cogency", 1.0)):
-        said = [int(v) if rng.random() > noise else int(rng.integers(1, 4)) for v in truth]
-        own = answers_of(said, dimension=dimension)
-        own[0] |= {"value": None, "unscored": "refusal"}
-        rows += own
-        labels += labels_of([int(v) for v in truth], dimension=dimension)
-    write_rows("answers.jsonl", rows)
-    write_rows("labels.jsonl", labels)
-    assert run("agreement", "answers.jsonl", "--labels", "labels.jsonl", "--json") == 3
-    found = json.loads(capsys.readouterr().out)
-    one = found["compared"][0]
-    clear, cogent = one["per_dimension"]["clarity"], one["per_dimension"]["cogency"]
-    assert clear["alpha_ordinal"]["value"] == clear["kappa"]["high"] == 1
-    assert 0.85 < clear["kappa"]["low"] < 0.9  # 59 of 59: not surely all of them
-    assert (clear["accuracy"]["scored"], clear["accuracy"]["asked"]) == (59, 60)
-    assert cogent["alpha_ordinal"]["high"] < 0.5
-    mean = one["mean"]["alpha_ordinal"]
-    assert mean["value"] == pytest.approx((1 + cogent["alpha_ordinal"]["value"]) / 2)
-    assert mean["low"] < mean["value"] < mean["high"]
-
-
-def test_preferences_are_compared_and_rankings_refused(capsys):
-    write_rows("a.jsonl", answers_of(["a", "tie", "b"], task="preference", dimension=None))
-    write_rows("l.jsonl", [{"id": f"i{n}", "value": v} for n, v in enumerate(["a", "a", "b"])])
-    assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["measures"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    write_rows("a.jsonl", answers_of([[0, 1]], task="ranking", dimension=None))
-    assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 2
-    assert "a.jsonl:1: value: found [0, 1], expected yes or no" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ((), "Missing option '--labels'"),
-        (("--labels", "other.jsonl"), "no answer of 'judge' has a label in other.jsonl"),
-        (("--labels", "a.jsonl", "--labels", "a.jsonl"), "names a file twice"),
-        (("--labels", "none.jsonl"), "none.jsonl"),
-    ],
-)
-def test_what_does_not_belong_together_is_one_line(more, said, capsys):
-    write_rows("a.jsonl", answers_of([1]))
-    write_rows("other.jsonl", [{"id": "x", "value": 1}])
-    assert run("agreement", "a.jsonl", *more) == 2
-    assert said in capsys.readouterr().err
-
-
 # The card ----------------------------------------------------------------------------------------
 
 
@@ -187,26 +111,6 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     assert card["not_known"] == [f"trials that were not run: {', '.join(not_run.split())}"]
     assert card["asked"][0]["agreement"]["measures"]["alpha_nominal"]["value"] == 1
     assert card["asked"][0]["cost"]["tokens_per_answer"] > 0
-
-
-def test_agreement_of_yes_and_no_has_the_figures_of_measure(tmp_path, capsys):
-    draw = np.random.default_rng(3)
-    truth = draw.random(60) < 0.4
-    chance = np.clip(0.5 * truth + 0.5 * draw.random(60), 0, 1)
-    rows = [
-        {"id": f"i{n}", "task": "support", "value": bool(p > 0.5), "probability": float(p),
-         "unscored": None, "judge": "j", "group": f"t{n % 12}"}
-        for n, p in enumerate(chance)
-    ]  # fmt: skip
-    write_rows("a.jsonl", rows)
-    write_rows("l.jsonl", [{"id": f"i{n}", "value": bool(yes)} for n, yes in enumerate(truth)])
-    assert run("agreement", "a.jsonl", "--labels", "l.jsonl", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["compared"][0]["answers"]
-    pnyx("measure", "support", "a.jsonl", "--labels", "l.jsonl", "--json")
-    measured = json.loads(capsys.readouterr().out)["measures"]
-    assert found == {name: measured[name] for name in ("f1", "average_precision", "auroc")}
-    assert run("agreement", "a.jsonl", "--labels", "l.jsonl") == 0
-    assert "auroc" in capsys.readouterr().out
 
 
 @pytest.mark.all

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -114,9 +115,14 @@ def test_groups_of_fewer_than_20_answers_get_no_figures_of_their_own(tmp_path, c
     printed = capsys.readouterr().out
     assert "large " in printed
     assert "small " not in printed
-    assert "1 group with fewer than 20 scored answers: no figures of their own here" in printed
+    assert "1 group with fewer than 20 scored answers: no figures of their own" in printed
     assert run("relevance", answers, "--labels", labels, "--draws", "9", "--json") == 0
-    assert set(json.loads(capsys.readouterr().out)["per_group"]) == set(sizes)
+    groups = json.loads(capsys.readouterr().out)["per_group"]
+    assert set(groups) == set(sizes)
+    for name, measured in groups["small"].items():
+        assert (measured["scored"], measured["asked"]) == (19, 19), name
+        assert (measured["value"] is None) == (not re.match("ndcg|map", name)), name
+    assert all(measured["value"] is not None for measured in groups["large"].values())
     rows[0] |= {"value": None, "probability": None, "unscored": "timeout"}
     answers = write_rows(tmp_path / "a.jsonl", rows)
     assert run("relevance", answers, "--labels", labels, "--draws", "9") == 3
@@ -143,7 +149,7 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     assert len({line.index("of 24") for line in table if "of 24" in line}) == 1, (
         "columns are not aligned"
     )
-    assert "1000 draws (seed 0) of 12 groups" in lines[-1]
+    assert "1000 draws (seed 0) of 12 groups" in printed.out
 
 
 def test_a_results_folder_gets_measures_json(tmp_path, capsys):

@@ -103,3 +103,38 @@ def test_what_cannot_be_drawn_is_one_line(two_judges, call):
     write_rows("items.jsonl", ITEMS[1:])
     assert "items.jsonl is another" in call("sample", "one", "--out", "S")[2]
     assert not Path("S").exists()
+
+
+@pytest.mark.parametrize("columns", [{}, {"question": "frage", "answer": "antwort"}])
+def test_sentences_of_rag_records_are_drawn_as_items(columns, call):
+    """Of two sentences each: the items can be labelled, and the labels measured."""
+    rows = [
+        {columns.get("question", "question"): f"Fare {n}?", "contexts": [f"Fares fell by {n} %."],
+         columns.get("answer", "answer"): f"Fares fell by {n} %. Rents rose."}
+        for n in range(4)
+    ]  # fmt: skip
+    named = [word for pair in columns.items() for word in ("--column", "=".join(pair))]
+    write_rows("rag.jsonl", rows)
+    assert call("judge", "support", "rag.jsonl", *named, "--out", "r")[0] == 0
+    assert call("sample", "r", "--size", "3", "--out", "people")[0] == 0
+    drawn = rows_of("people/support.jsonl")
+    assert len(drawn) == 3
+    assert {row["id"] for row in drawn} == {row["id"] for row in rows_of("people/support-r.jsonl")}
+    for row in drawn:
+        record, _, sentence = row["id"].partition("#")
+        source = rows[int(record) - 1]
+        assert (row["text"], row["group"]) == (source["contexts"][0], record)
+        assert row["question"] == source[columns.get("question", "question")]
+        assert row["statement"] == (source["contexts"][0], "Rents rose.")[int(sentence) - 1]
+    assert call("validate", "people/support.jsonl")[0] == 0
+
+
+def test_an_answer_of_a_rag_record_is_drawn_with_its_documents(call):
+    write_rows("rag.jsonl", [{"question": "Why?", "contexts": ["Fares fell."], "answer": "Fares."}])
+    call("judge", "rag", "rag.jsonl", "--out", "r")
+    assert call("sample", "r", "--out", "people")[0] == 0
+    assert rows_of("people/rag.jsonl") == [
+        {"id": "1", "group": "1", "query": "Why?", "documents": ["Fares fell."],
+         "argument": "Fares."}
+    ]  # fmt: skip
+    assert call("judge", "rag", "people/rag.jsonl", "--out", "again")[0] == 0

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pnyx.errors import InputError
 from pnyx.measure import join_labels, krippendorff_alpha, measure_agreement, measure_raters
 from raters_fixture import alpha_by_coincidences
 
@@ -82,3 +83,24 @@ def test_agreement_and_measure_say_the_same_of_one_judge(wrong):
     for name in ("accuracy", "kappa", "alpha_nominal"):
         assert raters[name] == support[name]
     assert raters["kappa"] == raters["alpha_nominal"] or wrong
+
+
+def test_preferences_are_compared_and_rankings_refused():
+    def answers(*values):
+        return [{"id": f"i{n}", "task": "preference", "judge": "j", "value": v, "unscored": None}
+                for n, v in enumerate(values)]  # fmt: skip
+
+    people = [{"id": f"i{n}", "value": v} for n, v in enumerate("aab")]
+    (found,) = measure_raters(answers("a", "tie", "b"), [people], names=["ann"]).compared
+    assert found.names == ("j", "ann")
+    assert found.mean["accuracy"].value == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match=r"value: found \[0, 1\], expected yes or no"):
+        measure_raters(answers([0, 1]), [people])
+
+
+def test_no_answer_with_a_label_is_an_error():
+    with pytest.raises(InputError, match="no answer of 'j' has a label in labels 1"):
+        measure_raters(
+            [{"id": "a", "task": "support", "value": True, "judge": "j", "unscored": None}],
+            [[{"id": "b", "value": True}]],
+        )

@@ -314,7 +314,7 @@ def test_perspectives_are_the_same_by_diversity_qrels_and_in_view(told, call):
 # Answers and labels -------------------------------------------------------------------------------
 
 
-def test_agreement_with_labels_is_the_same_in_measure_audit_card_view_and_python(told, call):
+def test_agreement_with_labels_is_the_same_in_measure_check_card_view_and_python(told, call):
     items = perspectives_and_labels(6)
     draw = random.Random(4)
     truth = {i["id"]: draw.random() < 0.4 for i in items}
@@ -335,12 +335,11 @@ def test_agreement_with_labels_is_the_same_in_measure_audit_card_view_and_python
     assert figures(kept["measures"]) == measures
     shown = {v.measure: v for v in open_catalogue(["results"]).values()}
     assert figures({m: shown[m] for m in measures}) == measures
-    audited = told("audit", "agreement", "results", "--labels", labels)
-    for name in ("kappa", "alpha_nominal"):
-        assert pick(audited["measures"][name], FIGURE) == measures[name], name
-    assert pick(audited["measures"]["accuracy"], FIGURE) == measures["accuracy"]
-    for name in ("f1", "average_precision", "auroc"):
-        assert pick(audited["compared"][0]["answers"][name], FIGURE) == measures[name], name
+    (checked,) = told("check", "results", "--labels", labels)["judges"]
+    assert figures({name: checked["measures"][name] for name in measures}) == measures
+    assert (
+        pick(checked["rate"]["sensitivity"], FIGURE) == figures(checked["measures"])["sensitivity"]
+    )
     told("audit", "card", "results", "--labels", labels, "--out", "card.json")
     (asked,) = json.loads(Path("card.json").read_text())["asked"]
     calibration = figures(asked["calibration"]["measures"])
@@ -348,7 +347,7 @@ def test_agreement_with_labels_is_the_same_in_measure_audit_card_view_and_python
     assert {"auroc", "ece", "brier"} <= calibration.keys()
 
 
-def test_two_judges_agree_as_much_in_view_as_in_audit(told):
+def test_two_judges_agree_as_much_in_view_as_in_check(told):
     draw = random.Random(6)
     for judge in ("j", "k"):
         write(f"{judge}.jsonl", (
@@ -360,7 +359,7 @@ def test_two_judges_agree_as_much_in_view_as_in_audit(told):
         {key: json.loads(line)[key] for key in ("id", "value", "group")}
         for line in Path("k.jsonl").read_text().splitlines()
     ))  # fmt: skip
-    audited = told("audit", "agreement", "j.jsonl", "--labels", labels)["measures"]
+    audited = told("check", "j.jsonl", "--labels", labels)["judges"][0]["measures"]
     catalogue = open_catalogue(["j.jsonl", "k.jsonl"])
     compared = compare_judges(catalogue, catalogue.source("j"), catalogue.source("k"))
     for _, name, measured in compared.agreement:
@@ -368,7 +367,7 @@ def test_two_judges_agree_as_much_in_view_as_in_audit(told):
     assert len(compared.agreement) == 3
 
 
-def test_the_organiser_of_labels_sees_the_agreement_of_audit(told, tmp_path):
+def test_the_organiser_of_labels_sees_the_agreement_of_check(told, tmp_path):
     with labelling(tmp_path, "support", item_rows("support", 8)) as (desk, _, address):
         for name, marks in (("ann", "01011010"), ("bo", "01110010")):
             person = Person(address, name)
@@ -383,7 +382,7 @@ def test_the_organiser_of_labels_sees_the_agreement_of_audit(told, tmp_path):
          "group": i["group"]}
         for i in item_rows("support", 8)
     ))  # fmt: skip
-    compared = told("audit", "agreement", answers, "--labels", "labels.jsonl")["compared"]
+    compared = told("check", answers, "--labels", "labels.jsonl")["compared"]
     (audited,) = (one["mean"] for one in compared if one["kind"] == "raters")
     for name, measured in seen.mean.items():
         assert pick(measured, FIGURE) == pick(audited[name], FIGURE), name

@@ -285,10 +285,9 @@ def test_options_that_need_labels_say_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _results(tmp_path / "r", _answers(True, False))
-    for option in (("--rates",), ("--plot", str(tmp_path / "p.svg"))):
-        status, _, err = called(capsys, "measure", folder, *option)
-        assert status == 2
-        assert f"{option[0]} goes with --labels" in err
+    status, _, err = called(capsys, "measure", folder, "--plot", str(tmp_path / "p.svg"))
+    assert status == 2
+    assert "--plot goes with --labels" in err
     status, _, err = called(capsys, "measure", tmp_path / "nothing")
     assert (status, "No such command" in err) == (2, True)
 

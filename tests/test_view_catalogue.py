@@ -68,7 +68,7 @@ def answer(n: int, **more: object) -> dict:
 def test_every_kind_is_recognised_by_what_is_in_it(catalogue):
     kinds = {one.name: one.kind for one in catalogue.sources()}
     assert kinds == {
-        "agreement": "agreement", "argued": "argued", "argued-2": "responses",
+        "argued": "argued", "argued-2": "responses",
         "backward": "ranking", "forward": "ranking", "bank": "nuggets", "board": "leaderboard",
         "calibration": "calibration", "card": "card", "judged": "results",
         "measured": "measures", "reports": "measures", "retrieval": "measures",

@@ -45,7 +45,6 @@ def viewed(call: Call, path: str) -> tuple[int, str, list[dict[str, Any]]]:
     [
         (("measure", "support", "R", *LABELS), "measures"),
         (("measure", "retrieval", "r.run", "--qrels", "qrels.txt"), "measures"),
-        (("audit", "agreement", "R", *LABELS), "agreement"),
         (("audit", "card", "R", *LABELS, "--out", "card.json"), "card"),
         (("audit", "stress", "injection", "items.jsonl", "--out", "S"), "trial"),
         (("argue", "i", "Are zoos of use?"), "argued"),
@@ -65,6 +64,7 @@ GIVE = "expected results: give the "
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        (("check", "R", *LABELS), "what pnyx check writes, expected results: pnyx check --html"),
         (("audit", "check", "c.json", "--card", "c.json"), f"pnyx audit check prints, {GIVE}cards"),
         (("tune", "i", "--topics", "topics.jsonl", "--qrels", "qrels.txt", "--model", "dirichlet"),
          "what pnyx tune prints, expected results: docs/viewing.md"),

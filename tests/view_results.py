@@ -62,9 +62,6 @@ def make_results(folder: Path) -> Path:
     assert status == 3
     args = ("support", made / "packaged", "--labels", folder / "labels.jsonl")
     (made / "measured.json").write_text(run("measure", *args, "--json")[1])
-    agreed = run("audit", "agreement", made / "packaged", "--labels", folder / "labels.jsonl",
-                 "--json")[1]  # fmt: skip
-    (made / "agreement.json").write_text(agreed)
     run("calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "calibration.json")  # fmt: skip
     run("audit", "card", made / "packaged", "--labels", folder / "labels.jsonl", "--out",

@@ -1,280 +1,325 @@
 """Do the decision and the plan of `pnyx check` keep what they promise? By simulation.
 
-    python benchmarks/judging/check_simulation.py [--repeats 300]
-    ... --write docs/benchmarks/check.md   # renews its section
+    python benchmarks/judging/check_simulation.py [--repeats 100]
+    ... --write docs/benchmarks/check.md   # renews its sections
 
-People say yes or no to the rows of questions, and so does a judge. Each question has its own share
-of yes and its own error rates, drawn from beta distributions, so that rows of a question are alike.
-The true kappa is that of infinitely many questions.
+People say yes or no to the answers of questions, and so does a judge. Each question has its own
+share of yes and its own error rates, drawn from beta distributions, so that answers to a question
+are alike. The true kappa and the true positive rate are those of infinitely many questions.
+
+The baselines see the same samples: the interval of kappa of Fleiss, Cohen and Everitt (Psychol.
+Bull. 72, 1969), which takes all answers to be independent, and the value without an interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
+from check_samples import Judge, naive_kappa, sizes_of, table
 from common import Report, arguments
 
-from pnyx.audit.checks.bars import decide_bar
-from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.checks.joined import join_items
+from pnyx.audit.checks.bars import BarVerdict, decide_bar
+from pnyx.audit.checks.check import check
+from pnyx.audit.checks.items import CheckItem
 from pnyx.audit.checks.plan import LabelGoal, plan_labels
-from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.weighted import Floats
 
 BAR = 0.6
-TRUTHS = {"below": 0.45, "at": 0.6, "above": 0.75}
+TRUTHS = {"at": 0.6, "low": 0.45, "high": 0.75}
 SIZES = ((30, 5), (30, 15), (100, 5), (100, 10), (100, 30), (300, 5), (300, 15), (300, 60))
 """Labels and questions."""
-CORRELATIONS = (0.05, 0.2)
+FEW = (100, 2)
+UNEVEN = ((100, 10), (300, 15), (300, 60))
+"""Labels and questions of which the n-th has one n-th of the labels of the first."""
+FEW_KINDS = (
+    ("30 in 2, independent", "accuracy", [15] * 2, 0.5, 0.0),
+    ("30 in 3, independent", "accuracy", [10] * 3, 0.5, 0.0),
+    ("200 in 11, 160 of them in one, alike", "kappa", [160] + [4] * 10, 0.5, 0.2),
+    ("200 in 11, 100 of them in one, alike", "kappa", [100] + [10] * 10, 0.5, 0.2),
+    ("30 in 15, 10 % yes, independent", "kappa", [2] * 15, 0.1, 0.0),
+    ("30 in 6, 10 % yes, alike", "kappa", [5] * 6, 0.1, 0.2),
+)
+"""Name, measure, sizes of questions, share of yes and correlation."""
+CORRELATIONS = {0.0: "independent", 0.2: "alike"}
 SHARES = (0.5, 0.2)
 PLANNED = ((60, 12), (100, 5), (100, 10), (100, 25), (200, 40))
+PLANNED_TRUTHS = (0.3, 0.9)
 HALF_WIDTH = 0.1
 DRAWS = 300
+Z95 = 1.96
+Interval = tuple[float, float]
+PARTS = {
+    "decisions": "with 50 % and with 20 % yes, twice as many at the bar",
+    "few labels": "three times as many",
+    "plans": "with 50 % yes",
+}
+"""What is simulated -> of which samples."""
 
 
-@dataclass(frozen=True)
-class Judge:
-    """A judge with equal errors on yes and no.
+@dataclass
+class Decisions:
+    """What was decided about one measure in many samples, and how often intervals hold it."""
 
-    Attributes:
-        kappa: its true kappa.
-        share: of yes in people's labels.
-        correlation: of rows of a question, in what people and the judge say.
-    """
+    said: Counter[BarVerdict] = field(default_factory=Counter)
+    intervals: int = 0
+    held: int = 0
+    width: float = 0.0
 
-    kappa: float
-    share: float
-    correlation: float
+    def add(self, verdict: BarVerdict, interval: Interval | None, truth: float) -> None:
+        """Add one sample."""
+        self.said[verdict] += 1
+        if interval is not None:
+            self.intervals += 1
+            self.held += interval[0] <= truth <= interval[1]
+            self.width += interval[1] - interval[0]
+
+    def share(self, *verdicts: BarVerdict) -> str:
+        """Return how often each was said, in percent."""
+        total = max(1, self.said.total())
+        return ", ".join(f"{100 * self.said[verdict] / total:.1f}" for verdict in verdicts)
 
     @property
-    def right(self) -> float:
-        """Return how often it must be right to have its kappa, by bisection."""
-        low, high = 0.5, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._kappa(middle) < self.kappa else (low, middle)
-        return low
+    def coverage(self) -> str:
+        """How many of the intervals hold the truth, in percent, and their mean width."""
+        count = max(1, self.intervals)
+        return f"{100 * self.held / count:.1f}, {self.width / count:.2f}"
 
-    def _kappa(self, right: float) -> float:
-        yes = self.share * right + (1 - self.share) * (1 - right)
-        chance = self.share * yes + (1 - self.share) * (1 - yes)
-        return (right - chance) / (1 - chance)
-
-    def rows(
-        self, rng: np.random.Generator, questions: int, each: int, first: int
-    ) -> Iterator[CheckItem]:
-        """Yield rows of questions that are numbered from `first`."""
-        right = self.right
-        share, on_yes, on_no = (self._beta(rng, x, questions) for x in (self.share, right, right))
-        for question in range(questions):
-            people = rng.random(each) < share[question]
-            chance = np.where(people, on_yes[question], on_no[question])
-            judge = people == (rng.random(each) < chance)
-            name = f"q{first + question:05d}"
-            for row, (label, verdict) in enumerate(
-                zip(people.tolist(), judge.tolist(), strict=True)
-            ):
-                yield CheckItem(
-                    f"{name}-{row:03d}", name, row, {"judge": verdict}, {"human": label}
-                )
-
-    def _beta(self, rng: np.random.Generator, mean: float, count: int) -> Floats:
-        size = 1 / self.correlation - 1
-        return rng.beta(mean * size, (1 - mean) * size, count)
+    def __add__(self, other: Decisions) -> Decisions:
+        """Return both together."""
+        return Decisions(
+            self.said + other.said,
+            self.intervals + other.intervals,
+            self.held + other.held,
+            self.width + other.width,
+        )
 
 
-def table(rows: list[CheckItem]) -> CheckItems:
-    """Return rows as `pnyx check` reads them."""
-    return CheckItems(rows, "yes-no", ("judge",), ("human",), "question")
+METHODS = "kappa", "tpr", "naive", "value"
+Cell = dict[tuple[str, str], Decisions]
+"""(method, truth) -> what was decided."""
 
 
-def kappa(rows: list[CheckItem], seed: int) -> Measured:
-    """Return what `pnyx check` measures."""
-    joined = join_items(table(rows), "judge")
-    return measure_agreement(joined, bootstrap=Bootstrap(DRAWS, seed)).measures["kappa"]
-
-
-class Decisions:
-    """What was decided about judges of one true kappa."""
-
-    def __init__(self, truth: float) -> None:
-        self._truth = truth
-        self.said = {"above": 0, "below": 0, "undecided": 0}
-        self.count = self.covered = self.intervals = 0
-        self.width = 0.0
-
-    def add(self, measured: Measured) -> None:
-        """Add the kappa of one sample."""
-        self.count += 1
-        self.said[decide_bar("judge", "kappa", BAR, measured).verdict] += 1
-        if measured.low is not None and measured.high is not None:
-            self.intervals += 1
-            self.covered += measured.low <= self._truth <= measured.high
-            self.width += measured.high - measured.low
-
-    def share(self, said: str) -> str:
-        """Return how often this was said."""
-        return f"{100 * self.said[said] / self.count:.1f} %"
-
-
-def decide(judge: Judge, labels: int, questions: int, repeats: int) -> Decisions:
-    """Decide about many samples of one judge."""
-    decisions = Decisions(judge.kappa)
+def decide(judge: Judge, truth: str, sizes: Sequence[int], repeats: int) -> Cell:
+    """Decide about many samples of one judge, by each method."""
+    cell = {(method, truth): Decisions() for method in METHODS}
+    tpr = Judge(BAR, judge.share, 0.0).right
     rng = np.random.default_rng(11)
     for repeat in range(repeats):
-        rows = list(judge.rows(rng, questions, labels // questions, 0))
-        decisions.add(kappa(rows, repeat))
-    return decisions
+        rows = list(judge.rows(rng, sizes))
+        checked = check(table(rows), bootstrap=Bootstrap(DRAWS, repeat))
+        decided = checked.decide({"kappa": BAR, "tpr": tpr}).bars
+        for method, bar, true in zip(METHODS, decided, (judge.kappa, judge.right), strict=False):
+            ends = interval_of(bar.measured)
+            cell[method, truth].add(bar.verdict, ends, true)
+        kappa, error = naive_kappa(rows)
+        ends = None if math.isnan(kappa) else (kappa - Z95 * error, kappa + Z95 * error)
+        naive = Measured(None, 0, len(rows)) if ends is None else Measured(kappa, 1, 1, *ends)
+        cell["naive", truth].add(decide_bar("", "kappa", BAR, naive).verdict, ends, judge.kappa)
+        cell["value", truth].add("above" if kappa >= BAR else "below", None, judge.kappa)
+    return cell
+
+
+def interval_of(measured: Measured) -> Interval | None:
+    """Return the interval of a measure, None where it has none."""
+    low, high = measured.low, measured.high
+    return None if low is None or high is None else (low, high)
+
+
+def merged(cells: Iterable[Cell]) -> Cell:
+    """Return what was decided in several cells together."""
+    total: Cell = {}
+    for cell in cells:
+        for key, decisions in cell.items():
+            total[key] = total[key] + decisions if key in total else decisions
+    return total
+
+
+def kinds() -> Iterator[tuple[str, list[int], float]]:
+    """Yield what the rows of the table are: name, sizes of questions, correlation."""
+    for labels, questions in SIZES:
+        for correlation, name in CORRELATIONS.items():
+            yield f"{labels} in {questions}, {name}", sizes_of(labels, questions), correlation
+    for labels, questions in UNEVEN:
+        sizes = sizes_of(labels, questions, uneven=True)
+        yield f"{labels} in {questions}, alike, uneven", sizes, 0.2
+    yield "{} in {}, alike".format(*FEW), sizes_of(*FEW), 0.2
 
 
 def report_decisions(report: Report, repeats: int) -> None:
     """Tabulate how often the decision is wrong, and how often the interval holds the truth."""
+    rows: dict[str, Cell] = {}
+    for name, sizes, correlation in kinds():
+        rows[name] = merged(
+            decide(Judge(kappa, share, correlation), truth, sizes, times * repeats)
+            for share in SHARES
+            for truth, kappa, times in zip(TRUTHS, TRUTHS.values(), (2, 1, 1), strict=True)
+        )
+    even = [cell for name, cell in rows.items() if "uneven" not in name and " in 2," not in name]
+    rows["all but uneven and 2"] = merged(even)
     report.head(
-        "labels in questions; correlation; yes",
-        "said above: truth below, at the bar",
-        "said below: truth above, at the bar",
-        "undecided: below, at, above",
-        "covered",
-        "width",
+        "labels in questions, errors",
+        f"true kappa {TRUTHS['at']:g}: above, below",
+        f"true kappa {TRUTHS['low']:g}: above, below",
+        f"true kappa {TRUTHS['high']:g}: above, below",
+        "interval holds kappa, width",
+        "tpr at its bar: above, below",
     )
-    total: dict[str, list[Decisions]] = {name: [] for name in TRUTHS}
-    for labels, questions in SIZES:
-        for correlation in CORRELATIONS:
-            for share in SHARES:
-                of = {
-                    name: decide(Judge(truth, share, correlation), labels, questions, repeats)
-                    for name, truth in TRUTHS.items()
-                }
-                for name, decisions in of.items():
-                    total[name].append(decisions)
-                named = f"{labels} in {questions}; {correlation:g}; {share:.0%}".replace("%", " %")
-                report.row(named, *_cells({name: [one] for name, one in of.items()}))
-    report.row("all", *_cells(total))
+    for name, cell in rows.items():
+        said = [cell["kappa", truth].share("above", "below") for truth in TRUTHS]
+        every = merged({("kappa", ""): cell["kappa", truth]} for truth in TRUTHS)["kappa", ""]
+        report.row(name, *said, every.coverage, cell["tpr", "at"].share("above", "below"))
+    report.line()
+    report.line("The baselines on the same samples:")
+    report.head(
+        "labels in questions, errors",
+        f"naive interval, true kappa {TRUTHS['at']:g}: above, below",
+        f"{TRUTHS['low']:g}: above, below",
+        f"{TRUTHS['high']:g}: above, below",
+        "interval holds kappa, width",
+        f"value alone: above at {TRUTHS['low']:g}, below at {TRUTHS['high']:g}",
+    )
+    for name, cell in rows.items():
+        said = [cell["naive", truth].share("above", "below") for truth in TRUTHS]
+        every = merged({("naive", ""): cell["naive", truth]} for truth in TRUTHS)["naive", ""]
+        alone = f"{cell['value', 'low'].share('above')}, {cell['value', 'high'].share('below')}"
+        report.row(name, *said, every.coverage, alone)
 
 
-def _cells(of: dict[str, list[Decisions]]) -> list[str]:
-    def share(truth: str, said: str) -> str:
-        several = of[truth]
-        return f"{100 * sum(d.said[said] for d in several) / sum(d.count for d in several):.1f} %"
+def report_few(report: Report, repeats: int) -> None:
+    """Tabulate what intervals of few labels or groups would decide by themselves, at the bar."""
+    report.head(
+        "labels in questions, errors",
+        "measure at its bar",
+        "by the interval alone: above, below",
+        "by `pnyx check`: above, below",
+    )
+    for name, measure, sizes, share, correlation in FEW_KINDS:
+        judge, rng = Judge(BAR, share, correlation), np.random.default_rng(17)
+        alone, ruled = Decisions(), Decisions()
+        for repeat in range(3 * repeats):
+            rows = table(judge.rows(rng, sizes))
+            bar = judge.kappa if measure == "kappa" else judge.right
+            checked = check(rows, bootstrap=Bootstrap(DRAWS, repeat))
+            (decided,) = checked.decide({measure: bar}).bars
+            ruled.add(decided.verdict, None, bar)
+            alone.add(decide_bar("", measure, bar, decided.measured).verdict, None, bar)
+        said = (decisions.share("above", "below") for decisions in (alone, ruled))
+        report.row(name, f"{measure} {bar:.2f}", *said)
 
-    every = [decisions for several in of.values() for decisions in several]
-    intervals = sum(decisions.intervals for decisions in every)
-    return [
-        f"{share('below', 'above')}, {share('at', 'above')}",
-        f"{share('above', 'below')}, {share('at', 'below')}",
-        ", ".join(share(name, "undecided") for name in TRUTHS),
-        f"{sum(decisions.covered for decisions in every) / max(1, intervals):.3f}",
-        f"{sum(decisions.width for decisions in every) / max(1, intervals):.2f}",
-    ]
+
+# Plans -------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Plans:
-    """What became of plans for judges of one kind."""
+    """What became of plans: lists have an entry for each plan that was followed."""
 
-    named: list[int]
-    reached: int = 0
-    wrong: int = 0
+    named: list[int] = field(default_factory=list)
+    reached: list[bool] = field(default_factory=list)
+    ratio: list[float] = field(default_factory=list)
+    naive: list[float] = field(default_factory=list)
+    wrong: list[bool] = field(default_factory=list)
+    promised: list[float] = field(default_factory=list)
     already: int = 0
     unnamed: int = 0
-    promised: float = 0.0
-    ratio: float = 0.0
 
-    def add(self, goal: LabelGoal, measured: Measured, truth: float) -> None:
-        """Add what was measured with the labels that a plan named."""
-        self.named.append(goal.more or 0)
-        if measured.low is None or measured.high is None:
-            return
-        half = (measured.high - measured.low) / 2
-        if goal.half_width is not None:
-            self.reached += half <= goal.half_width
-            self.ratio += half / goal.half_width
-            return
-        verdict = decide_bar("judge", "kappa", BAR, measured).verdict
-        self.reached += verdict != "undecided"
-        self.wrong += verdict == ("below" if truth >= BAR else "above")
-        self.promised += goal.chance or 0.0
+    def row(self, *names: str) -> list[str]:
+        """Return means: percentages, of widths numbers."""
+        cells = []
+        for name in names:
+            values = getattr(self, name)
+            mean = sum(values) / max(1, len(values))
+            cells.append(f"{mean:.2f}" if name in ("ratio", "naive") else f"{100 * mean:.0f} %")
+        return cells
 
 
 def follow_plans(
-    judge: Judge, labels: int, questions: int, repeats: int, half_width: float | None
+    labels: int, questions: int, correlation: float, repeats: int, half: bool
 ) -> Plans:
-    """Plan, label what the plan names, and measure again."""
-    plans, rng, each = Plans([]), np.random.default_rng(13), labels // questions
-    bars = None if half_width is not None else {"kappa": BAR}
+    """Plan, label what the plan names, and measure again; `half`: for a half-width, else a bar."""
+    plans, rng, each = Plans(), np.random.default_rng(13), labels // questions
+    goals = {"half_width": HALF_WIDTH} if half else {"bars": {"kappa": BAR}}
     for repeat in range(repeats):
-        rows = list(judge.rows(rng, questions, each, 0))
-        bootstrap = Bootstrap(DRAWS, repeat)
-        plan = plan_labels(
-            table(rows), "judge", half_width=half_width, bars=bars, bootstrap=bootstrap
-        )
-        (goal,) = plan.goals
-        if goal.reached:
-            plans.already += 1
-        elif goal.more is None:
-            plans.unnamed += 1
-        else:
-            rows += judge.rows(rng, goal.more_groups, each, questions)
-            plans.add(goal, kappa(rows, repeat), judge.kappa)
+        truth = TRUTHS["high"] if half else float(rng.uniform(*PLANNED_TRUTHS))
+        judge, bootstrap = Judge(truth, 0.5, correlation), Bootstrap(DRAWS, repeat)
+        rows = list(judge.rows(rng, [each] * questions))
+        (goal,) = plan_labels(table(rows), "judge", bootstrap=bootstrap, **goals).goals
+        if goal.reached or goal.more is None:
+            plans.already += goal.reached
+            plans.unnamed += not goal.reached
+            continue
+        more = list(judge.rows(rng, [each] * goal.more_groups, questions))
+        plans.named.append(goal.more)
+        _follow(plans, goal, rows + more, bootstrap, truth)
+        if half:
+            needed = math.ceil(len(rows) * (Z95 * naive_kappa(rows)[1] / HALF_WIDTH) ** 2)
+            new = math.ceil(max(0, needed - len(rows)) / each)
+            further = judge.rows(rng, [each] * new, questions)
+            plans.naive.append(_half_width([*rows, *further], bootstrap) / HALF_WIDTH)
     return plans
+
+
+def _half_width(rows: list[CheckItem], bootstrap: Bootstrap) -> float:
+    ends = interval_of(check(table(rows), bootstrap=bootstrap).judges[0].figures["kappa"])
+    return math.inf if ends is None else (ends[1] - ends[0]) / 2
+
+
+def _follow(
+    plans: Plans, goal: LabelGoal, rows: list[CheckItem], bootstrap: Bootstrap, truth: float
+) -> None:
+    if goal.half_width is not None:
+        half = _half_width(rows, bootstrap)
+        plans.reached.append(half <= goal.half_width)
+        plans.ratio.append(half / goal.half_width)
+        return
+    passed = check(table(rows), bootstrap=bootstrap).passes(kappa=BAR)
+    plans.reached.append(passed is not None)
+    plans.wrong.append(passed is not None and passed != (truth >= BAR))
+    plans.promised.append(goal.chance or 0.0)
 
 
 def report_plans(report: Report, repeats: int) -> None:
     """Tabulate how often the labels that a plan names are enough."""
-    for half_width in (HALF_WIDTH, None):
-        if half_width is not None:
-            report.head(
-                f"goal: half-width {half_width:g}; labels in questions; correlation",
-                "labels named (median)",
-                "half-width reached",
-                "within a tenth of it",
-                "half-width / goal",
-                "enough before, no number",
-            )
-        else:
-            report.head(
-                f"goal: bar {BAR:g}; labels in questions; correlation",
-                "labels named (median)",
-                "decided",
-                "chance that was named",
-                "decided wrongly",
-                "enough before, no number",
-            )
+    for half in (True, False):
+        first = f"half-width {HALF_WIDTH:g}" if half else f"bar {BAR:g}"
+        shown = ("reached", "ratio", "naive") if half else ("promised", "reached", "wrong")
+        named = (
+            ("reached", "half-width / goal", "with a naive number")
+            if half
+            else ("chance that was named", "decided", "decided wrongly")
+        )
+        report.head(f"{first}: first labels in questions, errors", "labels named (median)", *named,
+                    "enough before, no number")  # fmt: skip
         for labels, questions in PLANNED:
-            for correlation in CORRELATIONS:
-                judge = Judge(TRUTHS["above"], 0.5, correlation)
-                plans = follow_plans(judge, labels, questions, repeats, half_width)
-                _report_plans(
-                    report, f"{labels} in {questions}; {correlation:g}", plans, half_width
-                )
+            for correlation, name in CORRELATIONS.items():
+                plans = follow_plans(labels, questions, correlation, repeats, half=half)
+                number = f"{median(plans.named):,.0f}" if plans.named else "-"
+                before = f"{plans.already}, {plans.unnamed} of {repeats}"
+                report.row(f"{labels} in {questions}, {name}", number, *plans.row(*shown), before)
 
 
-def _report_plans(report: Report, name: str, plans: Plans, half_width: float | None) -> None:
-    count = max(1, len(plans.named))
-    before = f"{plans.already}, {plans.unnamed}"
-    number = f"{median(plans.named):,.0f}" if plans.named else "-"
-    if half_width is None:
-        cells = [f"{100 * x / count:.0f} %" for x in (plans.reached, plans.promised, plans.wrong)]
-    else:
-        cells = [f"{100 * plans.reached / count:.0f} %", "", f"{plans.ratio / count:.2f}"]
-    report.row(name, number, *cells, before)
+REPORTS = {"decisions": report_decisions, "few labels": report_few, "plans": report_plans}
 
 
 def main() -> None:
     """Run the simulation."""
     parser = arguments(__doc__)
-    parser.add_argument("--repeats", type=int, default=300, help="samples of each kind")
+    parser.add_argument("--repeats", type=int, default=100, help="samples of each kind")
     parser.add_argument("--smoke", action="store_true", help="two samples of each kind")
+    parser.add_argument("--part", choices=PARTS, nargs="*", default=PARTS, help="what to simulate")
     chosen = parser.parse_args()
     repeats = 2 if chosen.smoke else chosen.repeats
-    report = Report("check")
-    report_decisions(report, repeats)
-    report_plans(report, max(2, repeats // 3))
-    report.write(chosen.write)
+    for part in chosen.part:
+        report = Report("check decisions")
+        report.name = f"check {part}"
+        report.line(f"{repeats} samples of each kind, {PARTS[part]}.")
+        REPORTS[part](report, repeats)
+        report.write(chosen.write)
 
 
 if __name__ == "__main__":

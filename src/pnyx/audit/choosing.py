@@ -31,8 +31,6 @@ from pnyx.models.chat.prices import Price, price_of
 from pnyx.tabular import Result
 
 SHOWN = ("accuracy", "f1", "auroc", "ece", "brier")
-GOOD_ENOUGH = ("higher", "equivalent", "not lower")
-"""Conclusions by which a judge may stand in for the best."""
 ERRORS = (0.05, 0.1, 0.15, 0.2, 0.3)
 """Shares of errors by which a cascade's thresholds are tried on the development half."""
 _CENTS = 1e-12  # Costs that are closer are equal
@@ -357,7 +355,7 @@ class _Cascades:
         ranked = [
             (self._cost(cascade, float(kept[self._develop].mean())), place)
             for place, (cascade, kept, _) in enumerate(tried)
-            if tests[place].conclusion in GOOD_ENOUGH
+            if tests[place].good_enough
         ]
         if not ranked:
             return None, None
@@ -428,7 +426,7 @@ def _cheapest(
 
     None where the cost of one of them is not known: it might be the cheapest.
     """
-    enough = {best, *(c.run for c in comparisons if c.conclusion in GOOD_ENOUGH)}
+    enough = {best, *(c.run for c in comparisons if c.good_enough)}
     some = [one for one in (*judges, *([cascade] if cascade else ())) if one.name in enough]
     costs = [(_cost_of(one, by), shorten(one.name, 400)) for one in some]
     known = [(cost, place, name) for place, (cost, name) in enumerate(costs) if cost is not None]

@@ -44,7 +44,7 @@ COMMANDS: dict[str, str] = {
     "check": "Can a judge be trusted? Its verdicts against people's labels, in one table.",
     "measure": "Measure answers against labels and runs against qrels, with intervals.",
     "compare": "Compare leaderboards with each other and with people's.",
-    "audit": "How far a judge can be trusted: agreement with people, trials, one page on it.",
+    "audit": "Put a judge on trial, and write one page on it.",
     "bench": "Compare retrievers: do they show every side?",
     "view": "Look at results in a browser: leaderboards, reports, judgements, figures.",
     "calibrate": "Recalibrate a judge's probabilities on labels, and find when its "

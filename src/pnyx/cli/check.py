@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from pnyx.view.tables import Part
 
 EXIT_WORSE = 1
-
-_PLANNED = {"sensitivity": "tpr", "specificity": "tnr"}
-"""Measure -> what plans call it."""
 
 
 class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
@@ -46,7 +45,9 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
         (), "Values that mean yes, such as 4,5. Repeatable.", metavar="VALUES"
     )
     no: tuple[Words, ...] = opt((), "Values that mean no. Repeatable.", metavar="VALUES")
-    labels: FileName | None = file_opt(None, "People's labels in a file of their own, by id.")
+    labels: tuple[FileName, ...] = file_opt(
+        (), "People's labels in a file of their own, by id. Repeatable."
+    )
     cost: tuple[Words, ...] = opt(
         (), "Column of US dollars an answer, for each judge. Repeatable.", metavar="COL"
     )
@@ -93,7 +94,9 @@ class _OutputSpec(Spec, heading="Output"):
     """What is written."""
 
     html: FileName | None = out_opt(None, "Write all of it as one page, with the disagreements.")
-    out: FileName | None = out_opt(None, "Write it as JSON, for --against.", "-o", "--out")
+    out: FileName | None = out_opt(
+        None, "Write JSON; that of a check is for --against.", "-o", "--out"
+    )
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
@@ -145,20 +148,21 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
 
     TABLE is CSV, TSV, JSON, JSON Lines, Parquet or XLSX with a row for each answer, or a results
     folder of pnyx judge (with --labels). Rows without a label turn on the corrected rate. Of
-    several people the majority counts, of ratings the mean. Several judges are compared on the same
+    several people the majority counts, of ratings the mean; they are also compared with each other,
+    each pair, and the judge with each (--html, --json). Several judges are compared on the same
     rows, and the cheapest that is good enough is named (--cost).
 
     Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
-    or above it, missed if all of it is below. Without --bar, a kappa of at least 0.6 is called
+    or above it, missed if all of it is below; labels of fewer than five groups decide nothing.
+    Without --bar, a kappa of at least 0.6 is called
     trustworthy (Landis and Koch 1977), of ratings an ordinal alpha of at least 0.667.
 
     Exit status with --bar, of all judges: 0 above, 1 below, 3 cannot tell yet (or something is
     unscored). Without --bar: 0, or 3 if something is unscored. With --against: 1 if a figure is
     worse by more than --margin.
 
-    Further: pnyx audit agreement (people with people), pnyx audit stress (trials), pnyx audit card
-    (one page on a judge), pnyx audit check (the same trials later), pnyx compare judges (costs from
-    results folders), pnyx measure --rates (corrected rates of answers and labels files).
+    More: pnyx audit all (trials of a judge, and a card of it), pnyx audit check (the trials again,
+    later), pnyx compare judges (results folders: dollars, seconds, cascades of two).
 
     --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
     texts by its verdicts in both orders.
@@ -177,14 +181,17 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     refuse_two_outputs("--html", spec.html, as_json=as_json)
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     for flag, file in (("--html", spec.html), ("--out", spec.out)):
-        refuse_same_file(flag, file, TABLE=table, **{"--labels": spec.labels})
-    if table == spec.labels == "-":
+        named = {f"--labels {n}": labels for n, labels in enumerate(spec.labels, 1)}
+        refuse_same_file(flag, file, TABLE=table, **named)
+    if [table, *spec.labels].count("-") > 1:
         raise OptionError("only one file can be standard input")
+    if len(set(spec.labels)) < len(spec.labels):
+        raise OptionError("--labels names a file twice")
     if (spec.a_first is None) != (spec.b_first is None):
         raise OptionError("give --a-first and --b-first together")
     spec.check_needs()
     if spec.a_first is not None and spec.b_first is not None:
-        return _pairs(table, spec, spec.a_first, spec.b_first).show(as_json=as_json)
+        return _show(_pairs(table, spec, spec.a_first, spec.b_first), spec, as_json=as_json)
     from pnyx.audit.checks.check import check
     from pnyx.audit.checks.columns import read_check_items
 
@@ -197,10 +204,10 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         probability=spec.probability,
         yes=spec.yes,
         no=spec.no,
-        labels=spec.labels,
+        labels=[Path(path) for path in spec.labels] or None,
     )
     if spec.plan:
-        return _plan(items, spec).show(as_json=as_json)
+        return _show(_plan(items, spec), spec, as_json=as_json)
     checked = check(
         items,
         bars=spec.bars,
@@ -214,13 +221,11 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
 
 def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
     """Plan the labels of each judge."""
-    from pnyx.audit.checks.bars import canonical_bars
     from pnyx.audit.checks.plan import plan_labels
     from pnyx.view.check_plan import plan_parts
 
-    spec.refuse("html", "out", "against", "margin", "cost", reason="--plan")
-    bars = {_PLANNED.get(name, name): bar for name, bar in canonical_bars(spec.bars).items()}
-    if not bars and spec.half_width is None:
+    spec.refuse("html", "against", "margin", "cost", reason="--plan")
+    if not spec.bars and spec.half_width is None:
         raise OptionError("--plan requires --half-width X or --bar MEASURE=VALUE")
     plans = [
         plan_labels(
@@ -228,7 +233,7 @@ def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
             judge,
             half_width=spec.half_width,
             measure=spec.measure,
-            bars=bars,
+            bars=spec.bars,
             bootstrap=spec.bootstrap,
         )
         for judge in items.judges
@@ -249,7 +254,7 @@ def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outc
 
     spec.refuse(
         *("judge", "probability", "yes", "no", "labels", "cost", "bar", "against", "margin"),
-        *("plan", "html", "out"),
+        *("plan", "html"),
         reason="--a-first",
     )
     result = check_pairs(
@@ -264,6 +269,17 @@ def _pairs(table: str, spec: CheckTableSpec, a_first: str, b_first: str) -> Outc
     )
     notes = [escaped(note, 300) for note in result.notes]
     return Outcome(result.row(), pair_parts(result), result.unscored, notes)
+
+
+def _show(outcome: Outcome, spec: CheckTableSpec, *, as_json: bool) -> int:
+    """Write and print a plan or a check of pairs, and return the exit status."""
+    from pnyx.files import write_json
+
+    if spec.out is not None:
+        write_json(spec.out, outcome.row)
+    if spec.out == "-":
+        outcome = replace(outcome, parts="")
+    return outcome.show(as_json=as_json)
 
 
 def _report(checked: Check, spec: CheckTableSpec, *, as_json: bool) -> int:

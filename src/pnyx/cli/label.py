@@ -30,7 +30,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
 
     TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
     next item is shown. LABELS has a line for each answer, for pnyx judge --labels, pnyx measure
-    and pnyx audit agreement. Preferences are shown in an order drawn for each item and annotator.
+    and pnyx check. Preferences are shown in an order drawn for each item and annotator.
     The organiser's page shows agreement and has disputes decided (annotator adjudicated).
 
     \b
@@ -38,7 +38,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
       pnyx label support items.jsonl --out labels.jsonl
       pnyx label relevance pairs.jsonl --out labels.jsonl --annotators ann,ben
       pnyx judge support items.jsonl --out results
-      pnyx audit agreement results --labels labels.jsonl
+      pnyx check results --labels labels.jsonl
     """
     from pnyx.serve.labelling.application import build_labelling
     from pnyx.serve.labelling.desk import Desk, Share

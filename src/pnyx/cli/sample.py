@@ -12,7 +12,7 @@ import click
 
 from pnyx.app.report_specs import JudgeReportSpec, WeightSpec, plan_of
 from pnyx.app.spec import flags_of, opt, opts_of, out_opt
-from pnyx.cli.common.options import Outcome
+from pnyx.cli.common.options import ColumnSpec, Outcome
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input, check_record
 from pnyx.cli.common.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
@@ -191,7 +191,30 @@ def _item_rows(record: Mapping[str, Any], path: str) -> Iterable[tuple[str, Mapp
             "was judged from runs: sample what was judged from a file of items", path=path
         )
     task, items = record["arguments"]
-    return ((task, row) for _, row in read_jsonl(items))
+    rag = _rag_rows(task, items, record["options"])
+    return ((task, row) for row in rag or (row for _, row in read_jsonl(items)))
+
+
+def _rag_rows(task: str, items: str, options: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
+    """Return the items that were made of RAG records; None where the file holds others."""
+    from pnyx.corpora.benchmarks.items import ITEM_FORMATS
+    from pnyx.judge.rag_items import RAG_TASKS, read_rag_items
+    from pnyx.judge.tasks import TASKS
+
+    if task not in RAG_TASKS:
+        return None
+    columns = ColumnSpec(columns=tuple(options.get("columns", ()))).mapping
+    read = read_rag_items(items, task, columns, ITEM_FORMATS[TASKS[task].items].required)
+    return None if read is None else [*map(_rag_row, read.questions)]
+
+
+def _rag_row(question: Any) -> Mapping[str, Any]:
+    """Return the items file's line of a question about a RAG record."""
+    facts = {"id": question.id, "group": question.group, "question": question.question}
+    if question.task == "support":
+        return facts | {"text": question.text, "statement": question.statement}
+    facts["query"] = facts.pop("question")
+    return facts | {"documents": list(question.documents), "argument": question.text}
 
 
 def _report_rows(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:

@@ -16,8 +16,7 @@ from pnyx.view.text import clean, escape_markdown
 from pnyx.view.trials import (
     curve_plot,
     measures_table,
-    rater_table,
-    rater_title,
+    rater_parts,
     trial_lines,
     trial_tables,
 )
@@ -144,9 +143,7 @@ def _dollars(value: float | None) -> str:
 
 
 def _agreement(one: Row) -> list[Part]:
-    found: list[Part] = []
-    for compared in one.get("agreement", {}).get("compared", ()):
-        found += [rater_title(compared), rater_table(compared)]
+    found: list[Part] = [*rater_parts(one.get("agreement", {}).get("compared", ()))]
     if not found and one.get("measures"):
         found = [measures_table(one["measures"], "answers")]
     return found

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 from pnyx.audit.checks.bars import LOWER_IS_BETTER
 from pnyx.audit.checks.summary import disagreement_line, notes_of, sentences
 from pnyx.errors import escaped
-from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
+from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
+from pnyx.measure.core.base import plain
 from pnyx.view.card import Part, page_html
 from pnyx.view.check_biases import alternative_sentences, bias_sentences
 from pnyx.view.drift import drift_table
 from pnyx.view.judges import judge_parts
 from pnyx.view.plots import reliability_plot
+from pnyx.view.rates import rate_notes, rate_table
 from pnyx.view.tables import Column, Table
 from pnyx.view.text import one_line
+from pnyx.view.trials import rater_parts
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check, CheckedJudge, Disagreement
@@ -61,6 +64,8 @@ def check_sections(check: Check) -> list[Section]:
         sections.append(("Which judge to take", flat))
     if check.drift:
         sections.append(("Since the earlier check", [drift_table(check.drift)]))
+    if check.compared:
+        sections.append(("People with each other", rater_parts(plain(list(check.compared)))))
     for judge in check.judges:
         of = f": {escaped(judge.name, 60)}" if len(check.judges) > 1 else ""
         if judge.disagreements:
@@ -161,22 +166,8 @@ def _rate(check: Check, judge: CheckedJudge) -> list[Part]:
     rate = judge.rate
     if rate is None or not judge.unlabelled:
         return []
-    rows = [
-        ("the judge, all answers", rate.judged, rate.judged),
-        ("people, labelled answers", rate.people, rate.people),
-        ("corrected by Rogan and Gladen", rate.rogan_gladen, rate.rogan_gladen),
-        ("corrected, prediction-powered", rate.prediction_powered, rate.prediction_powered),
-    ]
-    columns = (
-        Column(f"share of {escaped(check.items.words[0], 40)}", "name"),
-        Column("value, 95 % interval", "figure"),
-        Column("answers", "counts"),
-    )
-    legend = [
-        "Rogan and Gladen: sensitivity and specificity must be the same on all answers; "
-        "prediction-powered: the labelled answers must be picked at random."
-    ]
-    return [Table(columns, rows, legend=legend)]
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in rate_notes(rate)]
+    return [rate_table(rate, check.items.words), *notes]
 
 
 def _biases(judge: CheckedJudge) -> list[Part]:
@@ -201,10 +192,10 @@ def _groups(judge: CheckedJudge) -> list[Part]:
 def _next_steps(check: Check) -> list[Part]:
     steps = [
         ("How many more labels are needed?", "pnyx check TABLE --plan --half-width 0.05"),
-        ("Does the judge notice what it should, and ignore the rest?", "pnyx audit stress"),
-        ("One page about a judge over several tasks", "pnyx audit card"),
         ("Has it become worse?", "pnyx check TABLE --against OLD.json"),
-        ("How well does everyone agree with everyone?", "pnyx audit agreement"),
+        ("Does the judge notice what it should, and ignore the rest?", "pnyx audit all"),
+        ("One page about a judge over several tasks and trials", "pnyx audit card"),
+        ("Do its trials still end as its card says?", "pnyx audit check"),
     ]
     if len(check.judges) == 1:
         steps.append(("Is a cheaper judge good enough?", "pnyx compare judges"))

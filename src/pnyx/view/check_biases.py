@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pnyx.audit.checks.alternative import MIN_ITEMS, AlternativeTest
 from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
+from pnyx.audit.checks.figures import decimals, percent, share, signed
 from pnyx.errors import escaped
-from pnyx.measure.core.base import Measured
-from pnyx.view.percentages import percent, percent_interval
 
 
 def bias_sentences(biases: Biases) -> list[str]:
@@ -25,7 +24,7 @@ def length_sentences(bias: LengthBias) -> list[str]:
     if bias.no_figure:
         return [f"Length bias: no figure, as {bias.no_figure}."]
     longer, shorter = bias.longer, bias.shorter
-    figure = _signed(bias.difference, points=bias.judge_yes is not None)
+    figure = signed(bias.difference, points=bias.judge_yes is not None)
     if bias.judge_yes is None or bias.people_yes is None:
         line = (
             f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
@@ -57,11 +56,11 @@ def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
         elif part.right is not None:
             lines.append(
                 f"Where {where}, the judge is right on {part.right} of {part.value.scored} "
-                f"({percent_interval(part.value)}){tied}."
+                f"({share(part.value, inside=True)}){tied}."
             )
         else:
             lines.append(
-                f"Where {where}, the judge is off by {_number(part.value)} on "
+                f"Where {where}, the judge is off by {decimals(part.value)} on "
                 f"{part.value.scored} items{tied}."
             )
     return lines
@@ -78,11 +77,10 @@ def annotator_sentences(annotators: tuple[AnnotatorAgreement, ...]) -> list[str]
         agreed = round((one.accuracy.value or 0) * one.accuracy.scored)
         line = (
             f"The judge agrees with {name} on {agreed} of {one.accuracy.scored} "
-            f"({percent_interval(one.accuracy)}; kappa "
-            f"{_number(one.kappa)})"
+            f"({share(one.accuracy, inside=True)}); kappa {decimals(one.kappa)}"
         )
         if one.others.value is not None:
-            line += f"; {name} agrees with the other people on {percent_interval(one.others)}"
+            line += f"; {name} agrees with the other people on {share(one.others, inside=True)}"
         lines.append(f"{line}.")
     return lines
 
@@ -103,23 +101,3 @@ def alternative_sentences(test: AlternativeTest) -> list[str]:
     if few:
         lines.append(f"Left out, with fewer than {MIN_ITEMS} shared items: {', '.join(few)}.")
     return lines
-
-
-def _number(value: Measured) -> str:
-    if value.value is None:
-        return "-"
-    if value.low is None or value.high is None:
-        return f"{value.value:.2f}"
-    return f"{value.value:.2f}, {value.low:.2f} to {value.high:.2f}"
-
-
-def _signed(value: Measured, *, points: bool) -> str:
-    """Return a difference with its interval: in percentage points, or on the scale of ratings."""
-    times, unit = (100, " points") if points else (1, "")
-    digits = 0 if points else 2
-    if value.value is None:
-        return "-"
-    shown = f"{times * value.value:+.{digits}f}{unit}"
-    if value.low is None or value.high is None:
-        return shown
-    return f"{shown}, {times * value.low:+.{digits}f} to {times * value.high:+.{digits}f}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pnyx.audit.checks.figures import percent, percent_ends, share
 from pnyx.audit.checks.pairs import PairCheck
 from pnyx.measure.core.base import Measured
-from pnyx.view.percentages import percent, percent_ends, percent_interval
 from pnyx.view.tables import Column, Part, Table, draws_legend
 from pnyx.view.text import many
 
@@ -42,9 +42,10 @@ def _flips(check: PairCheck) -> list[str]:
     if not check.both_orders:
         return [f"No pair has a verdict in both orders ({many(check.pairs, 'pair')})."]
     flipped = check.both_orders - check.agree
+    ends = share(check.flips, "95 % interval ", inside=True)
     line = (
         f"The two orders agree on {check.agree} of {check.both_orders} pairs; "
-        f"{flipped} {_verb(flipped, 'flip')} ({percent_interval(check.flips, first=True)})."
+        f"{flipped} {_verb(flipped, 'flip')} ({ends})."
     )
     if not flipped:
         return [line]
@@ -64,17 +65,15 @@ def _verb(count: int, verb: str) -> str:
 
 
 def _position(check: PairCheck) -> list[str]:
-    share = check.first_slot
-    if share.value is None:
+    wins = check.first_slot
+    if wins.value is None:
         return []
-    ends = f"{percent_ends(share)}; " if share.low is not None else ""
-    line = (
-        f"The text shown first wins {percent(share.value)} of the time ({ends}ties count as half)"
-    )
+    ends = f"{percent_ends(wins)}; " if wins.low is not None else ""
+    line = f"The text shown first wins {percent(wins.value)} of the time ({ends}ties count as half)"
     if check.position_bias is None:
         return [f"{line}; there are too few pairs or groups for an interval."]
     if check.position_bias:
-        which = "first" if share.value > 0.5 else "second"
+        which = "first" if wins.value > 0.5 else "second"
         return [f"{line}: the judge favours the text shown {which}."]
     return [f"{line}: no position bias is shown, as the interval includes 50 %."]
 
@@ -87,7 +86,7 @@ def _people(check: PairCheck) -> list[str]:
         return [f"None of the {many(check.labels, 'labelled pair')} has a verdict."]
     line = (
         f"The combined verdict (a tie where the orders differ) agrees with people on "
-        f"{_count(combined)} of {combined.scored} pairs ({percent_interval(combined)})"
+        f"{_count(combined)} of {combined.scored} pairs ({share(combined, inside=True)})"
     )
     orders = [
         f"{percent(value.value)} with {name} shown first"
@@ -99,6 +98,6 @@ def _people(check: PairCheck) -> list[str]:
         settled = check.settled
         lines.append(
             f"Where both orders prefer the same text, it is people's choice on {_count(settled)} "
-            f"of {settled.scored} pairs ({percent_interval(settled)})."
+            f"of {settled.scored} pairs ({share(settled, inside=True)})."
         )
     return lines

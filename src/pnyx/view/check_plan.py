@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pnyx.audit.checks.figures import decimals, percent
 from pnyx.audit.checks.plan import LIKELY, MOST_LABELS, LabelCandidate, LabelGoal, LabelPlan
 from pnyx.errors import escaped
-from pnyx.view.percentages import percent
 from pnyx.view.tables import Column, OwnWords, Part, Table
 from pnyx.view.text import many
 
@@ -33,15 +33,17 @@ def plan_parts(plan: LabelPlan) -> list[Part]:
 
 def first_table(plan: LabelPlan, rows: int) -> Table:
     """Return the first rows to label as a table."""
+    doubted = any(row.doubt is not None for row in plan.first)
     columns = [Column("label first", "name"), Column("line", "count")]
     columns += [Column(plan.group, "name")] if plan.group else []
-    columns += [Column(f"{plan.judge} says", "name"), Column("doubt", "number")]
+    columns += [Column(f"{plan.judge} says", "name")]
+    columns += [Column("doubt", "number")] if doubted else []
 
     def cells(row: LabelCandidate) -> list[object]:
         yes_no = isinstance(row.verdict, bool)
-        verdict = ("no", "yes")[int(row.verdict)] if yes_no else f"{row.verdict:g}"
+        verdict = escaped(plan.words[not row.verdict], 40) if yes_no else f"{row.verdict:g}"
         group = [escaped(row.group, 40)] if plan.group else []
-        return [escaped(row.id, 40), row.line, *group, verdict, row.doubt]
+        return [escaped(row.id, 40), row.line, *group, verdict, *([row.doubt] if doubted else [])]
 
     left = len(plan.first) - rows
     notes = [f"{many(left, 'further row')} to label in this order: --json"] if left else []
@@ -49,49 +51,38 @@ def first_table(plan: LabelPlan, rows: int) -> Table:
 
 
 def _goal_sentence(goal: LabelGoal, plan: LabelPlan) -> str:
-    name, aim = goal.measure, _aim(goal)
+    now = f"{goal.measure} is {decimals(goal.value)} on {many(plan.labels, 'label')}"
     if goal.reached:
-        return f"No more labels are needed {aim}: {name} is {_figure(goal)}."
+        return f"No more labels are needed {_aim(goal)}: {now}."
     if goal.more is None:
-        return f"No number of labels can be named {aim}: {goal.why}."
+        return f"No number of labels can be named {_aim(goal)}: {now}, and {goal.why}."
     more = f"Label about {goal.more:,} more"
     if plan.group:
-        more += f", in at least {goal.more_groups:,} more {_groups(plan)}"
-    line = f"{more}, {aim}: {name} is {_figure(goal)} on {plan.labels:,} labels"
-    if goal.expected is not None:
+        more += f", in at least {goal.more_groups:,} more {_groups(plan, goal.more_groups)}"
+    lines = [f"{more}, {_aim(goal)}."]
+    if goal.rough:
+        lines.append(f"This is a rough number: {now}, without a disagreement yet.")
+    elif goal.expected is not None:
         low, high = goal.expected
-        line += f", and would be {low:.2f} to {high:.2f} if its estimate stays"
-    lines = [f"{line}."]
+        lines.append(f"Now {now}; if it stays, the interval will be {low:.2f} to {high:.2f}.")
     if goal.chance is not None:
         lines.append(_chance_sentence(goal))
-    if goal.rough:
-        lines.append("There is no disagreement yet, so this is a rough number.")
     return " ".join(lines)
 
 
 def _aim(goal: LabelGoal) -> str:
     if goal.half_width is not None:
         return f"for an interval of {goal.measure} of ±{goal.half_width:g}"
-    return f"to decide whether {goal.measure} is above {goal.bar:g}"
-
-
-def _figure(goal: LabelGoal) -> str:
-    value = goal.value
-    if value.value is None:
-        return "unknown"
-    if value.low is None or value.high is None:
-        return f"{value.value:.2f} (no interval)"
-    return f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return f"to decide whether {goal.measure} is at least {goal.bar:g}"
 
 
 def _chance_sentence(goal: LabelGoal) -> str:
-    decides = percent(goal.chance or 0)
-    chance = f"The estimate will move: the chance that these labels decide is {decides}"
+    chance = f"It may move, so they decide with a chance of {percent(goal.chance or 0)}"
     if goal.likely_more is None:
-        return f"{chance}, and up to {MOST_LABELS:,} labels do not raise it to {percent(LIKELY)}."
+        return f"{chance}; {percent(LIKELY)} takes more than {MOST_LABELS:,}."
     if goal.more is not None and goal.likely_more <= goal.more:
         return f"{chance}."
-    return f"{chance}; it is {percent(LIKELY)} with about {goal.likely_more:,} more."
+    return f"{chance}; {percent(LIKELY)} takes about {goal.likely_more:,} more."
 
 
 def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
@@ -99,24 +90,23 @@ def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
     if not plan.group:
         return ["Rows are taken to be independent: name the column that they share, with --group."]
     lines: list[str] = []
+    if goal.correlation is None and plan.groups > 1:
+        return lines
     if goal.correlation is None:
-        if plan.groups > 1:
-            return lines
         lines.append(
-            f"All labels are of one of the {_groups(plan)}, so it is assumed that rows of one are "
-            f"alike to a degree of {goal.used_correlation:.2f}."
+            f"All labels are of one of the {_groups(plan)}: a correlation of "
+            f"{goal.used_correlation:.2f} between rows of one is assumed."
         )
     else:
-        lines.append(
-            f"Rows that share a {_group(plan)} are alike (correlation {goal.correlation:.2f}), "
-            f"so their labels count for less: the variance is {goal.design_effect:.1f} times that "
-            "of independent rows."
-        )
+        alike = f"Rows that share a {_group(plan)} are alike (correlation {goal.correlation:.2f})"
         if goal.used_correlation > goal.correlation:
-            lines.append(
-                f"With only {plan.groups} {_groups(plan)}, the plan cautiously takes "
-                f"{goal.used_correlation:.2f}, the upper end of its 80 % interval."
+            alike += (
+                f"; as there are only {plan.groups} {_groups(plan)}, the plan takes "
+                f"{goal.used_correlation:.2f}, the upper end of its 80 % interval"
             )
+        lines.append(
+            f"{alike}: the variance is {goal.design_effect:.1f} times that of independent rows."
+        )
     singly = goal.more_singly
     if singly is not None and goal.more is not None and singly < goal.more:
         lines.append(f"With one row of each new {_group(plan)}, about {singly:,} labels would do.")
@@ -128,16 +118,19 @@ def _rows_sentence(plan: LabelPlan) -> str:
         return "The table has no rows without labels: add rows with the judge's verdict."
     have = f"The table has {many(len(plan.first), 'row')} without labels"
     if plan.group:
-        have += f", of {plan.new_groups} new {_groups(plan, plan.new_groups)}"
-    if plan.more is not None and len(plan.first) < plan.more:
-        have += ": add more rows with the judge's verdict"
-    new = f", new {_groups(plan)} first" if plan.group else ""
-    spread = (
-        f"evenly over {_groups(plan)} and the judge's doubt" if plan.group else "over its doubt"
-    )
+        have += f", in {plan.new_groups or 'no'} new {_groups(plan, plan.new_groups)}"
+    missing = plan.more is not None and len(plan.first) < plan.more
+    missing |= bool(plan.group) and plan.new_groups < plan.more_groups
+    if missing:
+        new = f" of new {_groups(plan)}" if plan.group else ""
+        have += f": add rows{new} with the judge's verdict"
+    over = [*([_groups(plan)] if plan.group else []), "verdicts"]
+    over += ["doubt"] if any(row.doubt is not None for row in plan.first) else []
+    spread = " and ".join(filter(None, (", ".join(over[:-1]), over[-1])))
+    first = f", new {_groups(plan)} first" if plan.group else ""
     return (
-        f"{have}. Label them in the order listed: drawn at random (seed {plan.seed}), "
-        f"{spread}{new}. To pick only doubtful rows would bias all figures."
+        f"{have}. Label in the order listed: it is random (seed {plan.seed}), spread evenly over "
+        f"{spread}{first}. Labelling only doubtful rows would bias all figures."
     )
 
 

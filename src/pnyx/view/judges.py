@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pnyx.audit.choosing import GOOD_ENOUGH, ChosenJudge, ComparedJudge, JudgeCascade
+from pnyx.audit.choosing import ChosenJudge, ComparedJudge, JudgeCascade
 from pnyx.errors import escaped
 from pnyx.view.card import page_html
 from pnyx.view.plots import PlotPanel, Point, interval_plot
@@ -113,7 +113,7 @@ def _candidates(result: ChosenJudge) -> Table:
         )  # fmt: skip
         difference = "-" if c.test.difference is None else f"{c.test.difference:+.3f}"
         cells = [difference, (c.low, c.high), *map(chance, (c.test.p, c.p_holm, *less))]
-        enough = "yes" if c.conclusion in GOOD_ENOUGH else "not shown"
+        enough = "yes" if c.good_enough else "not shown"
         rows.append([*head, enough, c.conclusion.replace("lower", "less"), *cells])
     legend = (
         f"accuracy less that of {escaped(result.baseline, 40)}; not less: by {result.margin:g} or "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pnyx.audit.checks.figures import decimals, percent, percent_ends
 from pnyx.errors import escaped
 from pnyx.judge.naming import short_name
 from pnyx.measure.answers.summary import RULE, RunSummary
-from pnyx.view.percentages import percent_interval
 from pnyx.view.tables import Column, OwnWords, Table, draws_legend
 
 if TYPE_CHECKING:
@@ -26,10 +26,11 @@ def share_sentence(share: YesShare, *, names_interval: bool = False) -> str:
     unscored = m.asked - m.scored
     if m.value is None:
         return f"none of {m.asked:,} {_units(share, m.asked)} is scored"
-    verb = "is" if share.yes == 1 else "are"
+    verb = "is" if 1 in (share.yes, m.scored) else "are"
     units = f"scored {_units(share, m.scored)}" if unscored else _units(share, m.scored)
     sentence = f"{share.yes:,} of {m.scored:,} {units} {verb} {share.word}"
-    sentence += f" ({percent_interval(m, first=names_interval)})"
+    interval = f", {'95 % interval ' * names_interval}{ends}" if (ends := percent_ends(m)) else ""
+    sentence += f" ({percent(m.value)}{interval})"
     return f"{sentence}; {unscored:,} of {m.asked:,} are unscored" if unscored else sentence
 
 
@@ -37,9 +38,8 @@ def mean_sentence(name: str, m: Measured) -> str:
     """Return `groundedness 0.71 (0.63 to 0.79)`, with how many ratings it rests on."""
     if m.value is None:
         return f"{name}: none of {m.asked:,} is scored"
-    ends = f" ({m.low:.2f} to {m.high:.2f})" if m.low is not None and m.high is not None else ""
     counts = "" if m.scored == m.asked else f", {m.scored:,} of {m.asked:,} scored"
-    return f"{name} {m.value:.2f}{ends}{counts}"
+    return f"{name} {decimals(m)}{counts}"
 
 
 def summary_lines(summary: AnswerSummary) -> list[str]:

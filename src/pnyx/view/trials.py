@@ -9,7 +9,7 @@ from pnyx.errors import escaped
 from pnyx.judge.naming import short_name
 from pnyx.measure.core.base import Measured
 from pnyx.view.svg import MARGIN, SERIES, Axes, document, drawn_path, drawn_text, ticks
-from pnyx.view.tables import Column, Part, Table
+from pnyx.view.tables import Column, Table
 
 _LABELS = {"share": "replaced", "sentences": "contradicted"}
 _DASHES = ("", "7 4", "2 3")
@@ -199,6 +199,11 @@ def rater_table(row: Row) -> Table:
     return Table(columns, rows)
 
 
+def rater_parts(rows: Sequence[Row]) -> list[str | Table]:
+    """Return the title and the table of each comparison."""
+    return [part for row in rows for part in (rater_title(row), rater_table(row))]
+
+
 # Formats of judging arguments beside each other ---------------------------------------------------
 
 
@@ -269,15 +274,3 @@ def _scored(curve: Row) -> tuple[int, int]:
     """Return how many items were scored of those asked, over all levels."""
     points = curve["points"]
     return sum(p["scored"] for p in points), sum(p["asked"] for p in points)
-
-
-def rater_parts(row: Row) -> list[Part]:
-    """Return what `RaterAgreement.row()` compares, and measures of yes and no if there."""
-    parts: list[Part] = []
-    for pair in row["compared"]:
-        parts += [[rater_title(pair)], rater_table(pair)]
-        if answers := pair.get("answers"):
-            columns = [Column("measure", "name"), Column("value, 95 % interval", "figure"),
-                       Column("items", "counts")]  # fmt: skip
-            parts.append(Table(columns, [(n, figure(m), figure(m)) for n, m in answers.items()]))
-    return parts

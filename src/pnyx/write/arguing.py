@@ -37,6 +37,7 @@ from pnyx.write.case import ArguedSide, Case, Draft, Undecided, Writer
 from pnyx.write.citing import (
     judge_citations,
     said_of_citations,
+    strongest_first,
     without_foreign_citations,
 )
 from pnyx.write.extractive import ExtractiveWriter
@@ -385,6 +386,8 @@ async def _argue_side(
     tell("writing", {"side": side, "documents": len(documents)})
     draft = await writer.write(question, side, documents) if documents else Draft(())
     draft = without_foreign_citations(draft, set(used))
+    if draft.quotes:
+        draft = strongest_first(draft, {doc_id: p.worth(side) for doc_id, p in used.items()})
     for position, one in enumerate(draft.sentences):
         cited = [citation.doc_id for citation in one.citations]
         said = {"text": one.text, "role": one.extra.get("role"), "citations": cited}

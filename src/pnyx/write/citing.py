@@ -29,6 +29,26 @@ def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
     return replace(draft, sentences=tuple(sentences), problems=problems)
 
 
+def strongest_first(draft: Draft, strengths: Mapping[str, float]) -> Draft:
+    """Return a draft of quotations with the points of the strongest documents first.
+
+    Args:
+        draft: each point is a conclusion and the premises after it.
+        strengths: cited document id -> how likely it argues the side, in [0, 1].
+    """
+    points: list[list[Sentence]] = []
+    for sentence in draft.sentences:
+        if not points or sentence.extra.get("role") == "conclusion":
+            points.append([])
+        points[-1].append(sentence)
+
+    def strength(point: list[Sentence]) -> float:
+        return max((strengths[c.doc_id] for s in point for c in s.citations), default=0.0)
+
+    ordered = sorted(points, key=strength, reverse=True)
+    return replace(draft, sentences=tuple(s for point in ordered for s in point))
+
+
 def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
     """Say who judged citations and against what text, for people; names of judge and writer."""
     if quotes:

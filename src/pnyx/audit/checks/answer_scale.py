@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
-from pnyx.audit.checks.answer_words import Cell, seems_negative
+from pnyx.audit.checks.answer_words import AnswerCell, seems_negative
 from pnyx.audit.checks.choices import Choices, choices_for, read_values
 from pnyx.audit.checks.items import Answer, Kind
 from pnyx.errors import InputError, shorten
@@ -19,25 +20,62 @@ _TRIVIAL = frozenset(("yes", "no", "true", "false", "1", "0"))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnswerPlace:
     """A cell with its line in the table."""
 
     line: int
-    cell: Cell
+    cell: AnswerCell
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnswerColumn:
     """A column of verdicts or of labels."""
 
     name: str
     side: Literal["judge", "human"]
-    places: Sequence[Place]
+    places: Sequence[AnswerPlace]
 
-    @property
-    def said(self) -> list[Place]:
+    @cached_property
+    def said(self) -> list[AnswerPlace]:
         """The cells that say something."""
         return [place for place in self.places if not place.cell.blank and not place.cell.reason]
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """The different numbers."""
+        return frozenset(p.cell.number for p in self.said if p.cell.number is not None)
+
+    @cached_property
+    def share(self) -> float:
+        """The share of numbers among the cells that say something."""
+        return sum(place.cell.number is not None for place in self.said) / len(self.said)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it holds numbers; words among verdicts do not count if they are few."""
+        if self.side == "human":
+            return self.share == 1
+        words = any(p.cell.truth is not None and p.cell.number is None for p in self.said)
+        return not words and self.share > 0.5
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether no number is other than 0 and 1."""
+        return self.numbers <= {0.0, 1.0}
+
+    @property
+    def range(self) -> str:
+        """The least and the largest number, for messages."""
+        return f"{min(self.numbers):g} to {max(self.numbers):g}"
+
+    @property
+    def short(self) -> str:
+        """Its name, for messages."""
+        return shorten(self.name, 40)
+
+    def error(self, problem: str, line: int | None = None) -> InputError:
+        """Return the error of a problem with this column."""
+        return InputError(f"{self.short}: {problem}", line=line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +88,7 @@ class MappedColumn:
 
 @dataclass(frozen=True, slots=True)
 class MappedAnswers:
-    """Answers of all columns; `columns` are in the order in which they were given."""
+    """Answers of all columns, in their order; `notes` say what counts as yes and as no."""
 
     kind: Kind
     columns: Sequence[MappedColumn]
@@ -68,21 +106,38 @@ def map_answers(
     for column in columns:
         if not cells[column.name]:
             what = "verdict" if column.side == "judge" else "label"
-            raise InputError(f"{shorten(column.name, 40)}: no row has a {what}")
+            raise column.error(f"no row has a {what}")
     chosen_yes, chosen_no = read_values(yes, "--yes", cells), read_values(no, "--no", cells)
     chosen = {name: choices_for(name, chosen_yes, chosen_no) for name in cells}
     kind = _kind_of(columns, chosen)
-    mapped: list[MappedColumn] = []
-    truths: Counter[tuple[str, bool]] = Counter()
+    if kind == "rating":
+        mapped = [_mapped(column, _rating) for column in columns]
+        return MappedAnswers(kind, mapped, ())
+    mapped = []
+    said: Counter[tuple[str, bool]] = Counter()
     for column in columns:
-        if kind == "rating":
-            mapped.append(_ratings(column))
-            continue
-        others = _other_words(column, columns, chosen[column.name])
-        mapped.append(_yes_or_no(column, chosen[column.name], others, truths))
-    notes = [] if kind == "rating" else _mapping_notes(truths)
-    notes += [note for c, m in zip(columns, mapped, strict=True) for note in _open_notes(c, m)]
-    return MappedAnswers(kind, mapped, tuple(notes))
+        choices = chosen[column.name]
+        rule = _Rule(column, choices, _other_words(column, columns, choices))
+        mapped.append(_mapped(column, rule.truth))
+        _check_bounds(column, choices, mapped[-1].answers)
+        for place, answer in zip(column.places, mapped[-1].answers, strict=True):
+            if isinstance(answer, bool):
+                said[rule.shown(place.cell), answer] += 1
+    return MappedAnswers(kind, mapped, _mapping_notes(said))
+
+
+def _mapped(column: AnswerColumn, answer_of: Callable[[AnswerPlace], Answer]) -> MappedColumn:
+    answers = [answer_of(place) for place in column.places]
+    reasons = {
+        index: _reason(place.cell)
+        for index, (place, answer) in enumerate(zip(column.places, answers, strict=True))
+        if answer is None and (column.side == "judge" or not place.cell.blank)
+    }
+    return MappedColumn(answers, reasons)
+
+
+def _rating(place: AnswerPlace) -> Answer:
+    return None if place.cell.reason else place.cell.number
 
 
 def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> Kind:
@@ -90,91 +145,48 @@ def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> 
         return "yes-no"
     for column in columns:
         _check_numbers(column)
-    numeric = {column.name: _is_numeric(column) for column in columns}
-    scales = [column for column in columns if numeric[column.name] and not _is_binary(column)]
+    scales = [column for column in columns if column.is_numeric and not column.is_binary]
     if not scales:
         return "yes-no"
-    graded = [column for column in scales if _largest(column) >= 2]
+    graded = [column for column in scales if max(column.numbers) >= 2]
     for column in columns:
-        fits = numeric[column.name] and (
-            column in scales or any(_within(column, scale) for scale in graded)
+        fits = column in scales or any(
+            min(scale.numbers) <= min(column.numbers) <= max(column.numbers) <= max(scale.numbers)
+            for scale in graded
+            if column.is_numeric
         )
         if not fits:
-            raise InputError(_mixed(column, scales[0]))
-    shares = [column for column in scales if _largest(column) <= 1]
+            raise _mixed(column, scales[0])
+    shares = [column for column in scales if max(column.numbers) <= 1]
     if shares and graded:
-        raise InputError(_mixed(shares[0], graded[0]))
+        raise _mixed(shares[0], graded[0])
     return "rating"
 
 
 def _check_numbers(column: AnswerColumn) -> None:
     """Refuse a word among labels that are ratings."""
-    numbers = _numbers(column)
-    if column.side == "human" and 2 * len(numbers) > len(column.said) and not _is_binary(column):
-        word = next((place for place in column.said if place.cell.number is None), None)
-        if word is not None:
-            found = f"found {shorten(word.cell.shown, 40)!r}"
-            problem = f"{found}, expected a number ({_range(column)}), or an empty cell"
-            raise InputError(f"{shorten(column.name, 40)}: {problem}", line=word.line)
+    if column.side == "human" and 0.5 < column.share < 1 and not column.is_binary:
+        word = next(place for place in column.said if place.cell.number is None)
+        found = f"found {shorten(word.cell.shown, 40)!r}"
+        problem = f"{found}, expected a number ({column.range}), or an empty cell"
+        raise column.error(problem, word.line)
 
 
-def _is_numeric(column: AnswerColumn) -> bool:
-    """Whether a column holds numbers; words among verdicts do not count if they are few."""
-    numbers = sum(place.cell.number is not None for place in column.said)
-    if column.side == "human":
-        return numbers == len(column.said)
-    words = any(p.cell.truth is not None and p.cell.number is None for p in column.said)
-    return not words and 2 * numbers > len(column.said)
-
-
-def _numbers(column: AnswerColumn) -> list[float]:
-    return [place.cell.number for place in column.said if place.cell.number is not None]
-
-
-def _is_binary(column: AnswerColumn) -> bool:
-    return set(_numbers(column)) <= {0.0, 1.0}
-
-
-def _largest(column: AnswerColumn) -> float:
-    return max(_numbers(column))
-
-
-def _within(column: AnswerColumn, scale: AnswerColumn) -> bool:
-    """Whether the numbers of a column could be on the scale of another one."""
-    least, largest = min(_numbers(scale)), max(_numbers(scale))
-    return all(least <= number <= largest for number in _numbers(column))
-
-
-def _mixed(column: AnswerColumn, scale: AnswerColumn) -> str:
-    """Say that one column is on a scale and the other is not on this one."""
-    option = (
-        f'--yes "{scale.name}>=0.5"'
-        if _largest(scale) <= 1
-        else f'--yes "{scale.name}={_upper_values(scale)}"'
-    )
-    return (
-        f"{shorten(scale.name, 40)} holds numbers ({_range(scale)}), {shorten(column.name, 40)} "
-        f"holds {_content(column)}: say which numbers count as yes, such as {option}"
-    )
-
-
-def _upper_values(column: AnswerColumn) -> str:
-    values = sorted(set(_numbers(column)))
+def _mixed(column: AnswerColumn, scale: AnswerColumn) -> InputError:
+    """Return the error of one column on a scale and another that is not on this one."""
+    values = sorted(scale.numbers)
     upper = values[(len(values) + 1) // 2 :] or values[-1:]
-    return ",".join(f"{value:g}" for value in upper[-3:])
+    counted = ">=0.5" if values[-1] <= 1 else "=" + ",".join(f"{value:g}" for value in upper[-3:])
+    content = _shown_words(place.cell for place in column.said)
+    if column.is_numeric and not column.is_binary:
+        content = f"numbers ({column.range})"
+    return InputError(
+        f"{scale.short} holds numbers ({scale.range}), {column.short} holds {content}: say which "
+        f'numbers count as yes, such as --yes "{scale.name}{counted}"'
+    )
 
 
-def _range(column: AnswerColumn) -> str:
-    return f"{min(_numbers(column)):g} to {max(_numbers(column)):g}"
-
-
-def _content(column: AnswerColumn) -> str:
-    if _is_numeric(column) and not _is_binary(column):
-        return f"numbers ({_range(column)})"
-    return _shown_words(place.cell for place in column.said)
-
-
-def _shown_words(cells: Iterable[Cell]) -> str:
+def _shown_words(cells: Iterable[AnswerCell]) -> str:
     shown: dict[str, str] = {}
     for cell in cells:
         shown.setdefault(cell.word, shorten(cell.shown, 30))
@@ -183,17 +195,7 @@ def _shown_words(cells: Iterable[Cell]) -> str:
     return ", ".join(map(repr, some)) + more
 
 
-def _ratings(column: AnswerColumn) -> MappedColumn:
-    answers: list[Answer] = []
-    reasons: dict[int, str] = {}
-    for index, place in enumerate(column.places):
-        answers.append(None if place.cell.blank or place.cell.reason else place.cell.number)
-        if answers[-1] is None and (column.side == "judge" or not place.cell.blank):
-            reasons[index] = _reason(place.cell)
-    return MappedColumn(answers, reasons)
-
-
-def _reason(cell: Cell) -> str:
+def _reason(cell: AnswerCell) -> str:
     if cell.blank:
         return "empty"
     return cell.reason or f"not understood: {shorten(cell.shown, 60)}"
@@ -225,45 +227,20 @@ def _other_words(
         option = "--no" if choices.yes else "--yes"
         shown = _shown_words(p.cell for p in column.said if p.cell.word in unknown)
         found = f"{len(unknown):,} other labels ({shown})"
-        raise InputError(
-            f"{shorten(column.name, 40)}: {found}: name those that count with {option}"
-        )
+        raise column.error(f"{found}: name those that count with {option}")
     return dict.fromkeys(unknown, truth)
-
-
-def _yes_or_no(
-    column: AnswerColumn,
-    choices: Choices,
-    others: Mapping[str, bool],
-    truths: Counter[tuple[str, bool]],
-) -> MappedColumn:
-    rule = _Rule(column, choices, others)
-    answers: list[Answer] = []
-    reasons: dict[int, str] = {}
-    for index, place in enumerate(column.places):
-        cell = place.cell
-        truth = rule.truth(place)
-        answers.append(truth)
-        if truth is not None:
-            truths[rule.shown(cell), truth] += 1
-        elif column.side == "judge" or not cell.blank:
-            reasons[index] = _reason(cell)
-    _check_bounds(column, choices, answers)
-    return MappedColumn(answers, reasons)
 
 
 def _check_bounds(column: AnswerColumn, choices: Choices, answers: Sequence[Answer]) -> None:
     """Refuse a bound that was meant for another column: it counts every number as the same."""
-    distinct = set(_numbers(column))
     said = {answer for answer in answers if answer is not None}
-    if len(said) != 1 or len(distinct) < 2 or not choices.has_bound or choices.is_own:
+    if len(said) != 1 or len(column.numbers) < 2 or not choices.has_bound or choices.is_own:
         return
-    bound = next(value.text for value in (*choices.yes, *choices.no) if value.comparison)
-    name = shorten(column.name, 40)
+    bound = next(value.text for value in choices.values if value.comparison)
     meant = "yes" if True in said else "no"
-    raise InputError(
-        f"{name}: {bound} counts every number ({_range(column)}) as {meant}: "
-        f'name the column of each option, such as --yes "{name}{bound}"'
+    raise column.error(
+        f"{bound} counts every number ({column.range}) as {meant}: "
+        f'name the column of each option, such as --yes "{column.short}{bound}"'
     )
 
 
@@ -272,28 +249,26 @@ class _Rule:
 
     def __init__(self, column: AnswerColumn, choices: Choices, others: Mapping[str, bool]) -> None:
         self._column, self._choices, self._others = column, choices, others
-        said = column.said
+        self._named = any(choices.truth(place.cell) is not None for place in column.said)
         self._by_number = choices.on_numbers and self._numbers_named()
-        self._named = any(choices.truth(place.cell) is not None for place in said)
-        if not self._named:
+        if not self._named and not self._by_number:
             self._check_clear()
 
     def _numbers_named(self) -> bool:
         """Whether numbers that are not named count as the opposite of those that are."""
-        numbers = _numbers(self._column)
-        if not numbers or not _is_numeric(self._column):
+        column = self._column
+        if not column.is_numeric:
             return False
-        if any(self._choices.truth(place.cell) is not None for place in self._column.said):
+        if self._named or self._choices.has_bound:
             return True
-        if self._choices.has_bound or not _is_binary(self._column):
-            return self._choices.has_bound or all(number.is_integer() for number in numbers)
-        if set(numbers) == {1.0}:
-            name = self._column.name
-            problem = f'every number is 1, and --yes does not name it: add --yes or --no "{name}=1"'
-            raise InputError(f"{shorten(name, 40)}: {problem}")
+        if not column.is_binary:
+            return all(number.is_integer() for number in column.numbers)
+        if column.numbers == {1.0}:
+            option = f'add --yes or --no "{column.name}=1"'
+            raise column.error(f"every number is 1, and --yes does not name it: {option}")
         return False
 
-    def truth(self, place: Place) -> bool | None:
+    def truth(self, place: AnswerPlace) -> bool | None:
         """Return what a cell counts as; InputError for a label that is not understood."""
         cell = place.cell
         if cell.blank:
@@ -313,28 +288,26 @@ class _Rule:
         self._check_understood(place)
         return None
 
-    def shown(self, cell: Cell) -> str:
+    def shown(self, cell: AnswerCell) -> str:
         """Return what of a cell a note says: the bound that it fits, else the cell."""
         if cell.number is not None and self._choices.has_bound:
-            values = (*self._choices.yes, *self._choices.no)
+            values = self._choices.values
             bound = next((value.text for value in values if value.matches(cell)), "otherwise")
             return f"{shorten(self._column.name, 30)} {bound}"
         return shorten(cell.shown, 30)
 
-    def _usual(self, place: Place, truth: bool) -> bool:
+    def _usual(self, place: AnswerPlace, truth: bool) -> bool:
         """Return what a usual word says, unless --yes or --no should have named it."""
         only_yes = bool(self._choices.yes) and not self._choices.no
         only_no = bool(self._choices.no) and not self._choices.yes
         if self._named and ((only_yes and truth) or (only_no and not truth)):
             option, word = ("--yes", "yes") if only_yes else ("--no", "no")
             shown = shorten(place.cell.shown, 30)
-            problem = f"{shown!r} usually counts as {word}, but {option} does not name it"
-            raise InputError(
-                f"{shorten(self._column.name, 40)}: {problem}: add it", line=place.line
-            )
+            problem = f"{shown!r} usually counts as {word}, but {option} does not name it: add it"
+            raise self._column.error(problem, place.line)
         return truth
 
-    def _check_understood(self, place: Place) -> None:
+    def _check_understood(self, place: AnswerPlace) -> None:
         """Refuse a label that is not understood; such a verdict is unscored."""
         if self._column.side == "judge":
             return
@@ -345,18 +318,15 @@ class _Rule:
         )  # fmt: skip
         expected = f"expected yes or no as in {known}" if known else "expected yes or no"
         problem = f"found {shown!r}, {expected}: name it with --yes or --no, or leave it empty"
-        raise InputError(f"{shorten(self._column.name, 40)}: {problem}", line=place.line)
+        raise self._column.error(problem, place.line)
 
     def _check_clear(self) -> None:
         """Refuse a column without a single usual answer, which --yes or --no must explain."""
-        said = self._column.said
-        if self._by_number:
-            return
-        name = shorten(self._column.name, 40)
-        if _is_numeric(self._column) and not _is_binary(self._column):
+        column, said = self._column, self._column.said
+        if column.is_numeric and not column.is_binary:
             raise InputError(
-                f"{name} holds numbers ({_range(self._column)}): say which count as yes, such as "
-                f'--yes "{self._column.name}>=0.5"'
+                f"{column.short} holds numbers ({column.range}): say which count as yes, such as "
+                f'--yes "{column.name}>=0.5"'
             )
         if any(place.cell.truth is not None for place in said):
             return
@@ -365,37 +335,19 @@ class _Rule:
         first = next(place.cell for place in said if place.cell.word == likely)
         shown = _shown_words(place.cell for place in said)
         example = f"--yes {shorten(first.shown, 30)!r}"
-        raise InputError(f"{name} holds {shown}: say which count as yes, such as {example}")
+        raise InputError(f"{column.short} holds {shown}: say which count as yes, such as {example}")
 
 
-def _mapping_notes(truths: Counter[tuple[str, bool]]) -> list[str]:
+def _mapping_notes(truths: Counter[tuple[str, bool]]) -> tuple[str, ...]:
     words: dict[bool, dict[str, str]] = {True: {}, False: {}}
     for (shown, truth), _ in truths.most_common():
         words[truth].setdefault(shown.casefold(), shown)
     if all(word in _TRIVIAL for known in words.values() for word in known):
-        return []
+        return ()
     parts = []
     for truth, name in ((True, "yes"), (False, "no")):
         some = list(words[truth].values())
         if some:
             shown = ", ".join(some[:_SHOWN_WORDS]) + (", ..." if len(some) > _SHOWN_WORDS else "")
             parts.append(f"{shown} {'counts' if len(some) == 1 else 'count'} as {name}")
-    return ["; ".join(parts)]
-
-
-def _open_notes(column: AnswerColumn, mapped: MappedColumn) -> list[str]:
-    """Say which cells have no answer though they are not empty, or are empty verdicts."""
-    if not mapped.reasons:
-        return []
-    reasons = Counter(mapped.reasons.values())
-    lines: dict[str, int] = {}
-    for index, reason in mapped.reasons.items():
-        lines.setdefault(reason, column.places[index].line)
-    parts = [f"{count:,} empty" for reason, count in reasons.items() if reason == "empty"]
-    others = [reason for reason, _ in reasons.most_common() if reason != "empty"]
-    parts += [f"{reasons[reason]:,} {reason!r}, line {lines[reason]}" for reason in others[:3]]
-    if len(others) > 3:
-        parts.append(f"{sum(reasons[reason] for reason in others[3:]):,} for other reasons")
-    count, whole = len(mapped.reasons), len(column.places)
-    what = "verdicts are unscored" if column.side == "judge" else "labels do not count"
-    return [f"{shorten(column.name, 40)}: {count:,} of {whole:,} {what} ({'; '.join(parts)})"]
+    return ("; ".join(parts),)

@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 _PAIRS: Final = (
@@ -57,7 +58,7 @@ MAX_WORD = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AnswerCell:
     """What a cell says.
 
     Attributes:
@@ -82,40 +83,48 @@ class Cell:
         return not self.blank and not self.reason and self.truth is None and self.number is None
 
 
-_NOTHING = Cell("", "", blank=True)
+_NOTHING = AnswerCell("", "", blank=True)
 
 
-def read_cell(value: Any) -> Cell:
+def read_cell(value: Any) -> AnswerCell:
     """Return what a cell says."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]  # a choice of one among several
     if value is None:
         return _NOTHING
     if isinstance(value, bool):
-        return Cell(str(value).lower(), str(value).lower(), truth=value)
+        return AnswerCell(str(value).lower(), str(value).lower(), truth=value)
     if isinstance(value, int | float):
         return _number_cell(value)
-    text = value if isinstance(value, str) else cell_text(value)
+    text = cell_text(value)
+    return _read_word(text) if len(text) <= MAX_WORD else _read_text(text)
+
+
+def _read_text(text: str) -> AnswerCell:
     if (number := number_of(text)) is not None:
-        return Cell(text.strip(), f"{number:g}", truth=_truth_of(number), number=number)
+        return AnswerCell(text.strip(), f"{number:g}", truth=_truth_of(number), number=number)
     word = normal_word(text)
     if text.strip().casefold() in _BLANK or word in _BLANK:
-        return Cell(text, "", blank=True)
+        return AnswerCell(text, "", blank=True)
     if word in TRUTH:
-        return Cell(text.strip(), word, truth=TRUTH[word])
+        return AnswerCell(text.strip(), word, truth=TRUTH[word])
     if word in _UNDECIDED or _FAILURE.fullmatch(word):
-        return Cell(text.strip(), word, reason=text.strip()[:200])
-    return Cell(text.strip(), word)
+        return AnswerCell(text.strip(), word, reason=text.strip()[:200])
+    return AnswerCell(text.strip(), word)
 
 
-def _number_cell(value: float) -> Cell:
+_read_word = lru_cache(4096)(_read_text)
+"""Cells of verdicts and labels are the same few words."""
+
+
+def _number_cell(value: float) -> AnswerCell:
     try:
         number = float(value)
     except OverflowError:
-        return Cell(str(value)[:MAX_WORD], str(value)[:MAX_WORD])
+        return AnswerCell(str(value)[:MAX_WORD], str(value)[:MAX_WORD])
     if not math.isfinite(number):
         return _NOTHING
-    return Cell(f"{number:g}", f"{number:g}", truth=_truth_of(number), number=number)
+    return AnswerCell(f"{number:g}", f"{number:g}", truth=_truth_of(number), number=number)
 
 
 def _truth_of(number: float) -> bool | None:

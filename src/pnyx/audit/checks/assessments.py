@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+from pnyx.audit.checks.check_rows import NumberedRow, TableRows
+
+Side: TypeAlias = Literal["judge", "human"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +18,13 @@ class Assessment:
     Attributes:
         name: what was assessed: a metric, a criterion.
         side: who said it.
-        source: which judge or person, if the file says so.
         value: the verdict or label; None where there is none.
+        source: which judge or person, if the file says so.
         reason: why there is no value.
     """
 
     name: str
-    side: Literal["judge", "human"]
+    side: Side
     value: Any
     source: str = ""
     reason: str = ""
@@ -37,82 +41,58 @@ class AssessedItem:
     assessments: list[Assessment] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class AssessedTable:
-    """Columns and rows of assessments.
-
-    Attributes:
-        columns: names of the columns.
-        rows: line and cells of each item.
-        pairs: column of verdicts -> columns of labels of the same thing.
-        has_groups: whether items have groups, in the column "group".
-    """
-
-    columns: tuple[str, ...]
-    rows: list[tuple[int, Mapping[str, Any]]]
-    pairs: dict[str, tuple[str, ...]]
-    has_groups: bool
+_Names = dict[tuple[str, str], dict[str, str]]
+"""Side and what was assessed -> judge or person -> column."""
 
 
-def assessed_table(items: Iterable[AssessedItem], overall: str = "") -> AssessedTable:
+def assessed_table(items: Sequence[AssessedItem], source: str, overall: str = "") -> TableRows:
     """Make a column of each judge and person; the last of several assessments counts.
 
     A judge's column is named after what was assessed, with the judge if there are several; a
     person's has "human" before it. Labels belong to the verdicts on the same thing; labels of one
     thing that no judge assessed belong to `overall`, or to all verdicts.
     """
-    items = list(items)
-    sources: dict[tuple[str, str], dict[str, None]] = {}
+    names: _Names = {}
     for item in items:
         for one in item.assessments:
-            sources.setdefault((one.side, one.name), {})[one.source] = None
-    names = {
-        (side, name, source): _column(side, name, source, len(known) > 1)
-        for (side, name), known in sources.items()
-        for source in known
-    }
-    rows: list[tuple[int, Mapping[str, Any]]] = []
-    further: dict[str, None] = {}
+            names.setdefault((one.side, one.name), {})[one.source] = ""
+    for (side, name), sources in names.items():
+        column = name if side == "judge" else f"human {name}".replace("human human", "human")
+        for who in sources:
+            sources[who] = f"{column} ({who or 'unnamed'})" if len(sources) > 1 else column
     has_groups = any(item.group for item in items)
+    first = ("id", "group") if has_groups else ("id",)
+    taken = dict.fromkeys((*first, *(c for sources in names.values() for c in sources.values())))
+    rows: list[NumberedRow] = []
+    columns = dict(taken)
     for item in items:
-        cells: dict[str, Any] = {"id": item.id}
-        if has_groups:
-            cells["group"] = item.group
+        cells: dict[str, Any] = dict(zip(first, (item.id, item.group), strict=False))
         for one in item.assessments:
-            column = names[one.side, one.name, one.source]
-            value = one.value if one.value is not None or not one.reason else f"error: {one.reason}"
+            column = names[one.side, one.name][one.source]
+            value = f"error: {one.reason}" if one.value is None and one.reason else one.value
             if value is not None or column not in cells:
                 cells[column] = value
-        own = {*names.values(), *cells}
-        more = {
-            f"{name} (data)" if name in own else name: cell for name, cell in item.cells.items()
-        }
-        further.update(dict.fromkeys(more))
-        rows.append((item.line, {**cells, **more}))
-    first = ("id", "group") if has_groups else ("id",)
-    columns = tuple(dict.fromkeys((*first, *names.values(), *further)))
-    return AssessedTable(columns, rows, _pairs(sources, names, overall), has_groups)
+        for name, cell in item.cells.items():
+            if cell not in (None, "", [], {}):
+                cells[f"{name} (data)" if name in taken else name] = cell
+        columns.update(dict.fromkeys(cells))
+        rows.append((item.line, cells))
+    judges = {name: said for (side, name), said in names.items() if side == "judge"}
+    judges = {overall: judges[overall]} if overall in judges else judges
+    roles: dict[str, tuple[str, ...]] = {role: (role,) for role in first}
+    roles["judge"] = tuple(column for said in judges.values() for column in said.values())
+    return TableRows(tuple(columns), rows, source, roles=roles, pairs=_pairs(names, judges))
 
 
-def _column(side: str, name: str, source: str, several: bool) -> str:
-    column = name if side == "judge" else f"human {name}".replace("human human", "human")
-    return f"{column} ({source or 'unnamed'})" if several else column
-
-
-def _pairs(
-    sources: Mapping[tuple[str, str], Mapping[str, None]],
-    names: Mapping[tuple[str, str, str], str],
-    overall: str,
-) -> dict[str, tuple[str, ...]]:
-    people = [name for side, name in sources if side == "human"]
-    judges = [name for side, name in sources if side == "judge"]
-    alike = [name for name in judges if name in people]
-    if not alike and len(people) == 1:
-        alike = [overall] if overall in judges else judges
-    pairs: dict[str, tuple[str, ...]] = {}
-    for judge in alike:
-        person = judge if judge in people else people[0]
-        labels = tuple(names["human", person, source] for source in sources["human", person])
-        for source in sources["judge", judge]:
-            pairs[names["judge", judge, source]] = labels
-    return pairs
+def _pairs(names: _Names, overall: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    people = {name: tuple(said.values()) for (side, name), said in names.items() if side == "human"}
+    pairs = {
+        column: people[name]
+        for (side, name), said in names.items()
+        if side == "judge" and name in people
+        for column in said.values()
+    }
+    if pairs or len(people) != 1:
+        return pairs
+    (labels,) = people.values()
+    return {column: labels for said in overall.values() for column in said.values()}

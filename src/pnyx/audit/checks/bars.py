@@ -136,13 +136,18 @@ def canonical_bars(bars: Mapping[str, float]) -> dict[str, float]:
     return known
 
 
-def decide_bar(judge: str, measure: str, bar: float, measured: Measured) -> DecidedBar:
+def decide_bar(
+    judge: str, measure: str, bar: float, measured: Measured, too_few: str = ""
+) -> DecidedBar:
     """Compare one measure's interval with a bar.
 
     The whole interval at or above the bar: above. All of it below: below. Else undecided, also
-    without an interval. Where lower is better, "at most" and "above" take their places.
+    without an interval, and where labels are `too_few` for the reason given. Where lower is better,
+    "at most" and "above" take their places.
     """
     verdict, why = _verdict(measure, bar, measured)
+    if too_few and verdict != "undecided":
+        verdict, why = "undecided", too_few
     return DecidedBar(judge, measure, bar, measured, verdict, why)
 
 

@@ -129,15 +129,12 @@ class Biases:
         return row_of(self, "judge length consensus annotators")
 
 
-def measure_biases(
-    items: CheckItems, judge: str, *, text: str = "", bootstrap: Bootstrap = BOOTSTRAP
-) -> Biases:
+def measure_biases(items: CheckItems, judge: str, *, bootstrap: Bootstrap = BOOTSTRAP) -> Biases:
     """Measure the biases of one judge.
 
     Args:
         items: the table.
         judge: a column of verdicts.
-        text: the column whose length counts; by default the answer's.
         bootstrap: how intervals are drawn, over groups.
 
     Raises:
@@ -145,19 +142,17 @@ def measure_biases(
     """
     return Biases(
         judge,
-        length_bias(items, judge, text=text, bootstrap=bootstrap),
+        length_bias(items, judge, bootstrap=bootstrap),
         consensus_parts(items, judge, bootstrap=bootstrap),
         annotator_agreement(items, judge, bootstrap=bootstrap),
     )
 
 
-def length_bias(
-    items: CheckItems, judge: str, *, text: str = "", bootstrap: Bootstrap = BOOTSTRAP
-) -> LengthBias:
+def length_bias(items: CheckItems, judge: str, *, bootstrap: Bootstrap = BOOTSTRAP) -> LengthBias:
     """Compare judge and people on the texts that are longer than the median, and on the others."""
     check_judge(items, judge)
-    column = text or _text_column(items.items)
-    compared = _compared(items, judge, [i for i in items.items if column and column in i.texts])
+    column = _text_column(items.items)
+    compared = _compared(items, judge, [i for i in items.items if column in i.texts])
     none = Measured(None, 0, len(items.items))
     if not compared:
         why = f"no labelled row has a text in {column}" if column else "the table has no texts"

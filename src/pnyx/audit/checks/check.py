@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from pnyx.audit.checks.alternative import (
     MIN_ANNOTATORS,
     AlternativeTest,
@@ -19,16 +17,19 @@ from pnyx.audit.checks.bars import DEFAULT_BARS, Decision, canonical_bars, decid
 from pnyx.audit.checks.biases import Biases, measure_biases
 from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of, settled_label
+from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters, settled_label
+from pnyx.audit.checks.people import compare_people
+from pnyx.audit.checks.sample_size import too_few
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
 from pnyx.errors import InputError, escaped, shorten
 from pnyx.judge.answer_list import Answers
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.agreement import MIN_GROUP_LABELS, Agreement, measure_agreement
-from pnyx.measure.answers.raters import measure_raters
+from pnyx.measure.answers.agreement import Agreement, measure_agreement
+from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
+from pnyx.measure.answers.raters import Compared
 from pnyx.measure.answers.rates import CorrectedRate, corrected_rate
+from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.measure.core.ground_truth import Joined
 from pnyx.measure.core.intervals import cluster_mean, share_of
@@ -59,7 +60,7 @@ class Disagreement:
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`; texts are in the table."""
-        facts = {"id": self.item.id, "line": self.item.line, "group": self.item.group}
+        facts = row_of(self.item, "id line group dimension")
         return facts | row_of(self, "verdict label confidence")
 
 
@@ -82,10 +83,9 @@ class CheckedJudge(Result):
 
     Attributes:
         name: its column.
-        figures: all measures that the table allows, by name; those that `pnyx measure` has are
-            equal to its figures. `sensitivity` is the share of people's yes to which the judge says
-            yes, `precision` the share of its yes to which people say yes, `specificity` and `npv`
-            the same of no.
+        figures: all measures that the table allows, by name, equal to those of `pnyx measure`.
+            `sensitivity` is the share of people's yes to which the judge says yes, `precision` the
+            share of its yes to which people say yes; `specificity` and `npv` are the same of no.
         agreement: what `measure_agreement` says.
         rate: the judge's share of yes, corrected; None of ratings.
         disagreements: the most confident first; of ratings, the furthest apart.
@@ -120,12 +120,18 @@ class CheckedJudge(Result):
         """How many answers have no label that counts."""
         return sum(self.agreement.joined.unlabelled.values())
 
+    def too_few(self, measure: str) -> str:
+        """Return why labels are too few to decide about a measure; empty where they are enough."""
+        return too_few(self.agreement.joined, measure)
+
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         return {
             "judge": self.name,
             "counts": self.agreement.counts,
             "measures": plain(self.figures),
+            "per_dimension": plain(self.agreement.per_dimension),
+            "dimension_mean": plain(self.agreement.dimension_mean),
             "rate": plain(self.rate),
             "clusters": self.agreement.clusters,
             "clustered_by": self.agreement.clustered_by,
@@ -144,8 +150,7 @@ class Check(Result):
     Attributes:
         items: the table as it was understood.
         judges: one or more, in the order of the table.
-        people: agreement of several people with each other (alpha: nominal, of ratings ordinal), a
-            ceiling for any judge; None with one person.
+        compared: people with each other, and the judges with each of them; see `compare_people`.
         tied: items on which people are tied, which are left out.
         bars: what the judges must reach.
         choice: of several judges of yes and no, which to take.
@@ -154,7 +159,7 @@ class Check(Result):
 
     items: CheckItems
     judges: Sequence[CheckedJudge]
-    people: Measured | None
+    compared: Sequence[Compared]
     tied: int
     bars: Mapping[str, float]
     bootstrap: Bootstrap
@@ -172,7 +177,7 @@ class Check(Result):
         """
         wanted = canonical_bars(bars or {}) or self.bars or DEFAULT_BARS[self.items.kind]
         decided = [
-            decide_bar(judge.name, name, bar, self._figure(judge, name))
+            decide_bar(judge.name, name, bar, self._figure(judge, name), judge.too_few(name))
             for judge in self.judges
             for name, bar in wanted.items()
         ]
@@ -193,6 +198,15 @@ class Check(Result):
         """How many labelled answers of all judges are unscored."""
         return sum(judge.unscored for judge in self.judges)
 
+    @property
+    def people(self) -> Measured | None:
+        """Agreement of people with each other: alpha, nominal or of ratings ordinal.
+
+        It is a ceiling for any judge; None where no item has two labels.
+        """
+        alpha = "alpha_nominal" if self.items.kind == "yes-no" else "alpha_ordinal"
+        return self.compared[0].mean[alpha] if self.compared else None
+
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each judge and measure."""
         return [{"judge": judge.name, **row} for judge in self.judges for row in judge.rows()]
@@ -207,6 +221,7 @@ class Check(Result):
             **row_of(self.items, "source kind group people words notes"),
             "judges": plain(list(self.judges)),
             "people_agreement": plain(self.people),
+            "compared": plain(list(self.compared)),
             "tied": self.tied,
             "decision": self.decide().row() | {"default": not self.bars},
             "choice": plain(self.choice),
@@ -244,7 +259,8 @@ def check(
     Args:
         source: a table (file, data frame, list of dicts, results folder), what `pnyx.ask`
             returned, `CheckItems`; with `labels` also id -> verdict, or a list of verdicts.
-        labels: people's labels, where the table has none: a file, id -> label or a list.
+        labels: people's labels, where the table has none, joined by id: a file, several as a list
+            of `Path`, id -> label, or a list of labels.
         judge: columns of verdicts; by default guessed by their names.
         human: columns of people's labels; of several people the majority counts, of ratings the
             mean.
@@ -267,31 +283,29 @@ def check(
         InputError: the table cannot be understood, no row has verdict and label, or a bar names a
             measure that the table does not allow.
     """
-    wanted = canonical_bars(bars or {})
     items = _items_of(
-        source, judge=_names(judge), human=_names(human), group=group, id=id,
-        probability=_names(probability), yes=_names(yes), no=_names(no), labels=labels,
+        source, judge=judge, human=human, group=group, id=id, probability=probability,
+        yes=yes, no=no, labels=labels,
     )  # fmt: skip
-    joined = {name: _joined(items, name) for name in items.judges}
+    joined: dict[str, Joined] = {}
+    for name in items.judges:
+        pairs = join_items(items, name)  # in the order in which `pnyx measure` has them
+        joined[name] = replace(pairs, pairs=PairColumns.of(pairs.pairs).by_id())
     judges = [_checked(items, name, joined[name], bootstrap) for name in items.judges]
     checked = Check(
         items,
         judges,
-        _people(items, bootstrap),
+        compare_people(items, bootstrap),
         max(one.tied for one in joined.values()),
-        wanted,
+        canonical_bars(bars or {}),
         bootstrap,
-        choose_among(items, joined, _names(cost), margin, bootstrap),
+        choose_among(items, joined, [cost] if isinstance(cost, str) else cost, margin, bootstrap),
     )
     checked.decide()
     if against is None:
         return checked
     allowed = DRIFT_MARGIN if margin is None else margin
     return replace(checked, drift=compare_with_earlier(against, checked.row(), allowed, bootstrap))
-
-
-def _names(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _items_of(source: Any, **columns: Any) -> CheckItems:
@@ -309,12 +323,6 @@ def _items_of(source: Any, **columns: Any) -> CheckItems:
     return source
 
 
-def _joined(items: CheckItems, judge: str) -> Joined:
-    """Return the answers with their labels in the order that `pnyx measure` has them in."""
-    joined = join_items(items, judge)
-    return replace(joined, pairs=PairColumns.of(joined.pairs).by_id())
-
-
 def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap) -> CheckedJudge:
     agreement = measure_agreement(joined, bootstrap=bootstrap)
     figures = {
@@ -327,7 +335,7 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
         rate = corrected_rate(joined, bootstrap=bootstrap)
         figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
         figures |= _predictive_values(joined, bootstrap)
-        groups = _groups(joined)
+        groups = _groups(agreement)
     several = len(items.people) >= MIN_ANNOTATORS
     return CheckedJudge(
         name,
@@ -343,8 +351,6 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
 
 def _of_verdicts(measure: str, agreement: Agreement) -> bool:
     """Return whether a measure needs no probabilities: it is wanted where all is unscored, too."""
-    from pnyx.measure.answers.registry import MEASURES
-
     inputs = MEASURES[measure].inputs if measure in MEASURES else {}
     columns = inputs.get(agreement.joined.task)
     return columns is not None and columns[1] == "value"
@@ -354,8 +360,7 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     """Return how often people agree with the judge's yes, and with its no."""
     pairs = PairColumns.of(joined.pairs)
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
-    clusters = np.array([group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids,
-                                                                   strict=True)])  # fmt: skip
+    clusters = pair_clusters(pairs)
     yes, no = values == 1, values == 0
     return {
         "precision": cluster_mean(labels[yes], clusters[yes], bootstrap),
@@ -363,24 +368,17 @@ def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measur
     }
 
 
-def _groups(joined: Joined) -> list[GroupAccuracy]:
-    counts: dict[str, list[int]] = {}
-    for pair in joined.pairs:
-        if pair.group:
-            count = counts.setdefault(pair.group, [0, 0, 0])
-            count[0] += pair.verdict.value is not None and pair.verdict.value == pair.gold.yes
-            count[1] += pair.verdict.value is not None
-            count[2] += 1
-    return [
-        GroupAccuracy(
-            name,
-            right,
-            share_of(right, scored, asked)
-            if scored >= MIN_GROUP_LABELS
-            else Measured(None, scored, asked),
-        )
-        for name, (right, scored, asked) in sorted(counts.items())
-    ]
+def _groups(agreement: Agreement) -> list[GroupAccuracy]:
+    """Return how many verdicts are right in each group."""
+    groups = []
+    for name, measures in agreement.per_group.items():
+        figure = measures["accuracy"]
+        right = round((figure.value or 0.0) * figure.scored)
+        accuracy = Measured(None, figure.scored, figure.asked)
+        if figure.scored >= MIN_GROUP_LABELS:
+            accuracy = share_of(right, figure.scored, figure.asked)
+        groups.append(GroupAccuracy(name, right, accuracy))
+    return groups
 
 
 def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
@@ -400,19 +398,3 @@ def _disagreements(items: CheckItems, judge: str) -> list[Disagreement]:
         return (math.inf if row.confidence is None else -row.confidence), row.item.line
 
     return sorted(rows, key=order)
-
-
-def _people(items: CheckItems, bootstrap: Bootstrap) -> Measured | None:
-    """Return Krippendorff's alpha of several people; None where no two label the same item."""
-    labels = [
-        Verdict(id=item.id, value=label, annotator=person, group=item.group, line=item.line)
-        for item in items.items
-        for person in items.people
-        if (label := item.labels.get(person)) is not None
-    ]
-    shared = any(len(labels_of(item, items.people)) > 1 for item in items.items)
-    if not shared:
-        return None
-    alpha = "alpha_nominal" if items.kind == "yes-no" else "alpha_ordinal"
-    compared = measure_raters(None, [labels], bootstrap=bootstrap).compared
-    return next((one.mean[alpha] for one in compared if one.kind == "raters"), None)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pnyx.audit.checks.answer_words import Cell, normal_word, number_of
+from pnyx.audit.checks.answer_words import AnswerCell, normal_word, number_of
 from pnyx.errors import InputError, shorten
 
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
@@ -35,7 +35,7 @@ class Value:
     number: float | None = None
     comparison: str = ""
 
-    def matches(self, cell: Cell) -> bool:
+    def matches(self, cell: AnswerCell) -> bool:
         """Say whether a cell has this value."""
         if self.comparison:
             inside = _COMPARE[self.comparison]
@@ -53,21 +53,26 @@ class Choices:
     no: tuple[Value, ...] = ()
 
     @property
+    def values(self) -> tuple[Value, ...]:
+        """All of them."""
+        return (*self.yes, *self.no)
+
+    @property
     def is_own(self) -> bool:
         """Whether the values name the column."""
-        return any(value.column for value in (*self.yes, *self.no))
+        return any(value.column for value in self.values)
 
     @property
     def on_numbers(self) -> bool:
         """Whether some value is a number or a bound."""
-        return any(value.number is not None for value in (*self.yes, *self.no))
+        return any(value.number is not None for value in self.values)
 
     @property
     def has_bound(self) -> bool:
         """Whether some value is a bound."""
-        return any(value.comparison for value in (*self.yes, *self.no))
+        return any(value.comparison for value in self.values)
 
-    def truth(self, cell: Cell) -> bool | None:
+    def truth(self, cell: AnswerCell) -> bool | None:
         """Say what a cell counts as; None where it has none of the values."""
         yes = any(value.matches(cell) for value in self.yes)
         no = any(value.matches(cell) for value in self.no)
@@ -77,7 +82,7 @@ class Choices:
 
 
 def read_values(
-    texts: Sequence[str], option: str, columns: Mapping[str, Iterable[Cell]]
+    texts: Sequence[str], option: str, columns: Mapping[str, Iterable[AnswerCell]]
 ) -> tuple[Value, ...]:
     """Read the values of an option; commas separate values that no cell has as a whole.
 
@@ -97,7 +102,7 @@ def read_values(
 
 
 def _check_occurs(
-    value: Value, values: Sequence[Value], option: str, columns: Mapping[str, Iterable[Cell]]
+    value: Value, values: Sequence[Value], option: str, columns: Mapping[str, Iterable[AnswerCell]]
 ) -> None:
     """Refuse a word that no cell is; of numbers, which are a scale, one must occur."""
     cells = [cell for name in columns if value.column in ("", name) for cell in columns[name]]

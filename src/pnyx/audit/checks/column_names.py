@@ -5,45 +5,43 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from pnyx.audit.checks.answer_words import MAX_WORD, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.errors import InputError, shorten
 
-JUDGE_NAMES: Final = (
-    frozenset(
-        """verdict judge_verdict judge llm llm_judge judge_label llm_label llm_verdict model_label
-        model_verdict judgment judgement judge_judgment judge_judgement judge_score judge_rating
-        llm_score llm_rating llm_grade judge_grade judge_pass judge_passed judge_decision
-        judge_result judge_output auto_label auto_verdict auto_grade machine_label predicted_label
-        predicted_verdict prediction predictions predicted pred y_pred ai_label ai_verdict ai_score
-        ai_judge gpt_label evaluator_label grader_label llm_as_a_judge llm_as_judge verdict_llm
-        label_llm label_judge judge_evaluation urteil urteil_modell modellurteil""".split()
+_ANSWER = r"(?:label|verdict|score|rating|grade|judge?ment|decision|evaluation|pass(?:ed)?)"
+_NAMES: Final = {
+    "judge": (
+        re.compile(
+            rf"(?:judge|llm|llm_judge|ai)_{_ANSWER}|judge_(?:result|output)|verdict|judge|llm|"
+            r"(?:auto|machine|model|predicted|gpt|evaluator|grader)_(?:label|verdict|grade)|"
+            r"(?:ai|llm)_judge|llm_as_(?:a_)?judge|judge?ment|pred(?:icted|ictions?)?|y_pred|"
+            r"(?:verdict_llm|label_(?:llm|judge))|urteil(?:_modell)?|modellurteil"
+        ),
+        re.compile(
+            r"pass|passed|scores?|result|decision|outcome|eval|evaluation|grade|success|value|"
+            r"rating|verdicts"
+        ),
     ),
-    frozenset(
-        "passed pass score result decision outcome eval evaluation grade success value rating"
-        " verdicts scores".split()
+    "human": (
+        re.compile(
+            rf"(?:human|manual|expert|sme|reviewer|annotator|expected|true)_{_ANSWER}|"
+            r"human_(?:labels|annotation|eval|feedback)|(?:gold(?:en)?|ground_truth|reference|"
+            r"target|user|annotated|ist)_label|label_(?:human|gold|expert)|human|gold|golden|"
+            r"manual|expert|ground_?truth|y_true|annotation|person|reviewer|sme|truth|mensch|"
+            r"urteil_mensch"
+        ),
+        re.compile(
+            r"labels?|annotator|rater|expected|target|(?:is_)?correct|(?:user_)?feedback|thumbs"
+        ),
     ),
-)
-HUMAN_NAMES: Final = (
-    frozenset(
-        """human human_label human_labels human_verdict human_score human_rating human_grade
-        human_judgment human_judgement human_annotation human_pass human_passed human_decision
-        human_evaluation human_eval human_feedback gold gold_label golden golden_label label_human
-        label_gold manual manual_label manual_score expert expert_label expert_score ground_truth
-        ground_truth_label groundtruth expected_label expected_verdict reference_label true_label
-        y_true annotator_label annotator_verdict annotation annotated_label person reviewer
-        reviewer_label reviewer_verdict sme sme_label truth target_label user_label label_expert
-        ist_label mensch urteil_mensch""".split()
-    ),
-    frozenset(
-        "label labels annotator rater expected target correct is_correct user_feedback feedback"
-        " thumbs reference".split()
-    ),
-)
+}
+"""Usual names of columns of verdicts and labels; the second ones count only without the first."""
 GROUP_NAMES: Final = (
     "question_id", "question", "topic_id", "topic", "group", "qid", "query_id", "query", "session",
     "session_id", "conversation_id", "thread_id", "prompt_id", "cluster", "task_id", "user_input",
@@ -63,18 +61,22 @@ JUDGE_NAME_NAMES: Final = (
     "judge", "judge_name", "judge_model", "judge_id", "evaluator", "evaluator_name", "grader",
     "llm_judge", "scorer",
 )  # fmt: skip
-_NUMBERED_JUDGES: Final = re.compile(
-    r"(?:judge|llm|llm_judge|verdict|grader|evaluator|prediction|pred|model)_?(?:\d+|[a-z])"
-    r"|(?:judge|verdict|llm_judge)_\w+|\w+_(?:judge|verdict)"
-)
-_NUMBERED_PEOPLE: Final = re.compile(
-    r"(?:human|annotator|rater|expert|reviewer|labell?er|coder|person|sme|label|annotation|gold)"
-    r"_?(?:\d+|[a-z])|(?:human|annotator|rater|expert|reviewer|labell?er|coder)_\w+"
-)
+_NUMBERED: Final = {
+    "judge": re.compile(
+        r"(?:judge|llm|llm_judge|verdict|grader|evaluator|prediction|pred|model)_?(?:\d+|[a-z])"
+        r"|(?:judge|verdict|llm_judge)_\w+|\w+_(?:judge|verdict)"
+    ),
+    "human": re.compile(
+        r"(?:human|annotator|rater|expert|reviewer|labell?er|coder|person|sme|label|annotation|"
+        r"gold)_?(?:\d+|[a-z])|(?:human|annotator|rater|expert|reviewer|labell?er|coder)_\w+"
+    ),
+}
+"""Names of columns of several judges or people: `judge_1`, `rater_b`, `human_jo`."""
 _NOT_ANSWERS: Final = re.compile(
-    r".*(?:^|_)(?:confidence|confidences?|prob|probs|probability|p|p_yes|wahrscheinlichkeit|konfidenz|cost|latency|tokens?|"
-    r"seconds|time|timestamp|date|duration|id|ids|model|name|names|reason|reasoning|rationale|"
-    r"explanation|comment|comments|notes?|text|prompt|raw|error|weight|length|count)"
+    r".*(?:^|_)(?:confidences?|probs?|probability|p|p_yes|wahrscheinlichkeit|konfidenz|cost|"
+    r"latency|tokens?|seconds|time|timestamp|date|duration|ids?|model|names?|reason|reasoning|"
+    r"rationale|explanation|comments?|notes?|text|prompt|raw|error|weight|length|count|contexts?|"
+    r"inputs?|response|reference)"
 )
 _SIDES: Final = frozenset(("a", "b", "tie"))
 _SAMPLE = 2000
@@ -90,6 +92,11 @@ def usual_name(column: str) -> str:
     return re.sub(r"\W+|_+", "_", split).strip("_").lower()
 
 
+def is_human_name(column: str) -> bool:
+    """Say whether a column of people's labels is usually called so."""
+    return any(pattern.fullmatch(usual_name(column)) for pattern in _NAMES["human"])
+
+
 def named_column(name: str, columns: Sequence[str], source: str) -> str:
     """Return the column of this name, in any case if only one has it; InputError for none."""
     if name in columns:
@@ -99,19 +106,23 @@ def named_column(name: str, columns: Sequence[str], source: str) -> str:
         if len(same) == 1:
             return same[0]
         if same:
-            shown = ", ".join(shorten(column, 30) for column in same)
-            raise InputError(f"column {shorten(name, 40)!r} is one of {shown}", path=source)
+            problem = f"column {shorten(name, 40)!r} is one of {shown_names(same)}"
+            raise InputError(problem, path=source)
     close = difflib.get_close_matches(name.casefold(), [c.casefold() for c in columns], 1)
     meant = next((column for column in columns if close and column.casefold() == close[0]), None)
     hint = f"; did you mean {shorten(meant, 40)}?" if meant else ""
-    shown = ", ".join(shorten(column, 30) for column in columns[:20])
-    more = ", ..." if len(columns) > 20 else ""
-    found = f"no column {shorten(name, 40)!r}"
-    raise InputError(f"{found} (columns: {shown}{more}){hint}", path=source)
+    found = f"no column {shorten(name, 40)!r} (columns: {shown_names(columns)})"
+    raise InputError(f"{found}{hint}", path=source)
+
+
+def shown_names(columns: Iterable[str]) -> str:
+    """Return names of columns for a message, of many the first 20."""
+    names = [shorten(column, 30) for column in columns]
+    return ", ".join((*names[:20], "...") if len(names) > 20 else names)
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ColumnProfile:
     """What the cells of a column look like.
 
     Attributes:
@@ -134,11 +145,11 @@ class Profile:
 class ColumnGuess:
     """Columns of a table by their usual names and their cells."""
 
-    def __init__(self, table: TableRows, taken: Collection[str]) -> None:
-        self._table, self.taken = table, set(taken)
-        self._profiles: dict[str, Profile] = {}
+    def __init__(self, table: TableRows) -> None:
+        self._table, self.taken = table, set[str]()
+        self._profiles: dict[str, ColumnProfile] = {}
 
-    def profile(self, column: str) -> Profile:
+    def profile(self, column: str) -> ColumnProfile:
         """Return what a column's cells look like."""
         if column not in self._profiles:
             self._profiles[column] = _profile(
@@ -146,7 +157,14 @@ class ColumnGuess:
             )
         return self._profiles[column]
 
-    def first(self, names: Sequence[str], fits: Callable[[Profile], bool] | None = None) -> str:
+    def _usual(self, column: str) -> str:
+        """Return the usual name of a column; one numbered because it is repeated keeps its name."""
+        name = re.sub(r" \(\d+\)$", "", column)
+        return usual_name(name if name in self._table.columns else column)
+
+    def first(
+        self, names: Sequence[str], fits: Callable[[ColumnProfile], bool] | None = None
+    ) -> str:
         """Return the first column that is not taken, has a usual name and fits, else nothing."""
         usual = {usual_name(c): c for c in reversed(self._table.columns) if c not in self.taken}
         found = (usual[name] for name in names if name in usual)
@@ -157,50 +175,49 @@ class ColumnGuess:
 
         InputError: several have, and they are not numbered as those of several judges or people.
         """
-        tiers = JUDGE_NAMES if role == "judge" else HUMAN_NAMES
-        numbered = _NUMBERED_JUDGES if role == "judge" else _NUMBERED_PEOPLE
+        first, second = _NAMES[role]
+        numbered = _NUMBERED[role]
         free = [column for column in self._table.columns if column not in self.taken]
         empty = [column for column in free if self.profile(column).empty]
         free = [c for c in free if self.profile(c).answers or self.profile(c).numeric]
-        for number, tier in enumerate(tiers):
-            columns = [column for column in free if usual_name(column) in tier]
-            if not columns and number == 0:
-                columns = [c for c in free if _is_numbered(usual_name(c), numbered)]
-                if columns:
-                    return tuple(columns)
-            if len(columns) > 1:
-                raise self._ambiguous(role, columns)
-            if columns:
-                return tuple(columns)
-        return tuple([c for c in empty if any(usual_name(c) in tier for tier in tiers)][:1])
+        named = [column for column in free if first.fullmatch(self._usual(column))]
+        if not named:
+            several = tuple(c for c in free if _is_numbered(self._usual(c), numbered))
+            if several:
+                return several
+            named = [column for column in free if second.fullmatch(self._usual(column))]
+            if len(named) > 1:  # a "reference" may be a text, and a "score" a number
+                named = [column for column in named if self.profile(column).known] or named
+        if len(named) > 1:
+            raise self._ambiguous(role, named)
+        usual = (c for c in empty if any(p.fullmatch(self._usual(c)) for p in (first, second)))
+        return tuple(named or islice(usual, 1))
 
-    def by_cells(self, role: str) -> tuple[str, ...]:
+    def by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
         """Return the only column left whose cells are answers; InputError for none or several."""
         columns = [
             column
             for column in self._table.columns
             if column not in self.taken
             and self.profile(column).answers
-            and not _NOT_ANSWERS.fullmatch(usual_name(column))
-            and usual_name(column) not in (*GROUP_NAMES, *ID_NAMES)
+            and not _NOT_ANSWERS.fullmatch(self._usual(column))
+            and self._usual(column) not in (*GROUP_NAMES, *ID_NAMES)
         ]
         if len(columns) == 1:
             return tuple(columns)
         if columns:
             raise self._ambiguous(role, columns)
-        shown = ", ".join(shorten(column, 30) for column in self._table.columns[:20])
-        what = f"no column of {_WHAT[role]} found (columns: {shown})"
-        raise InputError(f"{what}: name it with {OPTIONS[role]} COLUMN", path=self._table.source)
+        shown = shown_names(self._table.columns)
+        problem = f"no column of {_WHAT[role]} found (columns: {shown}): name it with "
+        raise InputError(f"{problem}{OPTIONS[role]} COLUMN{advice}", path=self._table.source)
 
     def _ambiguous(self, role: str, columns: Sequence[str]) -> InputError:
-        shown = ", ".join(shorten(column, 30) for column in columns[:20])
-        what = f"several columns could hold {_WHAT[role]} ({shown})"
-        option = OPTIONS[role]
+        first, second = (shlex.quote(shorten(column, 30)) for column in columns[:2])
         problem = (
-            f"{what}: name one or more, such as {option} {shlex.quote(shorten(columns[0], 30))}"
+            f"several columns could hold {_WHAT[role]} ({shown_names(columns)}): name one or more, "
+            f"such as {OPTIONS[role]} {first}"
         )
-        if role == "judge" and len(columns) > 1 and all(map(self._holds_sides, columns)):
-            first, second = (shlex.quote(shorten(c, 30)) for c in columns[:2])
+        if role == "judge" and all(map(self._holds_sides, columns)):
             problem += f"; for pairs judged in both orders: --a-first {first} --b-first {second}"
         return InputError(problem, path=self._table.source)
 
@@ -214,7 +231,7 @@ def _is_numbered(name: str, pattern: re.Pattern[str]) -> bool:
     return bool(pattern.fullmatch(name)) and not _NOT_ANSWERS.fullmatch(name)
 
 
-def _profile(values: Sequence[Any]) -> Profile:
+def _profile(values: Sequence[Any]) -> ColumnProfile:
     cells = [cell for cell in map(read_cell, values) if not cell.blank]
     words = {cell.word for cell in cells}
     known = [cell for cell in cells if cell.truth is not None or cell.reason]
@@ -227,4 +244,4 @@ def _profile(values: Sequence[Any]) -> Profile:
     numeric = 2 * sum(cell.number is not None for cell in cells) > len(cells)
     answers = bool(cells) and (mostly or (few and short) or (numeric and shares))
     numeric = numeric and (percent or len(numbers) <= _MOST_DISTINCT)
-    return Profile(answers, mostly, numeric, not cells, len(words), len(words) < len(cells))
+    return ColumnProfile(answers, mostly, numeric, not cells, len(words), len(words) < len(cells))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pnyx.audit.checks.answer_words import number_of, read_cell
 from pnyx.audit.checks.items import CheckItems
 from pnyx.audit.choosing import ChosenJudge, choose_joined
 from pnyx.audit.drift import CardFigure, Drift, compare_figures
@@ -64,13 +65,10 @@ def _mean_cost(items: CheckItems, column: str) -> float:
     costs = []
     for item in items.items:
         text = item.texts.get(column, "").strip()
-        if not text:
+        if read_cell(text).blank:
             continue
-        try:
-            value = float(text.lstrip("$"))
-        except ValueError:
-            value = math.nan
-        if not 0 <= value < math.inf:
+        value = number_of(text.lstrip("$"))
+        if value is None or value < 0:
             problem = f"{escaped(column, 40)}: found {escaped(text, 40)!r}, expected dollars from 0"
             raise InputError(problem, path=items.source, line=item.line)
         costs.append(value)

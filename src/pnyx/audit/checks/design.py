@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from pnyx.audit.checks.sample_size import MIN_RARER, enough_groups
 from pnyx.distributions import beta_quantile, student_quantile
 from pnyx.measure.core.intervals import Range, share_interval
 from pnyx.measure.core.weighted import Floats, Index, Weighted, prepare
@@ -57,6 +58,7 @@ class Design:
         per_group: labels that each new group gets.
         bounds: the range of the measure; None if it has none.
         confidence: of the interval.
+        rarer: share of the labels that are of the rarer answer; None if the measure needs none.
     """
 
     value: float
@@ -66,6 +68,7 @@ class Design:
     per_group: int
     bounds: Range | None
     confidence: float
+    rarer: float | None = None
 
     def effect(self, more_groups: int = 0) -> float:
         """Return the design effect after labelling more groups."""
@@ -95,6 +98,12 @@ class Design:
         share, scaled = (self.value - low) / (high - low), variance / (high - low) ** 2
         ends = share_interval(share, share * (1 - share) / scaled, t)
         return low + (high - low) * ends[0], low + (high - low) * ends[1]
+
+    def decides(self, more_groups: int) -> bool:
+        """Return whether the labels are then enough to decide about a bar."""
+        sizes = np.append(self.sizes, np.full(more_groups, self.per_group))
+        few = self.rarer is not None and self.rarer * self.items(more_groups) < MIN_RARER
+        return enough_groups(sizes) and not few
 
     def chance(self, bar: float, more_groups: int) -> float:
         """Return the chance that the interval then excludes a bar on the value's side of it.

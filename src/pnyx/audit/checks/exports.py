@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
-from pnyx.audit.checks.assessments import AssessedItem, Assessment, assessed_table
-from pnyx.audit.checks.check_rows import TableRows
-from pnyx.audit.checks.column_names import HUMAN_NAMES, usual_name
+from pnyx.audit.checks.assessments import AssessedItem, Assessment, Side, assessed_table
+from pnyx.audit.checks.check_rows import NumberedRow, TableRows
+from pnyx.audit.checks.column_names import is_human_name, usual_name
 from pnyx.audit.checks.inspect_log import inspect_items, is_inspect_sample
+from pnyx.audit.checks.json_rows import parse_document
+from pnyx.errors import InputError
 
-Rows = Sequence[tuple[int, Mapping[str, Any]]]
-_HUMAN: Final = frozenset().union(*HUMAN_NAMES)
-_OR_FILE: Final = "or give labels in a second table with --labels FILE (columns id and label)"
+_SAMPLE = 20
+"""Rows by which a tool's format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class _Export:
     """A tool's format: what its rows look like, and how they are read.
 
     Attributes:
@@ -31,59 +32,46 @@ class Export:
 
     tool: str
     fits: Callable[[Mapping[str, Any]], bool]
-    items: Callable[[Rows], Iterator[AssessedItem]]
+    items: Callable[[Sequence[NumberedRow]], Iterator[AssessedItem]]
     advice: str
     overall: str = ""
 
 
 def exported_table(table: TableRows) -> TableRows:
     """Return the table of assessments if the rows are of another tool's format, else the table."""
-    sample = [row for _, row in table.rows[:20]]
-    export = next((e for e in EXPORTS if sample and all(map(e.fits, sample))), None)
+    sample = [row for _, row in table.rows[:_SAMPLE]]
+    export = next((export for export in _EXPORTS if all(map(export.fits, sample))), None)
     if export is None:
         return table
-    assessed = assessed_table(export.items(table.rows), export.overall)
-    judges = list(assessed.pairs) or None
-    note = f"read as results of {export.tool}"
-    roles = {"id": ("id",), **({"group": ("group",)} if assessed.has_groups else {})}
-    missing = "" if judges else f"has no labels of people: {export.advice}, {_OR_FILE}"
-    return TableRows(
-        assessed.columns,
-        assessed.rows,
-        table.source,
-        (*table.notes, note),
-        roles,
-        assessed.pairs,
-        missing,
-    )
+    rows = [(line, row) for line, row in table.rows if export.fits(row)]
+    items = list(export.items(rows))
+    assessed = assessed_table(items, table.source, export.overall)
+    notes = (*table.notes, f"read as results of {export.tool}")
+    if others := len(table.rows) - len(rows):
+        notes = (*notes, f"{others:,} of {len(table.rows):,} rows are none and were left out")
+    missing = ""
+    if all(one.side == "judge" for item in items for one in item.assessments):
+        second = "or give labels in a second table with --labels FILE (columns id and label)"
+        missing = f"has no labels of people: {export.advice}, {second}"
+    return replace(assessed, notes=notes, missing=missing)
 
 
 def unwrapped(value: Any) -> Any:
     """Return the list of results in a tool's JSON document; other documents as they are."""
     if not isinstance(value, dict):
         return value
-    run = value.get("testRunData")
-    if isinstance(run, dict):
-        return unwrapped(run)
-    results = value.get("results")
-    if isinstance(results, dict) and isinstance(results.get("results"), list):
-        return results["results"]
-    if isinstance(results, list) and _has_rows(results) and all(map(_is_promptfoo, results[:20])):
-        return results
-    for names in (("testCases", "conversationalTestCases"), ("test_results",)):
-        if any(_has_rows(value.get(name)) for name in names):
-            return [row for name in names for row in value.get(name) or ()]
-    for name, fits in (("samples", is_inspect_sample), ("traces", _is_trace), ("data", _is_score)):
-        rows = value.get(name)
-        if isinstance(rows, list) and _has_rows(rows) and all(map(fits, rows[:20])):
+    for name in ("testRunData", "results"):
+        if isinstance(inner := value.get(name), dict):
+            return unwrapped(inner)
+    cases = [*_objects(value.get("testCases")), *_objects(value.get("conversationalTestCases"))]
+    if cases:
+        return cases
+    for name in ("results", "test_results", "samples", "traces", "data"):
+        rows = _objects(value.get(name))
+        if rows and any(all(map(e.fits, rows[:_SAMPLE])) for e in _EXPORTS):
             return rows
-    if value and all(_has_rows(rows) and _is_annotated(rows[0]) for rows in value.values()):
-        return [{"ragas metric": name, **row} for name, rows in value.items() for row in rows]
-    return value
-
-
-def _has_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+    rows = [{"ragas metric": n, **row} for n, some in value.items() for row in _objects(some)]
+    return rows if rows and all(map(_is_annotated, rows)) else value
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -94,41 +82,31 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _flat(cells: Mapping[str, Any], *skipped: str) -> dict[str, Any]:
-    """Return the cells that can be shown: texts, numbers, and lists as JSON."""
-    return {
-        str(name): cell
-        for name, cell in cells.items()
-        if name not in skipped and cell not in (None, "", [], {})
-    }
+def _snake(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with snake_case names, as tools use both: `traceId` is trace_id."""
+    return {usual_name(name): value for name, value in row.items()}
 
 
 def _people(cells: Mapping[str, Any]) -> list[Assessment]:
     """Return the labels of people among further cells, by their usual names."""
     return [
-        Assessment(
-            "human" if usual_name(str(name)) in ("human", "label") else str(name), "human", v
-        )
-        for name, v in cells.items()
-        if usual_name(str(name)) in _HUMAN and not read_cell(v).blank
+        Assessment("human" if usual_name(name) in ("human", "label") else name, "human", value)
+        for name, value in cells.items()
+        if is_human_name(name) and not read_cell(value).blank
     ]
 
 
 def _is_promptfoo(row: Mapping[str, Any]) -> bool:
-    return "gradingResult" in row and ("testCase" in row or "vars" in row or "success" in row)
+    return "gradingResult" in row and not {"testCase", "vars", "success"}.isdisjoint(row)
 
 
-def _promptfoo_items(rows: Rows) -> Iterator[AssessedItem]:
+def _promptfoo_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
     for line, row in rows:
         test, grading = _fields(row.get("testCase")), _fields(row.get("gradingResult"))
         variables = _fields(row.get("vars")) or _fields(test.get("vars"))
-        response = _fields(row.get("response"))
-        index = row.get("testIdx")
         item = AssessedItem(cell_text(row.get("id")) or str(line), line)
-        item.group = "" if index is None else f"test {index}"
-        item.cells = _flat({**variables, "output": response.get("output")})
-        metadata = {**_fields(test.get("metadata")), **_fields(row.get("metadata"))}
-        error = cell_text(row.get("error")) if not grading else ""
+        item.group = f"test {row['testIdx']}" if row.get("testIdx") is not None else ""
+        item.cells = {**variables, "output": _fields(row.get("response")).get("output")}
         passes: list[bool] = []
         for part in _objects(grading.get("componentResults")):
             assertion = _fields(part.get("assertion"))
@@ -137,111 +115,122 @@ def _promptfoo_items(rows: Rows) -> Iterator[AssessedItem]:
                 continue
             name = cell_text(assertion.get("metric") or assertion.get("type")) or "assertion"
             item.assessments.append(Assessment(name, "judge", part.get("pass")))
-            passes += [bool(part.get("pass"))]
+            passes.append(bool(part.get("pass")))
         rated = any(one.side == "human" for one in item.assessments)
         whole = all(passes) if passes else None if rated else grading.get("pass")
+        error = "" if grading else cell_text(row.get("error"))
         item.assessments.append(Assessment("passed", "judge", whole, reason=error))
         if not rated:
-            item.assessments += _people(metadata)
+            item.assessments += _people(_fields(test.get("metadata")))
+            item.assessments += _people(_fields(row.get("metadata")))
         yield item
 
 
 def _is_deepeval(row: Mapping[str, Any]) -> bool:
-    return isinstance(row.get("metricsData", row.get("metrics_data")), list)
+    return isinstance(_snake(row).get("metrics_data"), list)
 
 
-def _deepeval_items(rows: Rows) -> Iterator[AssessedItem]:
+def _deepeval_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
+    texts = "input actual_output expected_output retrieval_context comments".split()
     for line, row in rows:
-        item = AssessedItem(cell_text(row.get("name")) or str(line), line)
-        names = ("input", "actualOutput", "actual_output", "expectedOutput", "expected_output",
-                 "retrievalContext", "retrieval_context", "comments")  # fmt: skip
-        item.cells = _flat({name: row.get(name) for name in names})
-        metadata: dict[str, Any] = {}
-        for name in ("metadata", "additionalMetadata", "additional_metadata"):
-            metadata |= _fields(row.get(name))
-        for metric in _objects(row.get("metricsData", row.get("metrics_data"))):
-            name = cell_text(metric.get("name")) or "metric"
-            error = cell_text(metric.get("error"))
+        case = _snake(row)
+        item = AssessedItem(cell_text(case.get("name")) or str(line), line)
+        metadata = {**_fields(case.get("metadata")), **_fields(case.get("additional_metadata"))}
+        item.cells = {name: case.get(name) for name in texts}
+        item.cells |= {n: v for n, v in metadata.items() if not is_human_name(n)}
+        for metric in _objects(case["metrics_data"]):
+            name, error = cell_text(metric.get("name")), cell_text(metric.get("error"))
             value = None if error else metric.get("success")
-            item.assessments.append(Assessment(name, "judge", value, reason=error))
+            item.assessments.append(Assessment(name or "metric", "judge", value, reason=error))
         item.assessments += _people(metadata)
-        item.cells |= _flat({n: v for n, v in metadata.items() if usual_name(n) not in _HUMAN})
         yield item
 
 
-def _is_annotated(row: Any) -> bool:
-    return isinstance(row, dict) and {"metric_input", "metric_output", "is_accepted"} <= row.keys()
+def _is_annotated(row: Mapping[str, Any]) -> bool:
+    return {"metric_input", "metric_output", "is_accepted"} <= row.keys()
 
 
-def _ragas_items(rows: Rows) -> Iterator[AssessedItem]:
+def _ragas_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
     for line, row in rows:
-        name = cell_text(row.get("ragas metric")) or "metric"
-        item = AssessedItem(str(line), line, _flat(_fields(row.get("metric_input"))))
-        verdict = read_cell(row.get("metric_output")).truth
-        accepted = read_cell(row.get("is_accepted")).truth
+        name, output = cell_text(row.get("ragas metric")) or "metric", row["metric_output"]
+        verdict, accepted = read_cell(output).truth, read_cell(row["is_accepted"]).truth
         label = None if verdict is None or accepted is None else verdict is accepted
-        output = row.get("metric_output")
+        item = AssessedItem(str(line), line, _fields(row["metric_input"]))
         item.assessments = [Assessment(name, "judge", output), Assessment(name, "human", label)]
         yield item
 
 
+def _trace_info(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what MLflow knows of a trace; in a CSV file, its column `trace` is JSON."""
+    trace = row.get("trace")
+    if isinstance(trace, str) and not isinstance(row.get("assessments"), list):
+        try:
+            row = _fields(parse_document(trace))
+        except InputError:
+            return {}
+    return _fields(row.get("info")) or dict(row)
+
+
 def _is_trace(row: Mapping[str, Any]) -> bool:
-    info = _fields(row.get("info")) or row
-    identified = "trace_id" in info or "request_id" in info
-    return identified and isinstance(info.get("assessments"), list)
+    info = _trace_info(row)
+    return "trace_id" in info and isinstance(info.get("assessments"), list)
 
 
-def _mlflow_items(rows: Rows) -> Iterator[AssessedItem]:
+def _mlflow_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
     for line, row in rows:
-        info = _fields(row.get("info")) or row
-        item = AssessedItem(cell_text(info.get("trace_id") or info.get("request_id")), line)
-        names = ("request", "response", "request_preview", "response_preview", "inputs", "outputs")
-        item.cells = _flat({name: row.get(name, info.get(name)) for name in names})
-        for found in _objects(info.get("assessments")):
+        info = _trace_info(row)
+        item = AssessedItem(cell_text(info["trace_id"]), line)
+        names = ("request", "response", "request_preview", "response_preview")
+        item.cells = {name: row.get(name, info.get(name)) for name in names}
+        for found in _objects(info["assessments"]):
             if found.get("valid") is False:
                 continue  # overridden by a later one
-            source = _fields(found.get("source"))
-            is_human = str(source.get("source_type", source.get("sourceType"))).upper() == "HUMAN"
-            said = _fields(found.get("feedback")) or _fields(found.get("expectation"))
-            error = found.get("error") or _fields(found.get("feedback")).get("error")
-            item.assessments.append(
-                Assessment(
-                    cell_text(found.get("name") or found.get("assessment_name")) or "assessment",
-                    "human" if is_human else "judge",
-                    said.get("value"),
-                    cell_text(source.get("source_id", source.get("sourceId"))),
-                    cell_text(_fields(error).get("error_message") or error) if error else "",
-                )
-            )
+            source, said = _fields(found.get("source")), _fields(found.get("feedback"))
+            name = cell_text(found.get("assessment_name"))
+            if not said:  # what an answer is expected to be, which is no label
+                item.cells[name] = _fields(found.get("expectation")).get("value")
+                continue
+            error = cell_text(_fields(said.get("error")).get("error_message"))
+            is_human, who = source.get("source_type") == "HUMAN", cell_text(source.get("source_id"))
+            side: Side = "human" if is_human else "judge"
+            item.assessments.append(Assessment(name, side, said.get("value"), who, error))
         yield item
 
 
-_SCORE_SOURCES: Final = {"ANNOTATION": "human", "EVAL": "judge", "API": "judge"}
+def _score_place(score: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return session, trace and observation of a score; version 3 of the API has a subject."""
+    subject = _snake(_fields(score.get("subject")))
+    if kind := subject.get("kind"):
+        score = {"trace_id": subject.get("trace_id"), f"{kind}_id": subject.get("id")}
+    session, trace, observation = (
+        cell_text(score.get(name)) for name in ("session_id", "trace_id", "observation_id")
+    )
+    return session, trace, observation
 
 
 def _is_score(row: Mapping[str, Any]) -> bool:
-    traced = "traceId" in row or "trace_id" in row
-    known = str(row.get("source")).upper() in _SCORE_SOURCES
-    return traced and known and "name" in row and ("value" in row or "stringValue" in row)
+    score = _snake(row)
+    known = score.get("source") in ("ANNOTATION", "EVAL", "API")
+    return known and {"name", "value"} <= score.keys() and any(_score_place(score))
 
 
-def _langfuse_items(rows: Rows) -> Iterator[AssessedItem]:
-    items: dict[str, AssessedItem] = {}
+def _langfuse_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
+    items: dict[tuple[str, ...], AssessedItem] = {}
     for line, row in rows:
-        trace = cell_text(row.get("traceId", row.get("trace_id")))
-        part = cell_text(row.get("observationId", row.get("observation_id")))
-        key = f"{trace} {part}".strip()
-        item = items.setdefault(key, AssessedItem(key or str(line), line))
-        item.group = item.group or cell_text(row.get("sessionId", row.get("session_id")))
-        text = row.get("stringValue", row.get("string_value"))
-        value = row.get("value") if read_cell(text).blank else text
-        is_human = _SCORE_SOURCES.get(str(row.get("source")).upper()) == "human"
-        side: Literal["judge", "human"] = "human" if is_human else "judge"
-        author = cell_text(row.get("authorUserId", row.get("author_user_id")))
-        source = author if side == "human" else ""
-        item.assessments.append(Assessment(cell_text(row.get("name")), side, value, source))
-        comment = row.get("comment")
-        item.cells |= _flat({f"{side} comment": comment})
+        score = _snake(row)
+        session, *place = _score_place(score)
+        key = " ".join(filter(None, place)) or session
+        item = items.setdefault((session, *place), AssessedItem(key, line, group=session))
+        text = score.get("string_value")
+        value = score["value"] if read_cell(text).blank else text
+        name = cell_text(score["name"])
+        if score["source"] == "ANNOTATION":
+            who = cell_text(score.get("author_user_id"))
+            item.assessments.append(Assessment(name, "human", value, who))
+            item.cells["human comment"] = score.get("comment")
+        else:
+            item.assessments.append(Assessment(name, "judge", value))
+            item.cells["judge comment"] = score.get("comment")
     yield from items.values()
 
 
@@ -249,66 +238,61 @@ def _is_task(row: Mapping[str, Any]) -> bool:
     return isinstance(row.get("data"), dict) and isinstance(row.get("annotations"), list)
 
 
-def _label_studio_items(rows: Rows) -> Iterator[AssessedItem]:
+def _label_studio_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
     for line, row in rows:
-        data = _fields(row.get("data"))
-        item = AssessedItem(cell_text(row.get("id")) or str(line), line, _flat(data))
-        for said in _objects(row.get("annotations")):
-            if said.get("was_cancelled"):
-                continue
+        item = AssessedItem(cell_text(row.get("id")) or str(line), line, _fields(row["data"]))
+        for said in _objects(row["annotations"]):
             by = said.get("completed_by")
-            person = cell_text(_fields(by).get("email") or _fields(by).get("id") or by)
-            item.assessments += _choices(said, "human", person)
+            who = cell_text(_fields(by).get("email") or _fields(by).get("id") or by)
+            if not said.get("was_cancelled"):
+                item.assessments += _choices(said, "human", who)
         for said in _objects(row.get("predictions")):
             item.assessments += _choices(said, "judge", cell_text(said.get("model_version")))
         yield item
 
 
-def _choices(said: Mapping[str, Any], side: Any, source: str) -> list[Assessment]:
-    """Return the choices, ratings and numbers of an annotation or a prediction."""
-    assessments = []
+def _choices(said: Mapping[str, Any], side: Side, source: str) -> Iterator[Assessment]:
+    """Yield the choices, ratings and numbers of an annotation or a prediction."""
     for result in _objects(said.get("result")):
         value = _fields(result.get("value"))
-        kind = next((k for k in ("choices", "rating", "number", "taxonomy") if k in value), None)
-        if kind is not None:
-            name = cell_text(result.get("from_name")) or kind
-            assessments.append(Assessment(name, side, value[kind], source))
-    return assessments
+        kind = next((kind for kind in ("choices", "rating", "number") if kind in value), "")
+        if kind:
+            yield Assessment(cell_text(result.get("from_name")) or kind, side, value[kind], source)
 
 
-EXPORTS: Final = (
-    Export(
+_EXPORTS: Final = (
+    _Export(
         "promptfoo",
         _is_promptfoo,
         _promptfoo_items,
         "rate outputs with thumbs up or down in promptfoo view and export again",
         "passed",
     ),
-    Export(
+    _Export(
         "DeepEval",
         _is_deepeval,
         _deepeval_items,
         'put each one into the metadata of its test case, such as {"human_label": "pass"}',
     ),
-    Export("ragas", _is_annotated, _ragas_items, "accept or reject results in the annotation app"),
-    Export(
+    _Export("ragas", _is_annotated, _ragas_items, "accept or reject results in the annotation app"),
+    _Export(
         "Inspect",
         is_inspect_sample,
         inspect_items,
         "edit scores as a person (inspect_ai.log.edit_score with provenance) or add a field "
         "human_label to the metadata of samples",
     ),
-    Export(
+    _Export(
         "MLflow",
         _is_trace,
         _mlflow_items,
         "log them with mlflow.log_feedback and a source of type HUMAN, named as the judge's",
     ),
-    Export(
+    _Export(
         "Langfuse",
         _is_score,
         _langfuse_items,
         "annotate traces with a score of the same name (source ANNOTATION)",
     ),
-    Export("Label Studio", _is_task, _label_studio_items, "export annotated tasks"),
+    _Export("Label Studio", _is_task, _label_studio_items, "export annotated tasks"),
 )

@@ -17,7 +17,8 @@ class CheckItem:
     """One row of the table.
 
     Attributes:
-        id: unique in the table; the row's number where the table has no column of ids.
+        id: unique in the table, or in its dimension; the row's number where the table has no column
+            of ids.
         group: what clusters the items, such as their question; empty where there is none.
         line: the row's line in its file, or its number from 1 in memory.
         verdicts: column of a judge -> its verdict.
@@ -26,6 +27,7 @@ class CheckItem:
         unscored: column of a judge -> why it has no verdict; only where it has none.
         texts: further column -> its cell as text, in the order of the table: shown with a
             disagreement, and the source of text lengths.
+        dimension: what is rated, in Pnyx's own answers on several dimensions; else empty.
     """
 
     id: str
@@ -36,6 +38,7 @@ class CheckItem:
     probabilities: Mapping[str, float] = field(default_factory=dict)
     unscored: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    dimension: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class CheckItems:
         source: the file, or what the table is, for messages.
         notes: what was guessed, mapped or left out, a line each, to be shown to the user.
         words: what the table writes for yes and for no, such as `pass` and `fail`.
+        files: of labels in several files: name of each file -> its people.
     """
 
     items: Sequence[CheckItem]
@@ -61,3 +65,4 @@ class CheckItems:
     source: str = "table"
     notes: tuple[str, ...] = ()
     words: tuple[str, str] = ("yes", "no")
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

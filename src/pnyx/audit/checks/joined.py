@@ -14,7 +14,7 @@ from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.ground_truth import Joined
-from pnyx.measure.core.pairs import Gold, Pair
+from pnyx.measure.core.pairs import Gold, Pair, PairColumns
 from pnyx.measure.core.weighted import Index
 
 
@@ -86,6 +86,12 @@ def cluster_numbers(items: Sequence[CheckItem]) -> Index:
     return np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.intp)
 
 
+def pair_clusters(pairs: PairColumns) -> Index:
+    """Return the number of each pair's group, (pairs,); a pair without one is alone."""
+    names = [group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids, strict=True)]
+    return np.unique(np.array(names), return_inverse=True)[1].astype(np.intp)
+
+
 def _verdict(item: CheckItem, judge: str, items: CheckItems) -> Verdict:
     value = item.verdicts.get(judge)
     if value is not None:
@@ -97,6 +103,7 @@ def _verdict(item: CheckItem, judge: str, items: CheckItems) -> Verdict:
         unscored="" if value is not None else item.unscored.get(judge) or "no verdict",
         judge=judge,
         group=item.group,
+        dimension=item.dimension,
         line=item.line,
     )
 

@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pnyx.audit.checks.check_rows import NumberedRow
 from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, clean_value
 
 MAX_JSON_BYTES = 8 * MAX_LINE_BYTES
 """Largest JSON document, which is held in memory as a whole."""
 _EXPECTED = "a list of objects, an object with one such list, or an object of columns"
-
-NumberedRow = tuple[int, Mapping[str, Any]]
 
 
 def parse_document(text: str) -> Any:

@@ -16,10 +16,10 @@ _SIDES: Mapping[str, Choice] = {"a": "a", "b": "b", "1": "a", "2": "b"}
 _PLACES: Mapping[str, Choice] = {"first": "a", "left": "a", "second": "b", "right": "b"}
 _TIES = frozenset((
     "tie", "tied", "draw", "equal", "same", "both", "neither", "none of them", "no preference",
-    "c", "tie (bothbad)", "both good", "both bad", "bothbad",
+    "c", "tie (bothbad", "both good", "both bad", "bothbad",
 ))  # fmt: skip
+"""As `_bare` leaves them: `tie (bothbad)`, as LMSYS writes, loses its last bracket."""
 _BLANK = frozenset(("", "-", "none", "null", "nan", "n/a"))
-_TURNED: Mapping[Choice, Choice] = {"a": "b", "b": "a", "tie": "tie"}
 _NAMED = re.compile(
     r"(?:the )?(?:model|assistant|response|answer|option|output|text|argument|candidate)?[ _-]*"
     r"(a|b|1|2|first|second|left|right)(?: (?:one|response|answer|option|output|text|argument))?"
@@ -33,8 +33,7 @@ class PairWords:
     """How the cells of a table of pairs are read.
 
     Attributes:
-        a: the name of the model whose text is A, or the column that holds it; empty if cells do not
-            name models.
+        a: the column that names the model whose text is A; empty where there is none.
         b: the same of B.
         by_position: whether A and B (1 and 2) name the text that is shown first and second, rather
             than the two texts in whichever order.
@@ -62,7 +61,7 @@ class PairWords:
         if word in _BLANK:
             return None
         for name, side in ((self.a, "a"), (self.b, "b")):
-            if name and word == _bare(str(row.get(name, name))):
+            if name and word == _bare(str(row.get(name))):
                 return "a" if side == "a" else "b"
         if word in _TIES:
             return "tie"
@@ -72,12 +71,13 @@ class PairWords:
         if named[1] in _SIDES and not self.by_position:
             return _SIDES[named[1]]
         shown: Choice = _PLACES[named[1]] if named[1] in _PLACES else _SIDES[named[1]]
-        return _TURNED[shown] if b_first else shown
+        other: Choice = "b" if shown == "a" else "a"
+        return other if b_first else shown
 
     def _fault(self, cell: object, column: str, line: int) -> InputError:
         return InputError(
             f"column {shorten(column, 40)}: found {shorten(repr(cell), 40)}, expected A, B or tie; "
-            "1 or 2; first or second; or the names of the models, with --a NAME and --b NAME",
+            "1 or 2; first or second; or a model that the columns model_a and model_b name",
             path=self.source,
             line=line,
         )

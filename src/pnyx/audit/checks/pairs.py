@@ -187,8 +187,6 @@ def check_pairs(
     human: Sequence[str] = (),
     group: str = "",
     id: str = "",  # noqa: A002 - as the option
-    a: str = "",
-    b: str = "",
     by_position: bool = False,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> PairCheck:
@@ -201,8 +199,6 @@ def check_pairs(
         human: columns of people's labels; the majority counts.
         group: the column of groups, such as questions.
         id: the column of ids.
-        a: the model whose text is A, or the column that names it, where cells name models.
-        b: the same of B.
         by_position: A and B (1 and 2) name the text shown first and second. By default they name
             the two texts, in whichever order these are shown.
         bootstrap: how intervals are drawn.
@@ -215,10 +211,8 @@ def check_pairs(
             known = shorten(", ".join(table.columns), 200)
             problem = f"no column is called {shorten(column, 40)!r}: the table has {known}"
             raise InputError(problem, path=table.source)
-    if not a and not b:
-        there = (names for names in NAME_COLUMNS if set(names) <= set(table.columns))
-        a, b = next(there, ("", ""))
-    words = PairWords(a, b, by_position, table.source)
+    named = (names for names in NAME_COLUMNS if set(names) <= set(table.columns))
+    words = PairWords(*next(named, ("", "")), by_position, table.source)
     pairs = [
         JudgedPair(
             id=str(row.get(id) if id else line),

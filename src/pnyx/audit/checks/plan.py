@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.audit.checks.bars import ALIASES
+from pnyx.audit.checks.bars import ALIASES, canonical_bars
 from pnyx.audit.checks.design import Design, correlation_of, influences
 from pnyx.audit.checks.items import CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of
+from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters
+from pnyx.audit.checks.sample_size import rarer_labels, too_few
 from pnyx.errors import InputError, shorten
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.rates import corrected_rate
@@ -107,6 +108,7 @@ class LabelPlan:
         first: rows without labels, in the order in which to label them.
         new_groups: groups among them that have no label yet.
         seed: of their order.
+        words: what the table writes for yes and for no.
     """
 
     judge: str
@@ -117,6 +119,7 @@ class LabelPlan:
     first: tuple[LabelCandidate, ...]
     new_groups: int
     seed: int
+    words: tuple[str, str] = ("yes", "no")
 
     @property
     def more(self) -> int | None:
@@ -160,7 +163,8 @@ def plan_labels(
         bootstrap: how intervals are drawn; its seed also draws the rows.
 
     Raises:
-        InputError: the table has no such judge or no labels, or a measure cannot be planned.
+        InputError: the table has no such judge or no labels, a measure cannot be planned, or a bar
+            cannot be.
         ValueError: there is no goal, or a half-width that is not above 0.
     """
     if half_width is None and not bars:
@@ -170,13 +174,13 @@ def plan_labels(
     joined = join_items(items, judge)
     planner = _Planner(joined, items.source, bootstrap)
     goals = [] if half_width is None else [planner.goal(measure, half_width, None)]
-    goals += [planner.goal(name, None, bar) for name, bar in (bars or {}).items()]
+    goals += [planner.goal(name, None, bar) for name, bar in canonical_bars(bars or {}).items()]
     labelled_groups = {pair.group for pair in joined.pairs} - {""}
     first = label_order(_candidates(items, judge), labelled_groups, bootstrap.seed)
     new = {candidate.group for candidate in first} - labelled_groups - {""}
     return LabelPlan(
         judge, items.group, len(planner.gold), planner.groups, tuple(goals), first, len(new),
-        bootstrap.seed,
+        bootstrap.seed, items.words,
     )  # fmt: skip
 
 
@@ -208,12 +212,11 @@ class _Planner:
         gold = pairs.labels(lambda label: label.rating if quality else label.yes)
         score = pairs.value()
         scored = np.isfinite(gold) & np.isfinite(score)
-        names = [group or f"\0{key}" for group, key in zip(pairs.groups, pairs.ids, strict=True)]
-        kept, numbers = np.unique(np.array(names)[scored], return_inverse=True)
+        kept, numbers = np.unique(pair_clusters(pairs)[scored], return_inverse=True)
         self.gold, self.score = gold[scored], score[scored]
         self.clusters: Index = numbers.astype(np.intp)
         self.groups = len(kept)
-        self._source, self._bootstrap = source, bootstrap
+        self._joined, self._source, self._bootstrap = joined, source, bootstrap
         self._values = dict(measure_agreement(joined, bootstrap=bootstrap).measures)
         if not quality:
             rates = corrected_rate(joined, bootstrap=bootstrap)
@@ -223,15 +226,13 @@ class _Planner:
         """Return how many more labels make an interval narrow, or have it exclude a bar."""
         measure = ALIASES.get(measure, measure)
         value = self._value(measure)
-        self._check_bar(measure, bar)
         goal = LabelGoal(measure, value, half_width, bar, False, None, 0)
-        if _reaches((value.low, value.high), half_width, bar):
+        few = bar is not None and bool(too_few(self._joined, measure))
+        if not few and _reaches((value.low, value.high), half_width, bar):
             return replace(goal, reached=True, more=0)
         if len(self.gold) < MIN_LABELS or value.value is None:
-            why = f"{len(self.gold)} labels are too few to plan by"
-            if len(self.gold) >= MIN_LABELS:
-                why = f"{measure} has no value on the labels so far"
-            return replace(goal, why=f"{why}: label about {FIRST_LABELS} rows first")
+            why = f"a plan needs {MIN_LABELS} labels and a value: label about {FIRST_LABELS} rows"
+            return replace(goal, why=why)
         return self._planned(goal, *self._design(measure, value.value))
 
     def _value(self, measure: str) -> Measured:
@@ -240,12 +241,6 @@ class _Planner:
         known = ", ".join(name for name in _PLANNED if name in self._values)
         problem = f"cannot plan labels for {shorten(measure, 40)!r}: expected one of {known}"
         raise InputError(problem, path=self._source)
-
-    def _check_bar(self, measure: str, bar: float | None) -> None:
-        low, high = _PLANNED[measure][1]
-        if bar is not None and not low <= bar <= high:
-            problem = f"bar {measure}={bar:g}: expected a number from {low:g} to {high:g}"
-            raise InputError(problem, path=self._source)
 
     def _design(self, measure: str, value: float) -> tuple[Design, bool]:
         """Return what determines the interval, and whether it is a guess."""
@@ -266,7 +261,9 @@ class _Planner:
         sizes = np.bincount(self.clusters)
         level = self._bootstrap.confidence
         per_group = max(1, round(float(sizes.mean())))
-        return Design(value, spread, correlation, sizes, per_group, bounds, level), rough
+        labels = rarer_labels(self.gold, measure)
+        rarer = None if labels is None else (labels + 0.5) / (count + 1)
+        return Design(value, spread, correlation, sizes, per_group, bounds, level, rarer), rough
 
     def _planned(self, goal: LabelGoal, design: Design, rough: bool) -> LabelGoal:
         groups = _least_groups(design, goal)
@@ -278,10 +275,8 @@ class _Planner:
             rough=rough,
         )
         if groups is None:
-            what = (
-                "the interval stays too wide" if goal.bar is None else "the estimate is too close"
-            )
-            why = f"{what} even with {MOST_LABELS:,} more labels"
+            what = "stays too wide" if goal.bar is None else "would still hold the bar"
+            why = f"the interval {what} with {MOST_LABELS:,} more"
             return replace(goal, why=why)
         goal = replace(
             goal,
@@ -305,7 +300,9 @@ def _least_groups(design: Design, goal: LabelGoal) -> int | None:
     """Return the least number of new groups that reach a goal, if the value stays."""
 
     def enough(groups: int) -> bool:
-        return _reaches(design.interval(groups), goal.half_width, goal.bar)
+        return _reaches(design.interval(groups), goal.half_width, goal.bar) and (
+            goal.bar is None or design.decides(groups)
+        )
 
     return _least(enough, MOST_LABELS // design.per_group)
 

@@ -6,9 +6,15 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
+from pnyx.audit.checks.figures import decimals, percent, share, signed
+from pnyx.audit.checks.joined import pair_clusters
+from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
 from pnyx.errors import escaped
 from pnyx.measure.core.base import Measured
+from pnyx.measure.core.pairs import PairColumns
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check, CheckedJudge
@@ -201,12 +207,11 @@ def _length(check: Check) -> list[str]:
         length = judge.biases.length
         if length.shown and length.difference.value is not None:
             who = escaped(judge.name, 40) if len(check.judges) > 1 else "The judge"
-            which = "longer" if length.difference.value > 0 else "shorter"
-            column = escaped(length.column, 40)
-            lines.append(
-                f"{who} favours {which} texts ({column}, over or up to {length.words:g} words) by "
-                f"{decimals(length.difference)}."
-            )
+            longer = length.difference.value > 0
+            texts = f"{'longer' if longer else 'shorter'} texts ({escaped(length.column, 40)} "
+            texts += f"{'above' if longer else 'up to'} {length.words:g} words)"
+            figure = signed(length.difference, points=check.items.kind == "yes-no")
+            lines.append(f"{who} favours {texts} more than people do: {figure}.")
     return lines
 
 
@@ -219,6 +224,8 @@ def _choice(check: Check) -> list[str]:
         said = tested.conclusion.replace("lower", "less accurate").replace(
             "higher", "more accurate"
         )
+        if tested.good_enough and tested.conclusion == "lower":
+            said += f" by less than {choice.margin:g}"
         p = "-" if tested.p_holm is None else f"{tested.p_holm:.3g}"
         lines.append(
             f"{escaped(tested.run, 40)} against {escaped(choice.baseline, 40)}: "
@@ -242,34 +249,6 @@ def _drift(check: Check) -> list[str]:
     parts = [f"{kind}: {', '.join(escaped(n, 60) for n in names)}" for kind, names in moved.items()
              if names]  # fmt: skip
     return [f"Since the earlier check, {'; '.join(parts) or 'no figure is worse'}."]
-
-
-# Numbers -----------------------------------------------------------------------------------------
-
-
-def percent(value: float) -> str:
-    """Return a share as a whole percentage; just below 0 or 1 it is not rounded to these."""
-    number = round(100 * value)
-    return f"{100 * value:.1f} %" if number in (0, 100) and 0 < value < 1 else f"{number} %"
-
-
-def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
-    """Return a share with its interval: `13 % (7 to 21 %)`; `inside` parentheses with a comma."""
-    value = percent(measured.value or 0.0)
-    if measured.low is None or measured.high is None:
-        return f"{value}, no interval" if inside else value
-    low = percent(measured.low).removesuffix(" %")
-    ends = f"{interval}{low} to {percent(measured.high)}"
-    return f"{value}, {ends}" if inside else f"{value} ({ends})"
-
-
-def decimals(measured: Measured, base: str = "") -> str:
-    """Return a figure with its interval: `0.18 (-0.03 to 0.37, 15 questions)`."""
-    value = "undefined" if measured.value is None else f"{measured.value:z.2f}"
-    parts = [base] if base else []
-    if measured.low is not None and measured.high is not None:
-        parts.insert(0, f"{measured.low:z.2f} to {measured.high:z.2f}")
-    return f"{value} ({', '.join(parts)})" if parts else value
 
 
 _COUNTED = frozenset(
@@ -355,7 +334,19 @@ def notes_of(check: Check) -> list[str]:
     unlabelled = max(judge.unlabelled for judge in check.judges) - check.tied
     if unlabelled > 0:
         notes.append(f"{unlabelled} answers have no label")
+    notes += _uneven(check)
     if not check.items.group:
         notes.append("no column of groups: answers to one question count as if they were "
                      "independent (--group COLUMN)")  # fmt: skip
     return notes
+
+
+def _uneven(check: Check) -> list[str]:
+    """Warn of groups that differ so much in size that intervals are too narrow."""
+    sizes = np.bincount(pair_clusters(PairColumns.of(check.judges[0].agreement.joined.pairs)))
+    equal = equal_groups(sizes)
+    if equal >= UNEVEN * len(sizes):
+        return []
+    groups = f"{len(sizes)} {cluster_noun(check, len(sizes))}"
+    return [f"the {groups} differ much in size, like {equal:.1f} equal ones: the intervals may be "
+            "somewhat too narrow"]  # fmt: skip

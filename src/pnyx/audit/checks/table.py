@@ -6,13 +6,14 @@ import contextlib
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from pnyx.audit.checks.check_rows import NumberedRow, TableRows
-from pnyx.audit.checks.delimiters import delimiter_of
+from pnyx.audit.checks.delimiters import SAMPLE_ROWS, delimiter_of, header_index
 from pnyx.audit.checks.exports import exported_table, unwrapped
 from pnyx.audit.checks.inspect_log import read_inspect_archive
 from pnyx.audit.checks.json_rows import (
@@ -34,8 +35,6 @@ from pnyx.judge.verdicts import file_of
 
 MAX_TABLE_BYTES = 1 << 30
 """Largest table, decompressed: one of human labels is far smaller."""
-_HEADER_ROWS = 20
-"""Rows of a sheet among which the header is."""
 _SHOWN_FAULTS = 3
 """Broken rows that a note names; the others are counted."""
 
@@ -181,89 +180,97 @@ def _read_archive(path: Path) -> TableRows:
 
 
 def _read_sheet(path: Path) -> TableRows:
-    """Read the first sheet that has rows."""
-    grid: list[tuple[int, tuple[Any, ...]]] = []
-    notes: list[str] = []
-    read = None
-    for sheet, line, cells in scan_sheets(path):
-        if read is None:
-            read = sheet
-            if sheet.several:
-                title = shorten(sheet.title, 40)
-                notes.append(f"read the sheet {title!r}; other sheets were not")
-        elif sheet != read:
-            break
-        grid.append((line, cells))
-    first = _header_index([cells for _, cells in grid[:_HEADER_ROWS]])
-    if first:
-        notes.append(f"the header is in row {grid[first][0]}; the rows above it were left out")
-    header = _column_names([_cell_text(cell) for cell in grid[first][1]]) if grid else []
-    rows = (
-        (line, dict(zip(header, map(clean_value, (*cells, *[None] * len(header))), strict=False)))
-        for line, cells in grid[first + 1 :]
-    )
-    return _table(rows, "", notes=notes)
+    """Read the first sheet that has rows; further cells than the header has are left out."""
+    sheets = iter(scan_sheets(path))
+    first = next(sheets, None)
+    if first is None:
+        return _table((), "")
+    sheet = first[0]
+    same = takewhile(lambda row: row[0] == sheet, chain([first], sheets))
+    title = shorten(sheet.title, 40)
+    note = (f"read the sheet {title!r}; other sheets were not",) if sheet.several else ()
 
+    def fitted(cells: Sequence[Any], width: int) -> Sequence[Any]:
+        return [clean_value(cell) for cell in (*cells[:width], *[None] * (width - len(cells)))]
 
-def _header_index(rows: Sequence[Sequence[Any]]) -> int:
-    """Return which row is the header: the first with more than half of the cells of the widest.
-
-    A title or a note above the header fills a cell or two.
-    """
-    filled = [sum(not _is_blank(cell) for cell in row) for row in rows]
-    return next((index for index, count in enumerate(filled) if 2 * count > max(filled)), 0)
-
-
-def _cell_text(cell: object) -> str:
-    return "" if cell is None else clean_text(str(cell))
-
-
-def _column_names(cells: Sequence[str]) -> list[str]:
-    """Return names of columns in one line each; nameless and repeated ones are numbered."""
-    names: list[str] = []
-    counts: Counter[str] = Counter()
-    for number, cell in enumerate(cells, start=1):
-        name = " ".join(cell.replace("\ufeff", "").split()) or f"column {number}"
-        counts[name] += 1
-        while counts[name] > 1 and (again := f"{name} ({counts[name]})") in cells:
-            counts[name] += 1
-        names.append(again if counts[name] > 1 else name)
-    return names
+    return _with_header(((line, cells) for _, line, cells in same), fitted, note)
 
 
 def _read_delimited(lines: Iterator[str]) -> TableRows:
-    numbered: Iterator[tuple[int, str]] = enumerate(lines, start=1)
-    delimiter, numbered = delimiter_of(numbered)
+    delimiter, numbered = delimiter_of(enumerate(lines, start=1))
     faults: list[InputError] = []
     skipped: list[str] = []
-    header: list[str] = []
 
-    def rows() -> Iterator[NumberedRow]:
+    def rows() -> Iterator[tuple[int, Sequence[Any]]]:
         for line, cells in numbered_rows(numbered, delimiter, faults, resume=True):
             if isinstance(cells, str):
                 skipped.append(f"line {line}: {cells}")
-            elif not any(cell.strip() for cell in cells):
-                continue
-            elif not header:
-                header.extend(_column_names(cells))
-            elif (problem := _width_problem(cells, len(header))) is not None:
-                skipped.append(f"line {line}: {problem}")
-            else:
-                yield line, dict(zip(header, cells, strict=False))
+            elif any(cell.strip() for cell in cells):
+                yield line, cells
 
-    table = _table(rows(), "", skipped)
+    def fitted(cells: Sequence[Any], width: int) -> Sequence[Any]:
+        """Return the cells; blank ones at the end do not count."""
+        while len(cells) > width and not cells[-1].strip():
+            cells = cells[:-1]
+        if len(cells) != width:
+            raise InputError(f"found {len(cells)} columns, expected {width} as in the header")
+        return cells
+
+    table = _with_header(rows(), fitted, skipped=skipped)
     if not table.rows and skipped:
         raise InputError(f"has no row that can be read ({skipped[0]})")
-    return replace(table, columns=tuple(header))
+    return table
 
 
-def _width_problem(cells: list[str], width: int) -> str | None:
-    """Say what is wrong with the number of cells; blank ones at the end do not count."""
-    while len(cells) > width and not cells[-1].strip():
-        cells.pop()
-    if len(cells) == width:
-        return None
-    return f"found {len(cells)} columns, expected {width} as in the header"
+def _with_header(
+    rows: Iterator[tuple[int, Sequence[Any]]],
+    fitted: Callable[[Sequence[Any], int], Sequence[Any]],
+    notes: Sequence[str] = (),
+    skipped: list[str] | None = None,
+) -> TableRows:
+    """Return rows of cells as a table; `fitted` makes each as wide as the header or refuses it."""
+    skipped = [] if skipped is None else skipped
+    some = list(islice(rows, SAMPLE_ROWS))
+    if not some:
+        return _table((), "")
+    first = header_index([cells for _, cells in some])
+    names = ["" if cell is None else clean_text(str(cell)) for cell in some[first][1]]
+    header, repeated = _column_names(names)
+    if first:
+        above = f"the header is in row {some[first][0]}; the rows above it were left out"
+        notes = (*notes, above)
+    if repeated:
+        again = f"{shorten(repeated, 40)!r} is the name of several columns; they were numbered"
+        notes = (*notes, again)
+
+    def cells_by_name() -> Iterator[NumberedRow]:
+        for line, cells in chain(some[first + 1 :], rows):
+            try:
+                yield line, dict(zip(header, fitted(cells, len(header)), strict=True))
+            except InputError as error:
+                skipped.append(f"line {line}: {error.problem}")
+
+    return replace(_table(cells_by_name(), "", skipped, notes), columns=tuple(header))
+
+
+def _column_names(cells: Sequence[str]) -> tuple[list[str], str]:
+    """Return names of columns in one line each, and one that is repeated.
+
+    Nameless and repeated ones are numbered.
+    """
+    names: list[str] = []
+    counts: Counter[str] = Counter()
+    repeated = ""
+    for number, cell in enumerate(cells, start=1):
+        name = " ".join(cell.replace("\ufeff", "").split()) or f"column {number}"
+        counts[name] += 1
+        again = name
+        while again in names or (again != name and again in cells):
+            repeated = name
+            again = f"{name} ({counts[name]})"
+            counts[name] += 1
+        names.append(again)
+    return names, repeated
 
 
 def _read_json(path: Path, encoding: Encoding) -> TableRows:

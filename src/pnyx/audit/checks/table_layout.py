@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pnyx.audit.checks.answer_words import cell_text
@@ -16,10 +16,10 @@ from pnyx.audit.checks.column_names import (
     OPTIONS,
     ColumnGuess,
     named_column,
+    shown_names,
 )
 from pnyx.errors import InputError, shorten
 
-_ORDER: Final = ("judge", "human", "group")
 _SAID: Final = {"judge": "judge", "human": "people", "group": "groups"}
 
 
@@ -35,43 +35,41 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """The judges of a table, or its people.
+
+    Attributes:
+        columns: columns of verdicts or of labels.
+        names: the column that names the judge or the person of each row; empty: none.
+        only: names in this column that count; empty: all.
+    """
+
+    columns: tuple[str, ...] = ()
+    names: str = ""
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Columns of a table by what they hold; empty where there is none.
 
     Attributes:
-        judges: columns of verdicts.
-        people: columns of labels.
-        group: the column of groups.
-        id: the column of ids.
         probabilities: columns of probabilities, one for each judge.
-        judge_names: the column that names the judge of each row.
-        only_judges: names of judges whose rows are used; empty: all.
-        annotators: the column that names the person of each row.
-        only_people: names of people whose labels are used; empty: all.
         reason: the column that says why there is no verdict.
-        ignored: columns that are not worth showing.
+        dimension: the column of what is rated, where ratings of one item are on several.
+        used: every column that has a meaning of its own or is not worth showing.
         notes: what was guessed.
     """
 
-    judges: tuple[str, ...] = ()
-    people: tuple[str, ...] = ()
+    judge: Side = Side()
+    human: Side = Side()
     group: str = ""
     id: str = ""
     probabilities: tuple[str, ...] = ()
-    judge_names: str = ""
-    only_judges: tuple[str, ...] = ()
-    annotators: str = ""
-    only_people: tuple[str, ...] = ()
     reason: str = ""
-    ignored: tuple[str, ...] = ()
+    dimension: str = ""
+    used: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> frozenset[str]:
-        """Every column that has a meaning of its own."""
-        named = (self.group, self.id, self.judge_names, self.annotators, self.reason)
-        columns = (*self.judges, *self.people, *self.probabilities, *self.ignored)
-        return frozenset((*columns, *named))
 
 
 def verdict_layout(table: TableRows, named: Named, *, with_labels: bool) -> Layout:
@@ -82,86 +80,90 @@ def verdict_layout(table: TableRows, named: Named, *, with_labels: bool) -> Layo
     return _Chooser(table, named).verdicts(with_labels=with_labels)
 
 
-def label_layout(table: TableRows, named: Named) -> Layout:
-    """Choose the columns of a table of labels alone."""
-    return _Chooser(table, named).labels()
+def label_layout(table: TableRows, named: Named, dimension: str = "") -> Layout:
+    """Choose the columns of a table of labels alone, with this column of dimensions, if any.
+
+    InputError: a column is missing or ambiguous.
+    """
+    if dimension and dimension not in table.columns:
+        problem = f"has no column {dimension}: ratings on several are joined by id and {dimension}"
+        raise InputError(problem, path=table.source)
+    return replace(_Chooser(table, named).labels(), dimension=dimension)
 
 
 class _Chooser:
     def __init__(self, table: TableRows, named: Named) -> None:
         self._table, self._named = table, named
-        self._guess = ColumnGuess(table, ())
+        self._guess = ColumnGuess(table)
         self._guessed: dict[str, tuple[str, ...]] = {}
         self._roles = {**_roles_of_answers(table), **table.roles}
 
     def verdicts(self, *, with_labels: bool) -> Layout:
         """Choose the columns of a table of verdicts."""
-        judges, only_judges, judge_names = self._columns("judge", self._named.judge)
-        human = self._named.human if with_labels else ()
-        people, only_people, annotators = self._columns("human", human)
-        both = next((column for column in judges if column in people), None)
+        named = self._named
+        judge = self._side("judge", named.judge)
+        human = self._side("human", named.human if with_labels else ())
+        both = next((column for column in judge.columns if column in human.columns), None)
         if both is not None:
             raise self._error(f"column {shorten(both, 40)!r} is named by --judge and by --human")
-        probabilities = tuple(map(self._column, self._named.probability))
-        group, id_column = self._given(self._named.group, "group"), self._id(self._named.id)
-        self._take(*judges, *people, *probabilities, group, id_column, judge_names, annotators)
-        probabilities = probabilities or self._roles.get("probability", ())
-        self._take(*probabilities)
-        judge_names = judge_names or self._name_column("judge", judges)
-        self._take(judge_names)
+        stated = tuple(map(self._column, named.probability))
+        group, id_column = self._given("group"), self._given("id") or self._guess.first(ID_NAMES)
+        self._take(*judge.columns, *human.columns, *stated, group, id_column)
+        self._take(judge.names, human.names)
+        stated = stated or self._roles.get("probability", ())
+        self._take(*stated)
+        judge_names = judge.names or self._name_column("judge", judge.columns)
+        annotators = ""
         if with_labels:
-            annotators = annotators or self._name_column("human", people)
-            self._take(annotators)
+            annotators = human.names or self._name_column("human", human.columns)
+        judges, people = judge.columns, human.columns
         if with_labels and not people:
+            if self._table.missing:
+                raise self._error(self._table.missing)
             judges, people = self._paired(judges)
         judges = judges or self._by_name("judge")
-        people = people or (self._by_name("human") if with_labels else ())
-        if with_labels and not people and self._table.missing:
-            raise self._error(self._table.missing)
+        if with_labels:
+            people = people or self._by_name("human")
         judges = judges or self._by_cells("judge")
-        people = people or (self._by_cells("human") if with_labels else ())
-        if self._named.probability and len(probabilities) != len(judges):
-            found = f"{len(probabilities)} for {len(judges)} judges"
+        if with_labels:
+            second = ", or give labels in a second table with --labels FILE"
+            people = people or self._by_cells("human", second)
+        if named.probability and len(stated) != len(judges):
+            found = f"{len(stated)} for {len(judges)} judges"
             raise self._error(f"--probability: found {found}, expected one for each --judge")
         group = group or self._group()
+        reason = next(iter(self._roles.get("reason", ())), "")
+        dimension = next(iter(self._roles.get("dimension", ())), "")
+        further = (group, id_column, judge_names, annotators, reason, dimension)
         return Layout(
-            judges,
-            people,
+            Side(judges, judge_names, judge.only),
+            Side(people, annotators, human.only),
             group,
             id_column,
-            probabilities,
-            judge_names,
-            only_judges,
-            annotators,
-            only_people,
-            next(iter(self._roles.get("reason", ())), ""),
-            self._roles.get("ignored", ()),
+            stated,
+            reason,
+            dimension,
+            frozenset((*judges, *people, *stated, *further, *self._roles.get("ignored", ()))),
             self._notes(),
         )
 
     def labels(self) -> Layout:
         """Choose the columns of a table that holds labels and ids alone."""
-        people, only_people, annotators = self._columns("human", self._named.human)
-        id_column = self._id(self._named.id if self._named.id in self._table.columns else "")
+        human = self._side("human", self._named.human)
+        named = self._named.id
+        id_column = named if named in self._table.columns else self._guess.first(ID_NAMES)
         if not id_column:
-            shown = ", ".join(shorten(column, 30) for column in self._table.columns[:20])
+            shown = shown_names(self._table.columns)
             raise self._error(
                 f"no column of ids found (columns: {shown}): name it with --id COLUMN"
             )
-        self._take(*people, id_column, annotators)
+        people = human.columns
         if not people and "value" in self._table.columns:
             people = ("value",)
-            self._take("value")
-        annotators = annotators or self._name_column("human", people)
-        self._take(annotators)
+        self._take(*people, id_column, human.names)
+        annotators = human.names or self._name_column("human", people)
         people = people or self._by_name("human") or self._by_cells("human")
-        return Layout(
-            people=people,
-            id=id_column,
-            annotators=annotators,
-            only_people=only_people,
-            notes=self._notes(),
-        )
+        return Layout(human=Side(people, annotators, human.only), id=id_column, notes=self._notes())
 
     def _error(self, problem: str) -> InputError:
         return InputError(problem, path=self._table.source)
@@ -172,110 +174,97 @@ class _Chooser:
     def _column(self, name: str) -> str:
         return named_column(name, self._table.columns, self._table.source)
 
-    def _given(self, name: str, role: str) -> str:
+    def _given(self, role: str) -> str:
+        """Return the column of groups or ids that the user or the format names."""
+        name: str = getattr(self._named, role)
         return self._column(name) if name else next(iter(self._roles.get(role, ())), "")
 
-    def _id(self, name: str) -> str:
-        return self._given(name, "id") or self._guess.first(ID_NAMES)
-
-    def _columns(
-        self, role: str, names: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    def _side(self, role: str, names: tuple[str, ...]) -> Side:
         """Return the columns named, or the names of judges or people in the column of names."""
         columns: list[str] = []
-        chosen: list[str] = []
-        among = ""
+        only: list[str] = []
+        holder = ""
         for name in names:
-            holder = "" if name in self._table.columns else self._holder(role, name)
-            if holder:
-                among = holder
-                chosen.append(name)
+            among = "" if name in self._table.columns else self._names(role)
+            if among and any(cell_text(row.get(among)) == name for _, row in self._table.rows):
+                holder = among
+                only.append(name)
             else:
                 columns.append(self._column(name))
         if len(set(columns)) < len(columns):
             raise self._error(f"{OPTIONS[role]}: a column is named twice")
-        return tuple(columns), tuple(chosen), among
-
-    def _holder(self, role: str, name: str) -> str:
-        """Return the column of names in which a name occurs."""
-        column = self._names(role)
-        rows = self._table.rows
-        return column if column and any(cell_text(r.get(column)) == name for _, r in rows) else ""
+        return Side(tuple(columns), holder, tuple(only))
 
     def _names(self, role: str) -> str:
         """Return the column that may name the judge or the person of each row."""
-        if given := self._roles.get(f"{role} name"):
-            return given[0]
+        if known := self._roles.get(f"{role} name"):
+            return known[0]
         if role == "judge":
             return self._guess.first(JUDGE_NAME_NAMES, lambda p: not p.known and not p.numeric)
         return self._guess.first(ANNOTATOR_NAMES, lambda p: not p.known)
 
+    def _name_column(self, role: str, columns: tuple[str, ...]) -> str:
+        """Take the column of names if each row has one verdict, or label, of whom it names."""
+        column = self._names(role)
+        self._take(column)
+        if not column or f"{role} name" in self._roles:
+            return column
+        several = self._guess.profile(column).distinct > 1
+        if several and len(columns or self._guess.by_name(role)) == 1:
+            return column
+        self._guess.taken.discard(column)
+        return ""
+
     def _paired(self, judges: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the verdicts, and the labels of the same thing, where the format pairs them."""
         pairs = self._table.pairs
-        known = [judge for judge in judges or pairs if judge in pairs]
+        known = tuple(judge for judge in judges or pairs if judge in pairs)
         labels = {pairs[judge] for judge in known}
         if len(labels) > 1:
-            shown = ", ".join(shorten(judge, 30) for judge in known)
             example = f"--judge {shlex.quote(shorten(known[0], 30))}"
             raise self._error(
-                f"people labelled several things ({shown}): name one of them, such as {example}"
+                f"people labelled several things ({shown_names(known)}): name one of them, such as "
+                f"{example}"
             )
         if not labels:
             return judges, ()
         people = labels.pop()
         self._take(*known, *people)
-        self._guessed |= {"human": people} | ({} if judges else {"judge": tuple(known)})
-        return judges or tuple(known), people
-
-    def _name_column(self, role: str, columns: tuple[str, ...]) -> str:
-        """Return the column of names if each row has one verdict, or label, of whom it names."""
-        column = self._names(role)
-        if not column or f"{role} name" in self._roles:
-            return column
-        if self._guess.profile(column).distinct < 2:
-            return ""
-        self._take(column)
-        others = columns or self._guess.by_name(role)
-        self._guess.taken.discard(column)
-        return column if len(others) == 1 else ""
+        self._guessed |= {"human": people} if judges else {"judge": known, "human": people}
+        return judges or known, people
 
     def _by_name(self, role: str) -> tuple[str, ...]:
-        if given := self._roles.get(role):
-            return given
-        columns = self._guess.by_name(role)
+        if known := self._roles.get(role):
+            self._take(*known)
+            return known
+        return self._chosen(role, self._guess.by_name(role))
+
+    def _by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
+        return self._chosen(role, self._guess.by_cells(role, advice))
+
+    def _chosen(self, role: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         self._take(*columns)
         if columns:
             self._guessed[role] = columns
         return columns
 
-    def _by_cells(self, role: str) -> tuple[str, ...]:
-        columns = self._guess.by_cells(role)
-        self._take(*columns)
-        self._guessed[role] = columns
-        return columns
-
     def _group(self) -> str:
         column = self._guess.first(GROUP_NAMES, lambda profile: profile.repeats)
-        if column:
-            self._guessed["group"] = (column,)
-        return column
+        return next(iter(self._chosen("group", (column,) if column else ())), "")
 
     def _notes(self) -> tuple[str, ...]:
         """Say which columns were guessed, and how to name them."""
-        parts: list[str] = []
-        for role, columns in sorted(self._guessed.items(), key=lambda item: _ORDER.index(item[0])):
-            many = "column" if len(columns) == 1 else "columns"
-            shown = ", ".join(shorten(column, 30) for column in columns)
-            parts.append(f"{_SAID[role]}: {many} {shown}")
-        if not parts:
+        roles = [role for role in OPTIONS if role in self._guessed]
+        if not roles:
             return ()
-        options = [OPTIONS[role] for role in _ORDER if role in self._guessed]
-        last = f" and {options[-1]}" if len(options) > 1 else options[-1]
-        named = ", ".join(options[:-1]) + last
-        return (
-            f"{'; '.join(parts)} (guessed; name {'them' if len(parts) > 1 else 'it'} with {named})",
-        )
+        parts = [
+            f"{_SAID[role]}: column{'s' * (len(self._guessed[role]) > 1)} "
+            f"{shown_names(self._guessed[role])}"
+            for role in roles
+        ]
+        options = [OPTIONS[role] for role in roles]
+        named = " and ".join(filter(None, (", ".join(options[:-1]), options[-1])))
+        return (f"{'; '.join(parts)} (guessed; name {'them' if parts[1:] else 'it'} with {named})",)
 
 
 def _roles_of_answers(table: TableRows) -> dict[str, tuple[str, ...]]:
@@ -283,12 +272,10 @@ def _roles_of_answers(table: TableRows) -> dict[str, tuple[str, ...]]:
     columns = set(table.columns)
     if not {"id", "value", "task", "judge"} <= columns:
         return {}
+    has_groups = any(row.get("group") not in (None, "") for _, row in table.rows)
     roles = {"judge": "value", "judge name": "judge", "id": "id", "probability": "probability"}
-    roles["reason"] = "unscored"
-    roles["group"] = "group" if _has_cells(table, "group") else "question_id"
+    roles |= {"reason": "unscored", "group": "group" if has_groups else "question_id"}
+    if any(row.get("dimension") not in (None, "") for _, row in table.rows):
+        roles["dimension"] = "dimension"
     known = {role: (column,) for role, column in roles.items() if column in columns}
     return {**known, "ignored": ("task", "prompt_hash", "group", "question_id", "label")}
-
-
-def _has_cells(table: TableRows, column: str) -> bool:
-    return any(row.get(column) not in (None, "") for _, row in table.rows)

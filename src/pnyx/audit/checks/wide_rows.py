@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.table_layout import Layout
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED
+from pnyx.corpora.cells import plain_id
 from pnyx.errors import InputError, shorten
 
 
@@ -25,6 +27,12 @@ class WideRow:
     probabilities: dict[str, Any] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    dimension: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is about: the item and, of ratings on several, the dimension."""
+        return self.id, self.dimension
 
 
 @dataclass(slots=True)
@@ -43,7 +51,7 @@ def wide_table(table: TableRows, layout: Layout) -> WideTable:
     Rows are merged if a column names the judge or the person of each row: by their id or, without
     ids, by all other cells. InputError: merged rows have different verdicts of one judge.
     """
-    merges = bool(layout.judge_names or layout.annotators)
+    merges = bool(layout.judge.names or layout.human.names)
     judges, people = dict[str, None](), dict[str, None]()
     rows: list[WideRow] = []
     by_key: dict[Any, WideRow] = {}
@@ -72,46 +80,42 @@ def wide_table(table: TableRows, layout: Layout) -> WideTable:
 def _wide_row(
     line: int, cells: Mapping[str, Any], layout: Layout, table: TableRows
 ) -> WideRow | None:
-    judge = cell_text(cells.get(layout.judge_names)).strip() if layout.judge_names else ""
-    person = cell_text(cells.get(layout.annotators)).strip() if layout.annotators else ""
-    if layout.only_judges and judge not in layout.only_judges:
+    judge, person = (
+        cell_text(cells.get(side.names)).strip() if side.names else ""
+        for side in (layout.judge, layout.human)
+    )
+    if layout.judge.only and judge not in layout.judge.only:
         return None
-    row = WideRow(id_text(cells.get(layout.id)), id_text(cells.get(layout.group)), line)
-    for number, column in enumerate(layout.judges):
+    row = WideRow(_id_text(cells.get(layout.id)), _id_text(cells.get(layout.group)), line)
+    row.dimension = cell_text(cells.get(layout.dimension)).strip() if layout.dimension else ""
+    for number, column in enumerate(layout.judge.columns):
         name = judge or column
         row.verdicts[name] = cells.get(column)
         if number < len(layout.probabilities):
             row.probabilities[name] = cells.get(layout.probabilities[number])
         if layout.reason and (reason := cell_text(cells.get(layout.reason)).strip()):
             row.reasons[name] = reason
-    if not layout.only_people or person in layout.only_people:
-        row.labels = {person or column: cells.get(column) for column in layout.people}
-    used = layout.used
+    if not layout.human.only or person in layout.human.only:
+        row.labels = {person or column: cells.get(column) for column in layout.human.columns}
     row.texts = {
         name: cell_text(cells[name])
         for name in table.columns
-        if name not in used and not _is_empty(cells.get(name))
+        if name not in layout.used and cells.get(name) not in (None, "", [], {})
     }
     return row
 
 
-def _is_empty(cell: object) -> bool:
-    return cell is None or cell == "" or cell == [] or cell == {}
-
-
-def id_text(cell: object) -> str:
+def _id_text(cell: object) -> str:
     """Return an id as text; 7.0, as data frames have it, is 7."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return cell_text(cell).strip()
+    return cell_text(plain_id(cell)).strip()
 
 
 def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
     if layout.id:
-        return row.id or None
-    own = {layout.judge_names, layout.annotators}
-    own |= {*layout.judges, *layout.probabilities} if layout.judge_names else set()
-    own |= set(layout.people) if layout.annotators else set()
+        return row.key if row.id else None
+    own = {layout.judge.names, layout.human.names}
+    own |= {*layout.judge.columns, *layout.probabilities} if layout.judge.names else set()
+    own |= set(layout.human.columns) if layout.human.names else set()
     return tuple((name, cell_text(cell)) for name, cell in cells.items() if name not in own)
 
 
@@ -148,37 +152,54 @@ def _is_blank(cell: object) -> bool:
 
 
 def join_labels_by_id(
-    verdicts: WideTable, labels: TableRows, layout: Layout, *, source: str, id_column: str
-) -> WideTable:
-    """Give the rows of verdicts the labels of a second table that have the same id."""
+    verdicts: WideTable, labelled: WideTable, source: str, id_column: str, file: str = ""
+) -> None:
+    """Give the rows of verdicts the labels of a second table that have the same id.
+
+    Its people are called by the name of the `file`, if it is one of several, and by their own.
+    """
     if not id_column:
         raise InputError("labels are joined by id: name its column with --id", path=source)
-    labelled = wide_table(labels, layout)
-    by_id: dict[str, dict[str, Any]] = {}
+    names = _names_in(file, labelled.people)
+    by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for row in labelled.rows:
-        known = by_id.setdefault(row.id, {})
-        for person, cell in row.labels.items():
-            if person not in known or not _is_blank(cell):
-                known[person] = cell
-    matched = {row.id for row in verdicts.rows} & by_id.keys()
-    if not matched:
+        known = by_key.setdefault(row.key, {})
+        known |= {
+            names[p]: cell
+            for p, cell in row.labels.items()
+            if names[p] not in known or not _is_blank(cell)
+        }
+    rest = len(by_key.keys() - {row.key for row in verdicts.rows})
+    if rest == len(by_key):
         raise InputError(
-            f"no verdict has the id of a label (verdicts: {_some(r.id for r in verdicts.rows)}; "
-            f"labels: {_some(by_id)})",
+            f"no verdict has the id of a label (verdicts: {_some(r.key for r in verdicts.rows)}; "
+            f"labels: {_some(by_key)})",
             path=source,
         )
     for row in verdicts.rows:
-        row.labels = dict(by_id.get(row.id, {}))
-    rest = len(by_id) - len(matched)
-    notes = [*verdicts.notes, *labelled.notes]
+        row.labels |= by_key.get(row.key, {})
+    verdicts.people = tuple(dict.fromkeys((*verdicts.people, *names.values())))
+    verdicts.notes += labelled.notes
     if rest:
-        notes.append(f"{rest:,} of {len(by_id):,} labelled ids have no verdict and are left out")
-    return WideTable(verdicts.rows, verdicts.judges, labelled.people, notes)
+        verdicts.notes.append(
+            f"{rest:,} of {len(by_key):,} labelled ids have no verdict and are left out"
+        )
 
 
-def _some(ids: Iterable[str]) -> str:
-    shown = [repr(shorten(name, 30)) for _, name in zip(range(2), ids, strict=False)]
-    return ", ".join(shown) or "none"
+def _names_in(file: str, people: tuple[str, ...]) -> dict[str, str]:
+    """Return what the people of a file are called in the whole table."""
+    alone = len(people) == 1
+    return {
+        person: person if not file or person == ADJUDICATED else file if alone else
+        f"{file}: {person}"
+        for person in people
+    }  # fmt: skip
+
+
+def _some(keys: Iterable[tuple[str, str]]) -> str:
+    """Return the first ids, each with its dimension, if it has one."""
+    names = (" ".join(filter(None, key)) for key in keys)
+    return ", ".join(repr(shorten(name, 30)) for name in islice(names, 2))
 
 
 def apply_adjudication(table: WideTable) -> None:
@@ -202,7 +223,7 @@ def group_by_id(table: WideTable, id_column: str) -> str:
 
     Several verdicts on one item are not independent of each other.
     """
-    ids = [row.id for row in table.rows if row.id]
+    ids = [row.key for row in table.rows if row.id]
     distinct = len(set(ids))
     if not id_column or distinct == len(ids):
         return ""
@@ -221,9 +242,9 @@ def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> No
 
     A note says so, but not of rows that are `grouped` by id, of which another note does.
     """
-    seen: dict[str, int] = {}
+    seen: dict[tuple[str, str], int] = {}
     missing = repeated = 0
-    taken = {row.id for row in table.rows}
+    taken = {row.id for row in table.rows}  # in whichever dimension
     for row in table.rows:
         if not row.id:
             missing += 1
@@ -232,13 +253,13 @@ def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> No
                 row.id = f"line {row.id}"
             taken.add(row.id)
             continue
-        count = seen[row.id] = seen.get(row.id, 0) + 1
+        count = seen[row.key] = seen.get(row.key, 0) + 1
         if count > 1:
             repeated += 1
             name = row.id
             while (again := f"{name} ({count})") in taken:
                 count += 1
-            seen[name] = count
+            seen[name, row.dimension] = count
             row.id = again
             taken.add(again)
     shown = shorten(id_column, 40)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from pnyx.cli.audit.agreement import agreement
 from pnyx.cli.audit.card import card
 from pnyx.cli.audit.check import check
 from pnyx.cli.audit.every import every
@@ -16,17 +15,20 @@ from pnyx.cli.common.params import Group
 
 @click.group(cls=Group, name="audit", no_args_is_help=True)
 def command() -> None:
-    """Find out how far a judge can be trusted: agreement with people, trials, one page on it.
+    """Put a judge on trial, and write one page on it. For its agreement with people: pnyx check.
 
     \b
     Example:
       pnyx judge support items.jsonl --out results
-      pnyx audit agreement results --labels people.jsonl --labels others.jsonl
       pnyx audit stress noise items.jsonl --out noise
       pnyx audit card results noise --labels people.jsonl --out card.html
       pnyx audit all items.jsonl --labels people.jsonl --out audit
     """
 
 
-for _command in (agreement, stress, pairs, every, formats, card, check):
+for _command in (stress, pairs, every, formats, card, check):
     command.add_command(_command)
+command.gone = {
+    "agreement": "pnyx check RESULTS --labels LABELS compares a judge with people, and people with "
+    "each other (--html, --json)"
+}

@@ -59,11 +59,13 @@ class SpecOption(click.Option):
 class Command(click.Command):
     """A command whose help shows options under headings; `words` are answered by others.
 
-    What few need stands under --help-all. `records` and `argument_kinds` are set by `verb`: whether
-    it may write a record for `pnyx repeat`, and what the text of each argument may name.
+    What few need stands under --help-all. `records`, `argument_kinds` and `gone` are set by `verb`:
+    whether it may write a record for `pnyx repeat`, what the text of each argument may name, and
+    what to use in place of options that were removed.
     """
 
     records = False
+    gone: Mapping[str, str] = types.MappingProxyType({})
     argument_kinds: Mapping[str, TextKind] = types.MappingProxyType({})
 
     def __init__(
@@ -94,6 +96,16 @@ class Command(click.Command):
         if taken is None:
             return super().make_context(info_name, args, parent, **extra)
         return taken.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; an option that was removed says what to use."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in self.gone:
+                raise
+            message = f"{error.option_name} was removed: {self.gone[error.option_name]}"
+            raise click.UsageError(message, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; choices that do not go together are bad usage of it."""
@@ -165,7 +177,7 @@ class Group(click.Group):
     """A group of commands, in the order of the main job, that suggests one for a mistyped name."""
 
     gone: Mapping[str, str] = {}
-    """Commands that are no more -> what to use."""
+    """Commands that were removed -> what to use."""
 
     command_of: Callable[[str], str | None] = staticmethod(lambda _: None)
     """Which command reads a path that is given in place of a command; None for other words."""
@@ -184,7 +196,7 @@ class Group(click.Group):
             if reads is not None:
                 return super().resolve_command(ctx, [reads, *args])
             if name in self.gone:
-                raise click.UsageError(f"{name} is no more: {self.gone[name]}", ctx)
+                raise click.UsageError(f"{name} was removed: {self.gone[name]}", ctx)
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"No such command {escaped(name, 40)!r}.{hint}", ctx)
@@ -199,6 +211,7 @@ def verb(
     records: bool = False,
     without: Mapping[str, str] | None = None,
     rare: Mapping[str, str] | None = None,
+    gone: Mapping[str, str] | None = None,
     kind: type[Command] = Command,
     **more: Any,
 ) -> Callable[[Callable[..., Any]], Command]:
@@ -215,6 +228,7 @@ def verb(
             `pnyx.app.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
+        gone: options that were removed -> what to use.
         kind: class of the command.
         more: as for click; `resumes` says that the command, interrupted, goes on when it is given
             again, `words` are as for `Command`.
@@ -243,6 +257,7 @@ def verb(
         named = {parameter: _plain_type(hint)[1] for parameter, hint in hints.items()}
         command.argument_kinds = {name: kind for name, kind in named.items() if kind is not None}
         command.records = records
+        command.gone = gone or {}
         if records:
             _check_typed(command)
         if group is not None:

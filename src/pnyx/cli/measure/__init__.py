@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.spec import file_opt, out_opt
 from pnyx.cli.common.options import Outcome, reasons_shown
 from pnyx.cli.common.params import Group, verb
 from pnyx.cli.measure.annotations import amount, thresholds
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pnyx.measure.answers.agreement import Agreement
-    from pnyx.measure.answers.rates import CorrectedRate
     from pnyx.measure.core.base import Measured
     from pnyx.measure.core.ground_truth import Joined
     from pnyx.view.tables import Part
 
 _MEASURES = "measures.json"
+_RATES_GONE = "the corrected share of yes is given wherever some answers have no label"
 _MOST, _END = 50, 10  # Groups that a table shows; with more, so many of either end
 
 _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
@@ -55,7 +55,9 @@ Example:
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
 
-_UNSURE = "Labels may say where people were unsure (uncertain).\n"
+_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the
+share of yes among all is also corrected for the judge's errors; labels must be a random sample's.
+"""
 _TASKS = {
     "support": (
         "yes/no answers to support, perspectives or stance questions, or those about reports\n"
@@ -106,14 +108,6 @@ class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
 class AgreementSpec(BootstrapSpec, _LabelsSpec):
     """How answers are measured."""
 
-    rates: bool = opt(
-        False,
-        "Also correct the share of yes among all answers, labelled or not, for the judge's errors. "
-        "The labelled answers must be picked at random.",
-        heading="Labels",
-        needs="labels",
-    )
-
 
 def _answers_command(task: str) -> None:
     """Add the command that measures answers to one task."""
@@ -125,7 +119,8 @@ def _answers_command(task: str) -> None:
         restricts=True,
         short_help=f"{what[0].upper()}{what[1:]}.",
         help=_HELP.format(what=what, more=more, task=task),
-        without={"spec": "plot rates" if task == "quality" else ""},
+        without={"spec": "plot" if task == "quality" else ""},
+        gone={} if task == "quality" else {"--rates": _RATES_GONE},
     )
     @click.argument("answers")
     def measure(answers: str, spec: AgreementSpec) -> Outcome:
@@ -138,7 +133,7 @@ def _answers_command(task: str) -> None:
         from pnyx.measure.core.ground_truth import join_labels
 
         joined = join_labels(answers, spec.labels, task, judge=spec.judge)
-        return _measure_joined(answers, joined, spec, rates=spec.rates)
+        return _measure_joined(answers, joined, spec, corrects=task != "quality")
 
 
 class DocumentsSpec(BootstrapSpec, PlotSpec, TruthSpec):
@@ -215,20 +210,21 @@ def command_of_results(path: str) -> str | None:
 
 
 def _measure_joined(
-    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, rates: bool = False
+    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, corrects: bool = False
 ) -> Outcome:
-    """Measure answers with their labels."""
+    """Measure answers with their labels; `corrects` the share of yes if some have no label."""
     from pnyx.devices import refuse_device
     from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.view.plots import reliability_plot
+    from pnyx.view.rates import rate_notes, rate_table
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
     if folder is not None:
         refuse_device(folder / _MEASURES)
     result = measure_agreement(joined, bootstrap=spec.bootstrap)
     row, rate = result.row(), None
-    if rates:
+    if corrects and joined.unlabelled:
         from pnyx.measure.answers.rates import corrected_rate
 
         rate = corrected_rate(joined, bootstrap=spec.bootstrap)
@@ -237,37 +233,9 @@ def _measure_joined(
     spec.draw(lambda: reliability_plot(result.reliability, result.joined.judge, [note]))
     if folder is not None:
         write_json(folder / _MEASURES, row)
-    notes = _notes(result) + (_rate_notes(rate) if rate else [])
-    tables = [_rate_table(rate)] if rate else []
-    unscored = result.counts["unscored"] or (rate and rate.judged.scored < rate.judged.asked)
-    return Outcome(row, lambda: [*_report(result), *tables], unscored, notes)
-
-
-def _rate_notes(rate: CorrectedRate) -> list[str]:
-    left, why = rate.judged.asked - rate.judged.scored, rate.rogan_gladen.no_interval
-    notes = [f"{left} of {rate.judged.asked} answers are unscored, left out of the share of yes"]
-    return notes * bool(left) + [f"no estimate by Rogan and Gladen: {why}"] * bool(why)
-
-
-def _rate_table(rate: CorrectedRate) -> Table:
-    """Return the share of yes as the judge has it, and corrected."""
-    rows = [
-        ("the judge, all answers", rate.judged, rate.judged),
-        ("people, labelled answers", rate.people, rate.people),
-        ("corrected by Rogan and Gladen", rate.rogan_gladen, rate.rogan_gladen),
-        ("corrected, prediction-powered", rate.prediction_powered, rate.prediction_powered),
-        ("sensitivity: yes where people say yes", rate.sensitivity, rate.sensitivity),
-        ("specificity: no where people say no", rate.specificity, rate.specificity),
-    ]
-    columns = Column("share of yes"), Column("value, 95 % interval", "figure")
-    return Table(
-        (*columns, Column("answers", "counts")),
-        rows,
-        legend=[
-            "Rogan and Gladen: sensitivity and specificity must be the same on all answers; "
-            "prediction-powered: the labelled answers must be picked at random"
-        ],
-    )
+    notes = _notes(result) + (rate_notes(rate) if rate else [])
+    tables = [rate_table(rate)] if rate else []
+    return Outcome(row, lambda: [*_report(result), *tables], result.counts["unscored"], notes)
 
 
 def _notes(result: Agreement) -> list[str]:
@@ -293,6 +261,8 @@ def _notes(result: Agreement) -> list[str]:
 
 def _report(result: Agreement) -> list[Part]:
     """Return the tables for people."""
+    from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS, small_groups
+
     parts: list[Part] = [
         [f"{result.joined.task}: {escaped(short_name(result.joined.judge))}, {_counts(result)}"],
         _measures(result),
@@ -309,7 +279,12 @@ def _report(result: Agreement) -> list[Part]:
             (name, SUMMARY.get(name, "mean of the four"), m) for name, m in result.summary.items()
         ]
         parts.append(Table(columns, rows))
-    large, small = _large_groups(result.per_group)
+    small = small_groups(result.per_group)
+    large = {name: part for name, part in result.per_group.items() if name not in small}
+    line = (
+        f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no "
+        "figures of their own (--json has the counts)"
+    )
     for title, part in (
         ("dimension", result.per_dimension),
         ("aspect", result.per_aspect),
@@ -325,26 +300,7 @@ def _report(result: Agreement) -> list[Part]:
             )
             parts.append(_grid(title, ends, names, [note] if left else []))
     drawn = draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)
-    return [*parts, small, drawn]
-
-
-def _large_groups(
-    groups: Mapping[str, Mapping[str, Measured]],
-) -> tuple[Mapping[str, Mapping[str, Measured]], list[str]]:
-    """Return the groups with enough answers for figures of their own, and a line on the others."""
-    from pnyx.measure.answers.agreement import MIN_GROUP_LABELS
-
-    large = {
-        name: measures
-        for name, measures in groups.items()
-        if max(measured.scored for measured in measures.values()) >= MIN_GROUP_LABELS
-    }
-    left = len(groups) - len(large)
-    line = (
-        f"{many(left, 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no figures of "
-        "their own here (--json has them)"
-    )
-    return large, [OwnWords(line)] if left else []
+    return [*parts, [OwnWords(line)] if small else [], drawn]
 
 
 def _counts(result: Agreement) -> str:

@@ -10,6 +10,8 @@ from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import few_warning
 from pnyx.errors import OptionError
+from pnyx.measure.core.base import plain
+from pnyx.view.tables import Table
 from pnyx.view.text import many
 
 
@@ -30,9 +32,11 @@ def preference(answers: str, spec: PreferenceSpec) -> Outcome:
 
     How often does the verdict change when the two texts are swapped? How often does the text that
     is shown first win? With labels: how often does the verdict agree with people, in each order and
-    combined (a tie where the two orders differ)? No model is asked. Each share comes with a 95 %
-    interval from a bootstrap over groups, or over pairs without groups. Exit status 3: some pairs
-    are unscored.
+    combined (a tie where the two orders differ)? With --labels also Krippendorff's alpha and
+    Cohen's kappa of the combined verdict, and the agreement of several people with each other. No
+    model is asked. Each figure comes with a 95 % interval from a bootstrap over groups, or over
+    pairs without groups. For a table with a column for each order: pnyx check --a-first --b-first.
+    Exit status 3: some pairs are unscored.
 
     \b
     Example:
@@ -41,11 +45,17 @@ def preference(answers: str, spec: PreferenceSpec) -> Outcome:
     """
     from pnyx.audit.checks.pair_answers import read_pairs
     from pnyx.audit.checks.pairs import measure_pairs
+    from pnyx.judge.verdicts import Source, read_verdicts
+    from pnyx.measure.answers.raters import measure_raters
     from pnyx.view.check_pairs import pair_parts
+    from pnyx.view.trials import rater_parts
 
     if answers == spec.labels == "-":
         raise OptionError("ANSWERS and LABELS cannot both be standard input")
-    pairs = read_pairs(answers, spec.labels, judge=spec.judge)
+    said: Source = list(read_verdicts("-")) if answers == "-" else answers
+    labels: Source | None = spec.labels
+    labels = list(read_verdicts("-", "labels")) if labels == "-" else labels
+    pairs = read_pairs(said, labels, judge=spec.judge)
     result = measure_pairs(pairs, bootstrap=spec.bootstrap)
     notes = few_warning(result.bootstrap, result.clusters, "group")
     if result.unscored:
@@ -55,4 +65,10 @@ def preference(answers: str, spec: PreferenceSpec) -> Outcome:
         notes.insert(
             0, f"{many(one_order, 'pair')} of {result.pairs} asked about in one order only"
         )
-    return Outcome(result.row(), pair_parts(result), result.unscored, notes)
+    row, parts = result.row(), pair_parts(result)
+    if labels is not None:
+        rated = measure_raters(said, [labels], judge=spec.judge, bootstrap=spec.bootstrap)
+        row["compared"] = plain(list(rated.compared))
+        parts += [part if isinstance(part, Table) else [part] for part in
+                  rater_parts(row["compared"])]  # fmt: skip
+    return Outcome(row, parts, result.unscored, notes)

@@ -253,7 +253,7 @@ def _header_index(rows: Sequence[Sequence[Any]]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class SheetPlace:
     """A sheet of a spreadsheet: its number from 1, its name, and whether there are several."""
 
     number: int
@@ -261,7 +261,7 @@ class Sheet:
     several: bool
 
 
-def scan_sheets(path: Path) -> Iterator[tuple[Sheet, int, tuple[Any, ...]]]:
+def scan_sheets(path: Path) -> Iterator[tuple[SheetPlace, int, tuple[Any, ...]]]:
     """Yield sheet, row number and cells of each row of a spreadsheet that is not blank."""
     try:
         import openpyxl
@@ -274,7 +274,7 @@ def scan_sheets(path: Path) -> Iterator[tuple[Sheet, int, tuple[Any, ...]]]:
             try:
                 several = len(book.sheetnames) > 1
                 for number, sheet in enumerate(book.worksheets, start=1):
-                    place = Sheet(number, sheet.title, several)
+                    place = SheetPlace(number, sheet.title, several)
                     for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
                         if any(cell not in (None, "") for cell in row):
                             yield place, line, row

@@ -21,6 +21,7 @@ from pnyx.measure.answers.cells import (
     pooled_cell,
     ranking_cell,
 )
+from pnyx.measure.answers.group_figures import published_figures
 from pnyx.measure.answers.registry import (
     DERIVED_MEASURES,
     MEASURES,
@@ -44,19 +45,14 @@ from pnyx.measure.core.weighted import (
 )
 from pnyx.tabular import Result
 
-MIN_GROUP_LABELS = 20
-"""Labelled answers that a group must have for its figures to be shown.
-
-Of 19, even if all stand alone, an accuracy of 0.8 has a 95 % interval as wide as 0.34 (Wilson).
-"""
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Result):
     """How well one judge's answers agree with labels, by the measures that these allow.
 
     `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
-    the groups that have a value (`macro_groups` many). `per_group` has no intervals. Of quality are
+    the groups that have a value (`macro_groups` many). `per_group` has no intervals, and is what
+    these means are made of: files and frames have `published_figures`. Of quality are
     `per_dimension`, `dimension_mean` and `per_aspect` (the means over each branch of the taxonomy,
     and over `all` but its root), the `reliability` bins of other tasks, `summary` (DIRAS's
     dimensions and their mean) of relevance. The bootstrap draws `clusters`, groups or, where no
@@ -95,7 +91,10 @@ class Agreement(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return the measures of all pairs, then those of single dimensions and groups."""
         listed = [{"measure": name, **m.row()} for name, m in self.measures.items()]
-        for what, parts in (("dimension", self.per_dimension), ("group", self.per_group)):
+        for what, parts in (
+            ("dimension", self.per_dimension),
+            ("group", published_figures(self.per_group)),
+        ):
             for key, part in parts.items():
                 listed += [{"measure": n, what: key, **m.row()} for n, m in part.items()]
         return listed
@@ -112,7 +111,7 @@ class Agreement(Result):
             "macro": {
                 n: {**m.row(), "groups": self.macro_groups[n]} for n, m in self.macro.items()
             },
-            "per_group": self.per_group,
+            "per_group": published_figures(self.per_group),
             "per_dimension": self.per_dimension,
             "dimension_mean": self.dimension_mean,
             "per_aspect": self.per_aspect,

@@ -140,6 +140,7 @@ def measure_raters(
     labels: Sequence[Source],
     *,
     judge: str | None = None,
+    names: Sequence[str] = (),
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> RaterAgreement:
     """Measure the agreement of a judge with people, of files of labels, and of raters within one.
@@ -149,6 +150,7 @@ def measure_raters(
         labels: people's labels, one or more files; raters within one have an `annotator`.
             `adjudicated` is no rater: what it says replaces what they say together.
         judge: whose answers count, where there are several judges'.
+        names: of the labels, in their order; by default their files', or `labels 1`, `labels 2`.
         bootstrap: how intervals are drawn: groups or, where no item has one, items.
 
     Returns:
@@ -161,6 +163,8 @@ def measure_raters(
     """
     groups: dict[str, str] = {}
     people = [_read(label, f"labels {n}", groups) for n, label in enumerate(labels, 1)]
+    for side, name in zip(people, names, strict=False):
+        side.name = name
     sides: list[tuple[Between, tuple[str, ...], list[dict[Key, float]], set[Key] | None]] = []
     unscored = 0
     if answers is not None:

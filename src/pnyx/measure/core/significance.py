@@ -218,6 +218,12 @@ class Comparison:
         margins = (against.p_not_lower_holm, against.p_equivalent_holm) if against else ()
         return conclude(self.test.difference, self.p_holm, *margins)
 
+    @property
+    def good_enough(self) -> bool:
+        """Whether the run is shown not to be lower by the margin; it may be lower by less."""
+        p = self.against.p_not_lower_holm if self.against else None
+        return self.conclusion in ("higher", "equivalent") or (p is not None and p < ONE_SIDED)
+
     def row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
         """Return the object of `--json`; `name` is the field shown beside the run."""
         figures = {

@@ -12,10 +12,10 @@ from pnyx.judge.calibration.recalibration import curve_from
 from pnyx.measure.answers.binary import ReliabilityBin
 from pnyx.measure.answers.thresholds import BestThreshold, Curve, Thresholds
 from pnyx.measure.core.base import BOOTSTRAP
-from pnyx.serve.view.figure import Figure, FigureSection, file_name
+from pnyx.serve.view.figure import Figure, FigureSection
 from pnyx.view.plots import recalibration_plot, reliability_plot, thresholds_plot
 from pnyx.view.tables import Column, Table
-from pnyx.view.trials import figure, rater_table, rater_title
+from pnyx.view.trials import figure
 
 Row = Mapping[str, Any]
 _MEASURES: Final = {
@@ -30,9 +30,7 @@ _MEASURES: Final = {
 
 
 def document_sections(document: Row) -> list[FigureSection]:
-    """Return what a file of `pnyx measure`, `pnyx calibrate` or `pnyx audit agreement` says."""
-    if "compared" in document:
-        return list(_agreement(document))
+    """Return what a file of `pnyx measure` or `pnyx calibrate` says."""
     if "thresholds" in document:
         return [_thresholds(document)]
     if document.get("format") == "pnyx-calibration":
@@ -126,14 +124,6 @@ def _selective(sure: Row) -> FigureSection:
     text = [f"Where answers are kept so that at most {sure['error']:.0%} are wrong."]
     title = "Selective answers"
     return FigureSection(title, text, [Figure("selective", title, "", Table(columns, rows))])
-
-
-def _agreement(document: Row) -> Iterator[FigureSection]:
-    for number, row in enumerate(document["compared"], 1):
-        named = {**row, "between": [file_name(name) for name in row["between"]]}
-        title = rater_title(named)
-        table = Figure(f"agreement-{number}", "Agreement", "", rater_table(named))
-        yield FigureSection(title[:1].upper() + title[1:], [], [table])
 
 
 def _thresholds(document: Row) -> FigureSection:

@@ -43,7 +43,7 @@ def _page_name(document: Document) -> str:
         return "card"
     if "runs" in document:
         return ""
-    shown = {"reliability", "compared", "thresholds"} & document.keys()
+    shown = {"reliability", "thresholds"} & document.keys()
     measured = isinstance(document.get("measures"), dict) or "thresholds" in document
     if document.get("format") == "pnyx-calibration" or (shown and measured):
         return "calibration"

@@ -20,6 +20,7 @@ _BY_FORMAT: Final = {
 
 _BY_FIELDS: Final = (
     ("sources runs topics scored asked", "what pnyx view --json prints", LISTED),
+    ("check judges decision", "what pnyx check writes", "pnyx check --html writes its page"),
     ("card margin worse figures", "what pnyx audit check prints", "give the cards"),
     ("measure options best cross_validation", "what pnyx tune prints", LISTED),
     ("dependencies environment will_use", "what pnyx doctor prints", LISTED),

@@ -379,7 +379,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "perspectives": _file_alone,
     "collection": _collection,
     "measures": _document,
-    "agreement": _document,
     "calibration": _document,
     "trial": _document,
     "card": _document,

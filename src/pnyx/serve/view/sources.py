@@ -35,7 +35,6 @@ _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
     ("measures", "runs"),
     ("measures", "retrievers"),
     ("measures", "thresholds cutoffs"),
-    ("agreement", "measures compared"),
     ("measures", "measures"),
     ("compared", "comparisons"),
 )

@@ -1,0 +1,93 @@
+"""Recipes in commands: each command, run in order, prints what its page shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command import called
+
+RECIPES = Path(__file__).parents[1] / "docs" / "recipes"
+PAGES = {"check-a-judge": 3, "supported-answers": 6}
+"""Page -> how many `pnyx` commands it runs with their output."""
+STEP = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", re.DOTALL | re.MULTILINE)
+
+
+def text_of(page: str) -> str:
+    return (RECIPES / f"{page}.md").read_text(encoding="utf-8")
+
+
+def steps(page: str) -> list[tuple[str, str]]:
+    """Return the commands of a page's consoles, in order, and what each shows."""
+    consoles = re.findall(r"^```console\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
+    return [step for console in consoles for step in STEP.findall(console)]
+
+
+def holds(printed: str, shown: str) -> bool:
+    """Say whether the parts of what is shown, between lines of `...`, are printed in this order."""
+    place = 0
+    for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE):
+        place = printed.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
+
+
+def test_what_differs_is_noticed() -> None:
+    assert holds("a\nb\nc\n", "a\n...\nc\n")
+    assert not holds("a\nb\nc\n", "a\nc\n")
+    assert not holds("a\nb\nc\n", "c\n...\na\n")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_recipe_print_what_it_shows(
+    page: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for file in (*RECIPES.glob("*.csv"), *RECIPES.glob("*.jsonl")):
+        shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    ran = 0
+    for command, shown in steps(page):
+        if written := re.match(r"cat > (\S+) <<'END'$", command):
+            Path(written[1]).write_text(shown.removesuffix("END\n"), encoding="utf-8")
+            continue
+        words, _, asks_status = command.partition("; ")
+        program, *arguments = shlex.split(words)
+        assert program == "pnyx"
+        status, out, err = called(capsys, *arguments)
+        ending = f"{status}\n" if asks_status == "echo $?" else ""
+        assert holds(err + out + ending, shown), (command, err + out + ending)
+        ran += 1
+    assert ran == PAGES[page]
+    for script in re.findall(r"^```python\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE):
+        exec(script, {})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_recipe_is_linked_and_short(page: str) -> None:
+    index = (RECIPES / "index.md").read_text(encoding="utf-8")
+    assert f"]({page}.md)" in index
+    assert f"\n{page}\n" in index
+    prose = re.sub(r"```.*?```", "", text_of(page), flags=re.DOTALL)
+    assert len(prose.split()) < 600
+
+
+def test_the_page_of_supported_answers_opens_on_the_sentence_of_the_recipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
+    assert called(capsys, "judge", "support", RECIPES / "answers.jsonl", "--out", "r")[0] == 0
+    assert called(capsys, "view", "r", "--export", "pages")[0] == 0
+    page = re.sub(r"<[^>]+>", "", Path("pages/index.html").read_text(encoding="utf-8"))
+    assert "29 of 40 answers are supported (72 %, 95 % interval 56 to 84 %)." in page
