@@ -66,3 +66,15 @@ def test_the_quality_model_names_the_settings_that_were_chosen():
     path = PACKAGE / "students" / "weights" / "surface.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
     assert set(kept["chosen"]["penalties"]) == {"long", "short"}
+
+
+def test_the_card_of_the_judge_of_answers_is_made_of_its_figures():
+    content = json.loads((PACKAGE / "judge/calibrations/answer.json").read_text("utf-8"))
+    figures = content["tasks"]["support"]["figures"]
+    held, fitted = figures["held_out"], figures["development"]
+    card = content["card"]["support"]
+    for name in ("auroc", "f1"):
+        value, low, high = (held[f"{name}{end}"] for end in ("", "_low", "_high"))
+        assert f"{name.upper()} {value:.2f} [{low:.2f}, {high:.2f}]" in card
+    assert f"on {held['groups']} unseen questions" in card
+    assert f"chosen on {fitted['pairs']} pairs of {fitted['groups']} other questions" in card

@@ -96,6 +96,7 @@ from pnyx.search.plan import (
 )
 from pnyx.search.ranking.models import MODELS
 from pnyx.students.judge import (
+    AnswerJudge,
     AssignmentJudge,
     PackagedJudge,
     SideJudge,
@@ -207,6 +208,10 @@ def _assignment_judge(_: ExitStack, __: Any) -> Judge:
     return AssignmentJudge(load_perspective_student())
 
 
+def _answer_judge(_: ExitStack, __: Any) -> Judge:
+    return AnswerJudge(load_perspective_student())
+
+
 def _rule_judge(_: ExitStack, __: Any) -> Judge:
     return RuleJudge()
 
@@ -251,6 +256,7 @@ JUDGES: dict[type, Callable[[ExitStack, Any], Judge]] = {
     Recalibrated: _recalibrated,
     Cascade: _cascade,
     StudentJudge: _student_judge,
+    AnswerJudge: _answer_judge,
     AssignmentJudge: _assignment_judge,
     RuleJudge: _rule_judge,
     RelatedJudge: _related_judge,
@@ -270,6 +276,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
     Cascade: ("support",),
     StudentJudge: ("relevance",),
     SideJudge: ("stance",),
+    AnswerJudge: ("support",),
     AssignmentJudge: ("nugget",),
     RuleJudge: tuple(RULE_TASKS),
     RelatedJudge: ("unanswerable",),
@@ -277,7 +284,7 @@ SOME_TASKS: dict[type, tuple[str, ...]] = {
 """Judges that were calibrated, or trained, for some tasks alone."""
 
 READS_TEXT = {
-    *(AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
+    *(AnswerJudge, AssignmentJudge, EncoderJudge, LlmJudge, PackagedJudge),
     *(RelatedJudge, RuleJudge, ShotJudge, SideJudge, StudentJudge, Watched),
 }
 """Judges that look at the text; labels are looked up by id."""
@@ -316,7 +323,9 @@ def test_every_judge_and_every_kind_of_question_is_covered():
         for room in ("pnyx.judge", "pnyx.students")
         for module in modules(importlib.import_module(room))
         for value in vars(module).values()
-        if inspect.isclass(value) and value is not Judge and hasattr(value, "answer")
+        if inspect.isclass(value)
+        and value is not Judge
+        and callable(getattr(value, "answer", None))
     }
     assert judges == set(JUDGES)
     assert set(QUESTIONS) == set(get_args(JudgeQuestion)) == set(LABELS)

@@ -277,3 +277,20 @@ def test_no_model_is_loaded_before_it_is_asked():
         "assert not {'onnxruntime', 'tokenizers', 'torch'} & set(sys.modules), 'loaded'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("The council cut bus fares by 20 % in 2021.", True),
+        ("The council did not cut bus fares by 20 % in 2021.", False),
+        ("The council cut bus fares by 50 % in 2021.", False),
+        ("Giraffes sleep standing up.", False),
+    ],
+)
+def test_the_judge_of_answers_wants_what_the_passage_says(sentence: str, value: bool) -> None:
+    text = "Ridership rose by a third. The council cut bus fares by 20 % in 2021."
+    asked = Support("1", text, sentence, from_answer=True)
+    (answer,) = ask(PackagedJudge("answer"), [asked])
+    assert (answer.value, answer.provenance.judge) == (value, "answers@1")
+    assert answer.value == (answer.probability >= 0.5)

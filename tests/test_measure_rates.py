@@ -156,7 +156,7 @@ def test_answers_alike_within_groups_widen_the_intervals():
 
 
 def test_without_draws_there_are_no_intervals(tmp_path):
-    rate = corrected_rate(join_labels(*files(tmp_path), "support"), Bootstrap(0))
+    rate = corrected_rate(join_labels(*files(tmp_path), "support"), bootstrap=Bootstrap(0))
     assert all(row["low"] is None and row["value"] is not None for row in rate.rows())
 
 
@@ -172,7 +172,9 @@ def test_intervals_hold_the_truth_of_a_judge_who_errs():
             Pair(Verdict(id=f"{n}", value=j, line=n), Gold(p)) for n, (p, j) in enumerate(both)
         )
         others = Counter(("", value) for value in judge[25:].tolist())
-        rate = corrected_rate(Joined("support", "j", pairs, unlabelled=others), Bootstrap(2))
+        rate = corrected_rate(
+            Joined("support", "j", pairs, unlabelled=others), bootstrap=Bootstrap(2)
+        )
         for place, one in enumerate((rate.rogan_gladen, rate.prediction_powered)):
             held[place] += one.value is None or one.low <= 0.3 <= one.high
     assert (held / 600 > 0.93).all()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -228,14 +230,18 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "Benched": lambda folder: Benched(coverage(folder), (), {}, {}, (), ("q",), (), 0),
     "Case": lambda _: pnyx.argue(index(), EXAMPLE.questions[0]),
     "Check": lambda _: pnyx.check(CHECKED, judge="verdict", human="a", bootstrap=FEW),
+    "CheckedJudge": lambda _: pnyx.check(
+        CHECKED, judge="verdict", human="a", bootstrap=FEW).judges[0],
     "ChosenJudge": chosen,
     "CorrectedLeaderboard": lambda _: correct_leaderboard(
         leaderboard("judge"), leaderboard("people"), *["a measure with a long name"] * 2,
         bootstrap=FEW),
-    "CorrectedRate": lambda _: corrected_rate(join_labels(answers(), LABELS), FEW),
+    "CorrectedRate": lambda _: corrected_rate(answers(), LABELS, bootstrap=FEW),
     "Decline": lambda _: measure_decline(
         [0, 1, 2], np.linspace(1, 0, 30).reshape(10, 3), np.ones((10, 3), dtype=np.bool_),
         np.arange(10), FEW),
+    "Decision": lambda _: pnyx.check(
+        CHECKED, judge="verdict", human="a", bootstrap=FEW).decide(),
     "Distilled": lambda _: Distilled(None, {}, {"f1": Measured(0.5, 1, 1)}),
     "Found": lambda _: pnyx.Searcher(index()).show(EXAMPLE.questions[0], 60),
     "Joined": lambda _: join_labels(answers(), LABELS),
@@ -243,6 +249,7 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "LeaderboardsCompared": lambda _: compare_leaderboards(
         [leaderboard("judge")], leaderboard("people"), bootstrap=FEW),
     "Leaning": leaning,
+    "MeasuredReports": lambda folder: reports(folder).runs[0],
     "PairCheck": lambda _: check_pairs(
         read_table_rows([{"ab": "A", "ba": "B", "human": "A"}] * 12),
         a_first="ab", b_first="ba", human=("human",)),
@@ -270,6 +277,20 @@ def test_every_kind_of_result_is_tried() -> None:
             importlib.import_module(".".join(p for p in parts if p != "__init__"))
     kinds = {kind.__name__ for kind in every_kind() if kind.__module__.startswith("pnyx.")}
     assert kinds - {"ComparedRuns"} == set(MADE)
+
+
+def test_public_results_show_themselves() -> None:
+    rooms = (getattr(pnyx, name) for name in pnyx.__all__)
+    names = {(room, name) for room in rooms if isinstance(room, ModuleType)
+             for name in room.__all__}  # fmt: skip
+    kinds = {value for room, name in names if isinstance(value := getattr(room, name), type)}
+    with_rows = {kind for kind in kinds if hasattr(kind, "rows") and not hasattr(kind, "reader")}
+    assert {kind for kind in with_rows if not issubclass(kind, Result)} == {pnyx.Store}
+
+
+def test_lists_of_judged_reports_are_a_line_each() -> None:
+    shown = repr(judge_reports([response()], [BANK], PlannedJudge()))
+    assert re.fullmatch(r"\[JudgedReport\('7', 'run-a': \d+ sentences, \d+ nuggets\)\]", shown)
 
 
 @pytest.mark.parametrize("name", MADE)

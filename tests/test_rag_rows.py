@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +54,22 @@ LAYOUTS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "input, context, actual_output (DeepEval)",
     ),
+    "DeepEval, exported": (
+        {"input": QUESTION, "actualOutput": ANSWER, "retrievalContext": CONTEXTS},
+        "input, retrievalContext, actualOutput (DeepEval)",
+    ),
+    "a table of people": (
+        {"User Input": QUESTION, "Retrieved Contexts": str(CONTEXTS), "Response": ANSWER},
+        "User Input, Retrieved Contexts, Response (ragas)",
+    ),
+    "messages": (
+        {
+            "question": [{"role": "user", "content": QUESTION}],
+            "contexts": [{"page_content": text} for text in CONTEXTS],
+            "answer": {"role": "assistant", "content": ANSWER},
+        },
+        "question, contexts, answer (ragas)",
+    ),
     "TruLens": (
         {"record_id": "r1", "input": QUESTION, "output": ANSWER, "contexts": CONTEXTS},
         "input, contexts, output (TruLens)",
@@ -71,6 +91,14 @@ LAYOUTS: dict[str, tuple[dict[str, Any], str]] = {
         "query, passages, generated_answer (open-rag-eval)",
     ),
 }
+
+
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Return a function that puts bytes on standard input."""
+    return lambda content: monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+    )
 
 
 def _support(path: object) -> list[Any]:
@@ -181,6 +209,74 @@ def test_a_list_of_an_array_is_read() -> None:
     assert contexts_of(numpy.array(CONTEXTS, dtype=object)) == tuple(CONTEXTS)
 
 
+def _packed(path: Path, name: str) -> Path:
+    """Return a copy of a file by another name, with gzip if that ends so."""
+    target = path.with_name(name)
+    content = path.read_bytes()
+    target.write_bytes(gzip.compress(content) if "gz" in name else content)
+    return target
+
+
+@pytest.mark.parametrize("name", ["rows.csv.gz", "gz.csv", "rows.txt", "rows", "rows.jsonl"])
+def test_a_file_is_recognised_by_its_content(name: str, tmp_path: Path) -> None:
+    row = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
+    source = _csv(tmp_path / "source.csv", [row], "\t" if name == "rows.txt" else ",")
+    items = _support(_packed(source, name))
+    assert [(item.id, item.text) for item in items] == [("1#1", TEXT), ("1#2", TEXT)]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["csv", "tsv", "list.json", "columns.json", "one.json", "lines.json", "xlsx", "parquet"],
+)
+def test_standard_input_may_hold_any_of_them(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], stdin: Any
+) -> None:
+    row = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
+    stdin(_written(tmp_path, ending, row).read_bytes())
+    status, out, err = called(capsys, "judge", "support", "-", "--plan")
+    count = 2 if ending == "lines.json" else 1
+    assert (status, out.split()[0]) == (0, str(2 * count))
+    assert f"pnyx: standard input: {count} record" in err
+
+
+def test_items_on_standard_input_are_still_items(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stdin: Any
+) -> None:
+    row = {"id": "a", "text": "t", "statement": "s", "contexts": ["c"], "answer": "b"}
+    stdin(json.dumps(row).encode())
+    status, out, err = called(capsys, "judge", "support", "-", "--plan")
+    assert (status, out.split()[0], "record" in err) == (0, "1", False)
+    stdin(b'{"id": "a", "txt": "t"}\n')
+    err = refuser("judge")(capsys, "support", "-", "--plan")
+    assert "standard input: expected text, statement, or columns of a question" in err
+    stdin(b"")
+    assert "standard input: has no rows" in refuser("judge")(capsys, "support", "-", "--plan")
+
+
+def test_broken_lines_among_records_are_skipped_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = json.dumps({"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER})
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join([good, '{"question": "broken', good, '["x"]', good]) + "\n")
+    status, out, err = called(capsys, "judge", "support", path, "--plan")
+    assert (status, out.split()[0]) == (0, "6")
+    assert "rows.jsonl: skipped 2 rows: 2 with broken JSON (rows 2, 4)\n" in err
+    assert [item.id for item in _support(path)[::2]] == ["1#1", "3#1", "5#1"]
+
+
+def test_a_sheet_may_have_a_title_above_its_header(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["RAG, draft"], [], ["question", "contexts", "answer"],
+                [QUESTION, str(CONTEXTS), ANSWER]):  # fmt: skip
+        book.active.append(row)
+    book.save(tmp_path / "rows.xlsx")
+    items = _support(tmp_path / "rows.xlsx")
+    assert [(item.id, item.text) for item in items] == [("1#1", TEXT), ("1#2", TEXT)]
+
+
 def test_rows_without_an_answer_or_contexts_are_skipped_counted_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,14 +294,13 @@ def test_rows_without_an_answer_or_contexts_are_skipped_counted_and_named(
 def test_a_file_without_any_usable_row_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The columns are recognised by the one row that has contexts, and the one that has an answer.
     rows = [
         {"question": QUESTION, "contexts": CONTEXTS, "answer": ""},
-        {"question": QUESTION, "contexts": [], "answer": ANSWER},
+        {"question": QUESTION, "contexts": [], "answer": None},
     ]
     path = write_rows(tmp_path / "rows.jsonl", rows)
     err = refuser("judge")(capsys, "support", path, "--out", tmp_path / "r")
-    assert "no row holds an answer with contexts: 2 rows: 1 with no answer (row 1)" in err
+    assert "no row holds an answer with contexts: 2 rows: 2 with no answer (rows 1, 2)" in err
     assert not (tmp_path / "r").exists()
 
 
@@ -232,7 +327,7 @@ def test_a_table_whose_columns_are_unknown_says_how_to_name_them(
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
-        ("answer=nothing", "no column 'nothing' (found: question, contexts, answer)"),
+        ("answer=nothing", "rows.jsonl: no column 'nothing' (found: question, contexts, answer)"),
         ("reply=answer", "--column reply=...: expected one of the fields question, contexts"),
         ("answer", "--column answer: expected FIELD=COLUMN"),
     ],
@@ -296,6 +391,8 @@ def test_several_answers_to_a_question_are_records_of_one_group(tmp_path: Path) 
 
     assert items([{}, {}]) == [("1#1", "1", ""), ("2#1", "1", "")]
     assert items([{"id": "q"}, {"id": "q"}]) == [("q#1", "q", ""), ("q-2#1", "q", "")]
+    assert [name for name, _, _ in items([{"id": "q"}, {"id": "q"}, {"id": "q-2"}])] == [
+        "q#1", "q-2#1", "q-2-2#1"]  # fmt: skip
     assert items([{"id": "q", "system": "a"}, {"id": "q", "system": "b"}]) == [
         ("a/q#1", "q", "a"),
         ("b/q#1", "q", "b"),

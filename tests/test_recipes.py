@@ -15,11 +15,11 @@ from command import run
 RECIPES = sorted((Path(__file__).parents[1] / "docs" / "recipes").glob("*.py"))
 PRINTED = {
     "both_sides": r"^con\n  \w",
-    "corrected_rate": r"^prediction_powered +0\.\d+ .* 60 +240$",
+    "corrected_rate": r"^prediction_powered +0\.\d+ .* 60 of 240$",
     "distilled": r"^auroc 0\.[6-9]\d\d \[",
     "judge_on_trial": r"^the score falls at every step - (passed|failed)$",
-    "judged_run": r"^bm25  P@10 +0\.\d+ .* 8 +8$",
-    "labels_and_intervals": r"^accuracy  .* 3 +3$",
+    "judged_run": r"^bm25  P@10 +0\.\d+ .* 8 of 8$",
+    "labels_and_intervals": r"^accuracy  .* 3 of 3$",
     "two_retrievers": r"^hybrid nDCG@10 0\.\d+ 0\.0\d+$",
     "which_judge": r"^packaged 0\.8\d\d \[.* 240 of 240 scored 0\.0 [\d.e-]+\nmini 0\.",
 }

@@ -119,6 +119,24 @@ def test_one_computation_is_shown_by_judge_measure_and_view(
         assert lines[1] in text
 
 
+def test_judge_rag_says_how_many_answers_are_supported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contexts = ["The council cut bus fares by 20 % in 2021.", "Rain fell all day in Bergen."]
+    rows = [
+        {"question": f"What happened {n}?", "contexts": contexts, "answer": answer}
+        for n, answer in enumerate(
+            ["Rain fell all day in Bergen. Mars has two moons.", "Rain fell all day in Bergen."]
+        )
+    ]
+    path = write_rows(tmp_path / "ragas.jsonl", rows)
+    status, judged, _ = called(capsys, "judge", "rag", path, "--out", tmp_path / "r")
+    assert status == 0
+    assert "1 of 2 answers is supported (50 %, 95 % interval " in judged
+    assert "2 of 3 sentences are supported (67 %, " in judged
+    assert summary_lines(summarise_answers(str(tmp_path / "r")))[0] in judged
+
+
 def test_runs_are_named_where_there_are_several(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,7 +240,7 @@ def test_rag_says_how_many_answers_are_supported_and_the_mean_of_each_dimension(
     kinds: list[list[bool | None]] = [[True, True], [True, False], [True, None]]
     for row, own in zip(rows, kinds, strict=False):
         sentences = [{"text": "s", "supported": yes, "documents": {}} for yes in own]
-        row["notes"] = {"sentences": {"groundedness": sentences}}
+        row["notes"] = {"sentences": sentences}
     folder = _results(tmp_path / "r", rows, "rag")
     status, printed, _ = called(capsys, "measure", folder)
     assert status == 0

@@ -148,10 +148,11 @@ def main() -> None:
         return p
 
     held = figures(probabilities(parts[False]), parts[False], THRESHOLD)
+    fitting = figures(probabilities(parts[True]), parts[True], THRESHOLD)
     yes, truth = probabilities(near[False]) >= THRESHOLD, np.array([v for _, v in near[False]])
     measured = {
         "held_out": held,
-        "development": figures(probabilities(parts[True]), parts[True], THRESHOLD),
+        "development": fitting,
         "near_copies": {
             "pairs": len(truth),
             "copies_accepted": round(float(yes[truth].mean()), 3),
@@ -162,7 +163,8 @@ def main() -> None:
     card = (
         f"support of sentences about passages: on {held['groups']} unseen questions AUROC "
         f"{held['auroc']:.2f} [{held['auroc_low']:.2f}, {held['auroc_high']:.2f}], F1 "
-        f"{held['f1']:.2f} [{held['f1_low']:.2f}, {held['f1_high']:.2f}]; sentences by GPT-4"
+        f"{held['f1']:.2f} [{held['f1_low']:.2f}, {held['f1_high']:.2f}]; sentences by GPT-4; "
+        f"chosen on {fitting['pairs']} pairs of {fitting['groups']} other questions"
     )
     data = "sentences of DIRAS's reasons about passages; copy and conflict: near-copies by rule"
     task = {"weights": weights, "intercept": intercept, "threshold": THRESHOLD}

@@ -116,7 +116,7 @@ def table(
                 rng = np.random.default_rng([20_26, seed])
                 people, judge = draw(rng, world, ITEMS)
                 joined = join(people, judge, labelled(rng, people, how, n), grouped=world.alike > 0)
-                rate = corrected_rate(joined, Bootstrap(200, seed))
+                rate = corrected_rate(joined, bootstrap=Bootstrap(200, seed))
                 for key in SHOWN:
                     one = getattr(rate, key)
                     tallies[key].add(one, true)

@@ -5,10 +5,9 @@ import random
 from pathlib import Path
 
 import pnyx
-from pnyx.measure import corrected_rate, join_labels
 
 items = pnyx.read_items("example/items.jsonl", "support")
 answers = pnyx.ask(pnyx.PackagedJudge(), items)
 lines = Path("example/item-labels.jsonl").read_text().splitlines()
 mine = [json.loads(line) for line in random.Random(0).sample(lines, 60)]
-print(corrected_rate(join_labels(answers, mine, "support")))
+print(pnyx.corrected_rate(answers, mine))

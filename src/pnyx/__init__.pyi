@@ -37,7 +37,10 @@ from .judge.store.completions import StoredModel
 from .judge.store.store import Store
 from .judge.tasks import read_items
 from .measure.answers.agreement import measure_agreement
+from .measure.answers.rates import corrected_rate
+from .measure.core.ppi import prediction_powered
 from .measure.perspectives.coverage import measure_perspectives
+from .measure.runs.correlation import measure_correlation
 from .measure.runs.retrieval import measure_retrieval
 from .models.chat.opening import endpoint_from
 from .records import Argument, Document, Perspective, Question, Response
@@ -90,16 +93,19 @@ __all__ = [
     "build_index",
     "check",
     "corpora",
+    "corrected_rate",
     "drafts",
     "endpoint_from",
     "errors",
     "judge",
     "measure",
     "measure_agreement",
+    "measure_correlation",
     "measure_perspectives",
     "measure_retrieval",
     "models",
     "open",
+    "prediction_powered",
     "read_evidence",
     "read_items",
     "read_qrels",

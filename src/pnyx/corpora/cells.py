@@ -91,6 +91,19 @@ def plain_cell(value: Any) -> Any:
     return value
 
 
+def plain_row(row: Mapping[Any, Any], id_names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a row as JSON has it, without empty cells; ids are those of `plain_id`.
+
+    Columns of ids are `id_names`, `id`, `group`, `annotator`, and those whose names end in `_id`.
+    """
+    names = (*id_names, "id", "group", "annotator")
+    return {
+        name: plain_id(cell) if name in names or name.endswith("_id") else plain_cell(cell)
+        for name, cell in zip(map(str, row), row.values(), strict=True)
+        if not is_missing(cell)
+    }
+
+
 def plain_id(value: Any) -> Any:
     """Return an id: pandas stores integers as 1.0 and 2.0 where a column has an empty cell."""
     value = plain_cell(value)

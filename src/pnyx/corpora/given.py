@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pnyx.corpora.base import Row, located, parse_rows, strict
-from pnyx.corpora.cells import frame_rows, is_missing, plain_cell, plain_id
+from pnyx.corpora.cells import frame_rows, plain_row
 from pnyx.corpora.documents.evidence import ID_NAMES, parse_evidence
 from pnyx.corpora.fields import rename
 from pnyx.errors import InputError, shorten
@@ -41,11 +41,7 @@ def _numbered(rows: Iterable[object], columns: Mapping[str, str]) -> Iterator[Ro
             except InputError as error:
                 yield located(error, _NAME, number, "row")
                 continue
-            known = {
-                str(name): plain_id(value) if name in ID_NAMES else plain_cell(value)
-                for name, value in renamed.items()
-                if not is_missing(value)
-            }
+            known = plain_row(renamed, ID_NAMES)
             named = not known.keys().isdisjoint(ID_NAMES)
             yield number, known if named else {"id": str(number), **known}
         else:

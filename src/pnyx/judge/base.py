@@ -116,7 +116,8 @@ def ask(
         judge: any judge.
         questions: what to ask, in the order in which the answers are returned: dicts with the
             fields of an items file (docs/formats.md), a data frame with these columns, or
-            questions such as `Support`. Items without an id are numbered from 1.
+            questions such as `Support`. Items without an id are numbered from 1. RAG records
+            (question, contexts, answer, as of ragas) become a question for each sentence.
         on_answer: called with position and answer as each arrives.
         task: what is asked about dicts or a data frame: `support`, `relevance`, `stance` ... By
             default it is recognised by their fields; text and statement mean support.

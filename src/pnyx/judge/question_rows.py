@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pnyx.corpora.base import located, parse_rows, strict, unique
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
-from pnyx.corpora.cells import frame_rows, is_missing, plain_cell, plain_id
+from pnyx.corpora.benchmarks.rag_files import RAG_SAMPLE
+from pnyx.corpora.benchmarks.rag_rows import find_columns
+from pnyx.corpora.cells import frame_rows, plain_row
 from pnyx.corpora.fields import Fields
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import QuestionKind
 from pnyx.judge.questions import JudgeQuestion
+from pnyx.judge.rag_items import RAG_TASKS, read_rag_items
 from pnyx.judge.tasks import TASKS, Task
 
 _NAME = "items"
@@ -36,7 +40,9 @@ def questions_of(source: object, task: str | None = None) -> Questions:
     """Return the questions that `source` holds, for `pnyx.ask`.
 
     Items without an id are numbered from 1. Without `task`, the task is the one whose fields the
-    items have; support is meant where several tasks have the same fields.
+    items have; support is meant where several tasks have the same fields. RAG records become a
+    question for each sentence of an answer, or for `rag` one for each answer; those that cannot be
+    judged are left out with a warning.
 
     Args:
         source: a question or several, a dict or several, or a data frame.
@@ -51,8 +57,10 @@ def questions_of(source: object, task: str | None = None) -> Questions:
     items = [source] if single else _items_of(source)
     if not any(isinstance(item, Mapping) for item in items):
         return Questions(_checked(items), single)
+    if (rag := _rag_questions(items, task)) is not None:
+        return Questions(rag, single=False)
     rows = [
-        _plain(item, number) if isinstance(item, Mapping) else item
+        {"id": str(number)} | plain_row(item) if isinstance(item, Mapping) else item
         for number, item in enumerate(items, start=1)
     ]
     fields = [row for row in rows if isinstance(row, dict)]
@@ -60,6 +68,21 @@ def questions_of(source: object, task: str | None = None) -> Questions:
     parsed = parse_rows(enumerate(rows, start=1), lambda row: _question(row, chosen), _NAME, "row")
     once = unique(parsed, lambda question: question.id, _NAME, unit="row")
     return Questions([question for _, question in strict(once, _NAME, "items")], single)
+
+
+def _rag_questions(items: Sequence[Any], task: str | None) -> list[JudgeQuestion] | None:
+    """Return the questions about RAG records; None where the items are not these."""
+    name = task or RAG_TASKS[0]
+    if name not in RAG_TASKS or not all(isinstance(item, Mapping) for item in items):
+        return None
+    if find_columns(items[:RAG_SAMPLE]) is None:
+        return None
+    made = read_rag_items(items, name, items=ITEM_FORMATS[TASKS[name].items].required)
+    if made is None:
+        return None
+    if made.read.skipped:
+        warnings.warn(made.read.skipped_line(), stacklevel=4)
+    return list(made.questions)
 
 
 def _items_of(source: object) -> Sequence[Any]:
@@ -80,20 +103,6 @@ def _checked(items: Sequence[Any]) -> list[JudgeQuestion]:
 
 def _found(value: object) -> str:
     return f"found {shorten(type(value).__name__, 40)}"
-
-
-def _plain(item: Mapping[Any, Any], number: int) -> dict[str, Any]:
-    """Return an item's fields as JSON has them, without empty ones; the number is the usual id."""
-    fields = {
-        str(name): plain_id(value) if _is_id(str(name)) else plain_cell(value)
-        for name, value in item.items()
-        if not is_missing(value)
-    }
-    return {"id": str(number)} | fields
-
-
-def _is_id(name: str) -> bool:
-    return name in ("id", "group") or name.endswith("_id")
 
 
 def _question(row: Any, task: Task) -> JudgeQuestion:

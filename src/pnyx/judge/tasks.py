@@ -89,8 +89,6 @@ class Task:
             if columns:
                 raise OptionError(f"--column is for {' and '.join(RAG_TASKS)}, not {self.name}")
             return None
-        if path == "-":
-            return None
         required = ITEM_FORMATS[self.items].required
         return read_rag_items(path, self.name, columns, required)
 

@@ -16,6 +16,7 @@ from pnyx.corpora.fields import Fields, number, string
 from pnyx.devices import file_in
 from pnyx.errors import InputError, shorten
 from pnyx.judge.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
+from pnyx.judge.value_rows import rows_in_form
 
 T = TypeVar("T")
 V = TypeVar("V", "Verdict", "Said")
@@ -166,9 +167,7 @@ def _in_memory(
     source: Iterable[Any], form: str | None, make: Callable[[Mapping[str, Any], int], T]
 ) -> Iterator[Any]:
     """Yield verdicts that are there already as they are, and check rows and answers."""
-    if isinstance(source, Mapping):
-        source = ({"id": key, "value": value} for key, value in source.items())
-    items = iter(source)
+    items = iter(rows_in_form(source, form or "answers"))
     first = next(items, None)
     if isinstance(first, Verdict):
         return chain([first], items)

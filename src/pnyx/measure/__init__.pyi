@@ -7,6 +7,7 @@ from .answers.correlation import kendall_tau_b
 from .answers.documents import join_documents
 from .answers.raters import RaterAgreement, measure_raters
 from .answers.rates import CorrectedRate, corrected_rate
+from .answers.summary import AnswerSummary, summarise_answers
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
@@ -39,6 +40,7 @@ from .runs.retrieval import Retrieval, measure_retrieval
 __all__ = [
     "Agreement",
     "Amount",
+    "AnswerSummary",
     "Bootstrap",
     "CorrectedLeaderboard",
     "CorrectedRate",
@@ -90,6 +92,7 @@ __all__ = [
     "reliability",
     "sentence_precision",
     "side_questions",
+    "summarise_answers",
     "system_differences",
     "truth_of_labels",
     "truth_of_qrels",

@@ -161,6 +161,8 @@ class PackagedJudge:
         for position, question in enumerate(questions):
             task = _packaged_task(question)
             model = self._models.get(task)
+            if model is None and task == ANSWER and "support" in self._models:
+                model = self._model(task)
             problem = blank(question)
             if (model is None or type(question) not in model.kinds) and not problem:
                 problem = f"task: no packaged model for {shorten(task, 40)!r}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pnyx.audit.checks.figures import decimals, percent, percent_ends
 from pnyx.errors import escaped
 from pnyx.judge.naming import short_name
 from pnyx.measure.answers.summary import RULE, RunSummary
@@ -19,11 +20,6 @@ _MOST_RUNS = 10
 """Runs that sentences are written for; a table has the others."""
 
 
-def percent(share: float) -> str:
-    """Return a share as a whole number, for a percentage."""
-    return f"{100 * share:.0f}"
-
-
 def share_sentence(share: YesShare, *, names_interval: bool = False) -> str:
     """Return `19 of 80 answers are supported (24 %, 15 to 35 %)`, with what is unscored."""
     m = share.share
@@ -31,13 +27,10 @@ def share_sentence(share: YesShare, *, names_interval: bool = False) -> str:
     if m.value is None:
         return f"none of {m.asked:,} {_units(share, m.asked)} is scored"
     verb = "is" if 1 in (share.yes, m.scored) else "are"
-    ends = ""
-    if m.low is not None and m.high is not None:
-        name = "95 % interval " if names_interval else ""
-        ends = f", {name}{percent(m.low)} to {percent(m.high)} %"
     units = f"scored {_units(share, m.scored)}" if unscored else _units(share, m.scored)
     sentence = f"{share.yes:,} of {m.scored:,} {units} {verb} {share.word}"
-    sentence += f" ({percent(m.value)} %{ends})"
+    interval = f", {'95 % interval ' * names_interval}{ends}" if (ends := percent_ends(m)) else ""
+    sentence += f" ({percent(m.value)}{interval})"
     return f"{sentence}; {unscored:,} of {m.asked:,} are unscored" if unscored else sentence
 
 
@@ -45,9 +38,8 @@ def mean_sentence(name: str, m: Measured) -> str:
     """Return `groundedness 0.71 (0.63 to 0.79)`, with how many ratings it rests on."""
     if m.value is None:
         return f"{name}: none of {m.asked:,} is scored"
-    ends = f" ({m.low:.2f} to {m.high:.2f})" if m.low is not None and m.high is not None else ""
     counts = "" if m.scored == m.asked else f", {m.scored:,} of {m.asked:,} scored"
-    return f"{name} {m.value:.2f}{ends}{counts}"
+    return f"{name} {decimals(m)}{counts}"
 
 
 def summary_lines(summary: AnswerSummary) -> list[str]:
@@ -57,8 +49,10 @@ def summary_lines(summary: AnswerSummary) -> list[str]:
     if summary.is_by_answer:
         lines[0] += f" {RULE}"
     if summary.whole.means and not shares:
-        means = [mean_sentence(name, m) for name, m in summary.whole.means.items()]
-        lines += [f"Means (95 % interval): {'; '.join(means)}."]
+        means = summary.whole.means
+        drawn = " (95 % interval)" * any(m.low is not None for m in means.values())
+        listed = "; ".join(mean_sentence(name, m) for name, m in means.items())
+        lines.append(f"Means{drawn}: {listed}.")
     named = list(summary.runs.items())[:_MOST_RUNS]
     lines += [f"{escaped(run or 'no run', 60)}: {_of_run(own)}." for run, own in named]
     if len(summary.runs) > _MOST_RUNS:

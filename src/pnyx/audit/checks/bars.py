@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from pnyx.errors import InputError, escaped
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import Measured, plain
+from pnyx.tabular import Result
 
 BarVerdict: TypeAlias = Literal["above", "below", "undecided"]
 """Whether the whole interval reaches the bar, none of it does, or it lies on both sides."""
@@ -69,8 +70,8 @@ class DecidedBar:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Result):
     """Whether all bars are reached: `above`, `below` if any is missed, else `undecided`.
 
     `unscored` labelled answers are nothing for or against a judge: where there are some, a decision
@@ -97,6 +98,14 @@ class Decision:
     def exit_status(self) -> int:
         """Exit status of `pnyx check --bar`."""
         return {"above": 0, "below": EXIT_BELOW, "undecided": EXIT_UNDECIDED}[self.verdict]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each bar."""
+        return [bar.row() for bar in self.bars]
+
+    def _heading(self) -> list[str]:
+        left = f", {self.unscored:,} unscored" if self.unscored else ""
+        return [f"{self.verdict} ({len(self.bars)} bar{'s' * (len(self.bars) != 1)}{left})"]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""

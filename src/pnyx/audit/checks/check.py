@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,7 +23,8 @@ from pnyx.audit.checks.sample_size import too_few
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
-from pnyx.errors import InputError, escaped
+from pnyx.errors import InputError, escaped, shorten
+from pnyx.judge.answer_list import Answers
 from pnyx.measure.answers.agreement import Agreement, measure_agreement
 from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.measure.answers.raters import Compared
@@ -76,8 +77,8 @@ class GroupAccuracy:
         return row_of(self, "name right accuracy")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedJudge:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckedJudge(Result):
     """One judge against people.
 
     Attributes:
@@ -101,6 +102,13 @@ class CheckedJudge:
     groups: Sequence[GroupAccuracy]
     biases: Biases
     alternative: AlternativeTest | None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each measure."""
+        return [{"measure": name, **measured.row()} for name, measured in self.figures.items()]
+
+    def _heading(self) -> list[str]:
+        return [f"{shorten(self.name)}: {len(self.disagreements):,} disagreements with people"]
 
     @property
     def unscored(self) -> int:
@@ -201,11 +209,7 @@ class Check(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each judge and measure."""
-        return [
-            {"judge": judge.name, "measure": name, **measured.row()}
-            for judge in self.judges
-            for name, measured in judge.figures.items()
-        ]
+        return [{"judge": judge.name, **row} for judge in self.judges for row in judge.rows()]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`, which a later check can be compared with."""
@@ -235,6 +239,7 @@ class Check(Result):
 
 def check(
     source: Any,
+    labels: Any = None,
     *,
     judge: Names = (),
     human: Names = (),
@@ -243,7 +248,6 @@ def check(
     probability: Names = (),
     yes: Names = (),
     no: Names = (),
-    labels: Any = None,
     bars: Mapping[str, float] | None = None,
     cost: Names = (),
     against: str | Path | Mapping[str, Any] | None = None,
@@ -253,7 +257,10 @@ def check(
     """Check judges against people's labels in one table: can they be trusted?
 
     Args:
-        source: a table (file, data frame, list of dicts, results folder) or `CheckItems`.
+        source: a table (file, data frame, list of dicts, results folder), what `pnyx.ask`
+            returned, `CheckItems`; with `labels` also id -> verdict, or a list of verdicts.
+        labels: people's labels, where the table has none, joined by id: a file, several as a list
+            of `Path`, id -> label, or a list of labels.
         judge: columns of verdicts; by default guessed by their names.
         human: columns of people's labels; of several people the majority counts, of ratings the
             mean.
@@ -262,7 +269,6 @@ def check(
         probability: columns of probabilities of yes, one for each judge, in their order.
         yes: the values that mean yes, where they are not plain.
         no: the values that mean no.
-        labels: people's labels in a file of their own, joined by id; or a list of `Path`.
         bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
         cost: columns of US dollars an answer cost, one for each judge, to choose among several.
         against: an earlier check (JSON of `pnyx check --out`) to compare with.
@@ -303,6 +309,11 @@ def check(
 
 
 def _items_of(source: Any, **columns: Any) -> CheckItems:
+    if isinstance(source, Answers):
+        source = source.rows()
+    if not isinstance(source, CheckItems | Iterable | Path):
+        found = f"found {shorten(type(source).__name__, 40)}"
+        raise InputError(f"{found}, expected a file, a data frame, a list of dicts, or two dicts")
     if not isinstance(source, CheckItems):
         from pnyx.audit.checks.columns import read_check_items
 
@@ -321,7 +332,7 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
     }
     rate, groups = None, list[GroupAccuracy]()
     if items.kind == "yes-no":
-        rate = corrected_rate(joined, bootstrap)
+        rate = corrected_rate(joined, bootstrap=bootstrap)
         figures |= {"sensitivity": rate.sensitivity, "specificity": rate.specificity}
         figures |= _predictive_values(joined, bootstrap)
         groups = _groups(agreement)

@@ -219,7 +219,7 @@ class _Planner:
         self._joined, self._source, self._bootstrap = joined, source, bootstrap
         self._values = dict(measure_agreement(joined, bootstrap=bootstrap).measures)
         if not quality:
-            rates = corrected_rate(joined, bootstrap)
+            rates = corrected_rate(joined, bootstrap=bootstrap)
             self._values |= {"sensitivity": rates.sensitivity, "specificity": rates.specificity}
 
     def goal(self, measure: str, half_width: float | None, bar: float | None) -> LabelGoal:

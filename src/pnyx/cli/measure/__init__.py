@@ -227,7 +227,7 @@ def _measure_joined(
     if corrects and joined.unlabelled:
         from pnyx.measure.answers.rates import corrected_rate
 
-        rate = corrected_rate(joined, spec.bootstrap)
+        rate = corrected_rate(joined, bootstrap=spec.bootstrap)
         row["rate"] = rate.row()
     note = f"Dots: mean probability and share of yes, {_counts(result)}; lines: Wilson's 95 %."
     spec.draw(lambda: reliability_plot(result.reliability, result.joined.judge, [note]))

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pnyx.corpora.cells import is_missing
 from pnyx.files import clean_text
 
-_TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
+TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
 """Usual names of the text of a context that is an object; the first one with a text counts."""
 
 _STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
@@ -55,10 +56,10 @@ def text_of_cell(value: Any) -> str | None:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a cell holds nothing: null, NaN, or a text without words."""
+    """Return whether a cell holds nothing: null, NaN, an empty list, a text without words."""
     if isinstance(value, str):
         return not value.strip()
-    return value is None or value != value  # NaN, as data frames write what is missing
+    return is_missing(value) or (isinstance(value, list | tuple | dict) and not value)
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
@@ -67,7 +68,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
     elif hasattr(value, "tolist"):  # an array
         yield from _texts(value.tolist(), depth)
     elif depth < _MOST_DEPTH and isinstance(value, Mapping):
-        named = (value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str))
+        named = (value[key] for key in TEXT_KEYS if isinstance(value.get(key), str))
         text = next(named, None)
         yield from _texts(list(value.values()) if text is None else text, depth + 1)
     elif depth < _MOST_DEPTH and isinstance(value, Iterable):

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pnyx.corpora.base import scan_json_objects
+from pnyx.corpora.benchmarks.rag_cells import TEXT_KEYS
 from pnyx.corpora.benchmarks.rag_rows import (
     COLUMN_NAMES,
+    Fault,
     RagRecords,
     find_columns,
     rag_records,
     shown_columns,
 )
 from pnyx.corpora.documents.table_rows import open_table
+from pnyx.devices import device_status
 from pnyx.errors import InputError
-from pnyx.files import read_json
+from pnyx.files import guarded, open_binary, read_head, read_json
 
-_SAMPLE = 200
+RAG_SAMPLE = 200
 """Rows from which columns are recognised."""
-_TABLES = (".csv", ".tsv", ".json", ".xlsx", ".parquet")
+_HEAD_BYTES = 1 << 20
+"""Of a file, from which its format is recognised."""
 
 Placed = tuple[str, Mapping[str, Any]]
 """The place of a row, from 1, and the row."""
@@ -37,34 +45,67 @@ def read_rag(
     """Read the RAG records of a file, or of rows in memory.
 
     Args:
-        source: a file, by its ending; any other is JSON Lines. `-` is not read.
+        source: a file, compressed or not, whose format is recognised by its content; `-` is
+            standard input.
         columns: field of `COLUMN_NAMES` -> column, for those with unusual names.
         items: fields of items of another format: None is returned where the first rows have them.
         needs_question: leave out records without a question.
 
     Returns:
-        The records; None where the file is JSON Lines and its columns are not recognised.
+        The records; None where the file is JSON Lines and its columns are not recognised. Standard
+        input has then not been read.
 
     Raises:
         InputError: the file cannot be read, its columns are not recognised, or no row can be used.
         MissingExtra: reading it needs a library that is not installed.
     """
     name = source if isinstance(source, str) else "rows"
-    rows = iter(_placed(source))
-    sample = list(islice(rows, _SAMPLE))
-    if items and sample and all(name in sample[0][1] for name in items):
-        return None
-    found = find_columns([row for _, row in sample], columns)
-    if found is None:
-        if isinstance(source, str) and not _is_table(source) and not columns:
+    try:
+        return _read_rag(source, columns, items, needs_question=needs_question)
+    except InputError as error:
+        raise InputError(error.problem, path=name, line=error.line) from error
+
+
+def _read_rag(
+    source: str | Iterable[Mapping[str, Any]],
+    columns: Mapping[str, str] | None,
+    items: Sequence[str],
+    *,
+    needs_question: bool,
+) -> RagRecords | None:
+    faults: list[Fault] = []
+
+    def records(rows: Iterable[Placed], name: str, *, may_differ: bool) -> RagRecords | None:
+        flat = ((place, _flat(row)) for place, row in rows)
+        sample = list(islice(flat, RAG_SAMPLE))
+        if items and sample and all(name in sample[0][1] for name in items):
+            return None
+        found = find_columns([row for _, row in sample], columns)
+        if found is not None:
+            every = chain(sample, flat)
+            return rag_records(every, found, name, faults, needs_question=needs_question)
+        if may_differ and not columns:
             return None
         names = dict.fromkeys(name for _, row in sample for name in row)
-        raise InputError(_unrecognised(list(names), items), path=name)
-    return rag_records(chain(sample, rows), found, name, needs_question=needs_question)
+        raise InputError(_unrecognised(list(names), items))
+
+    if not isinstance(source, str):
+        return records(((str(n), row) for n, row in enumerate(source, 1)), "rows", may_differ=False)
+    head = read_head(source, _HEAD_BYTES)
+    kind = _kind(head, source)
+    if items and all(name in (_first_object(head) or {}) for name in items):
+        return None
+    if kind == ".jsonl":
+        return records(_line_rows(source, faults), source, may_differ=source != "-")
+    with _local_file(source, kind, head) as path:
+        rows = _json_rows(path) if kind == ".json" else _table_rows(path)
+        return records(rows, source, may_differ=False)
 
 
 def _unrecognised(names: Sequence[str], items: Sequence[str]) -> str:
     expected = "columns of a question, its contexts and an answer"
+    if not names:
+        return f"has no rows, expected {expected}"
     own = f"{', '.join(items)}, or " if items else ""
     return (
         f"expected {own}{expected}, found: {shown_columns(names)}. Name them: --column "
@@ -72,51 +113,72 @@ def _unrecognised(names: Sequence[str], items: Sequence[str]) -> str:
     )
 
 
-def _is_table(path: str) -> bool:
-    return path != "-" and Path(path).suffix.lower() in _TABLES
-
-
-def _placed(source: str | Iterable[Mapping[str, Any]]) -> Iterator[Placed]:
-    if not isinstance(source, str):
-        rows: Iterable[Placed] = ((str(n), row) for n, row in enumerate(source, 1))
-    elif Path(source).suffix.lower() == ".json":
-        rows = _json_rows(source)
-    elif _is_table(source):
-        rows = _table_rows(source)
-    else:
-        rows = _line_rows(source)
-    return ((place, _flat(row)) for place, row in rows)
-
-
-def _table_rows(source: str) -> Iterator[Placed]:
-    _check_file(source)
-    return ((row.place, row.cells) for row in open_table(Path(source)).rows)
-
-
-def _check_file(source: str) -> None:
-    if not Path(source).is_file():
-        raise InputError("no such file, expected a table or JSON", path=source)
-
-
-def _line_rows(source: str) -> Iterator[Placed]:
-    for row in scan_json_objects(source):
-        if isinstance(row, InputError):
-            raise row
-        yield str(row[0]), row[1]
-
-
-def _json_rows(source: str) -> Iterator[Placed]:
-    """Yield the rows of a list, of columns (`{"question": [...], ...}`), or of JSON Lines."""
-    _check_file(source)
-    with Path(source).open("rb") as stream:
-        start = stream.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    document = read_json(source) if start == b"{" else None
+def _kind(head: bytes, name: str) -> str:
+    """Return the usual ending of files with this beginning, which is in UTF-8."""
+    if head.startswith(b"PAR1"):
+        return ".parquet"
+    if head.startswith(b"PK"):
+        return ".xlsx"
+    start = head.lstrip()[:1]
     if start != b"{":
-        yield from _table_rows(source)
-    elif document is None:  # one object a line, by the name of one document
-        yield from _line_rows(source)
-    elif find_columns([document]) is None:
-        yield from _table_rows(source)
+        tabs = name.lower().endswith(".tsv")
+        return ".json" if start == b"[" else ".tsv" if tabs else ".csv"
+    first, _, rest = head.strip().partition(b"\n")
+    if _first_object(head) is not None:
+        is_line = rest.strip() or name.lower().endswith((".jsonl", ".ndjson"))
+        return ".jsonl" if is_line or len(head) == _HEAD_BYTES else ".json"
+    is_document = first.strip() == b"{" or name.lower().endswith(".json")
+    return ".json" if is_document else ".jsonl"
+
+
+def _first_object(head: bytes) -> dict[str, Any] | None:
+    """Return the object in the first line; None where it is none, or does not end there."""
+    try:
+        value = json.loads(head.strip().partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+@contextlib.contextmanager
+def _local_file(name: str, kind: str, head: bytes) -> Iterator[Path]:
+    """Yield a plain file that can be read twice and ends as its kind does; others are copied."""
+    path = Path(name)
+    with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
+        once = name == "-" or device_status(path) is not None
+        if once or path.suffix.lower() != kind or not _starts_with(path, head[:4]):
+            path = Path(folder, f"rows{kind}")
+            with open_binary(name) as stream, path.open("wb") as target:
+                guarded(lambda: shutil.copyfileobj(stream, target), name)
+        yield path
+
+
+def _starts_with(path: Path, head: bytes) -> bool:
+    """Return whether a file holds a decompressed beginning as it is."""
+    with path.open("rb") as stream:
+        return stream.read(len(head)) == head
+
+
+def _table_rows(path: Path) -> Iterator[Placed]:
+    return ((row.place, row.cells) for row in open_table(path).rows)
+
+
+def _line_rows(source: str, faults: list[Fault]) -> Iterator[Placed]:
+    """Yield the objects of JSON Lines; other lines go to `faults`."""
+    for row in scan_json_objects(source):
+        if not isinstance(row, InputError):
+            yield str(row[0]), row[1]
+        elif row.line is not None and "JSON" in row.problem:
+            faults.append((str(row.line), "broken JSON"))
+        else:
+            raise row
+
+
+def _json_rows(path: Path) -> Iterator[Placed]:
+    """Yield the rows of a list, of columns (`{"question": [...], ...}`), or of JSON Lines."""
+    document = read_json(path) if read_head(path, 64).lstrip()[:1] == b"{" else None
+    if document is None or find_columns([document]) is None:
+        yield from _table_rows(path)
     else:
         yield from ((str(n), row) for n, row in enumerate(_transposed(document), 1))
 
@@ -138,13 +200,18 @@ def _transposed(document: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row whose nested objects, as `inputs`, are columns: `inputs.question`."""
+    """Return a row whose nested objects, as `inputs`, are columns: `inputs.question`.
+
+    A message, `{"role": "assistant", "content": "..."}`, is its text.
+    """
     if not any(isinstance(value, dict) for value in row.values()):
         return row
     flat: dict[str, Any] = {}
     for name, value in row.items():
-        nested = isinstance(value, dict) and str(name).lower() not in COLUMN_NAMES["contexts"]
-        flat |= (
-            {f"{name}.{key}": entry for key, entry in value.items()} if nested else {name: value}
-        )
+        if not isinstance(value, dict) or str(name).lower() in COLUMN_NAMES["contexts"]:
+            flat[name] = value
+            continue
+        flat |= {f"{name}.{key}": entry for key, entry in value.items()}
+        if text := next((value[key] for key in TEXT_KEYS if isinstance(value.get(key), str)), ""):
+            flat[name] = text
     return flat

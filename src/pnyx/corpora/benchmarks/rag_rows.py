@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pnyx.corpora.benchmarks.rag_cells import contexts_of, is_blank, text_of_cell
@@ -60,6 +60,9 @@ _NUMBERED: Final = re.compile(
 )
 """One of several columns with a context each, such as `context_1`."""
 
+Fault = tuple[str, str]
+"""The place of a row that was skipped, and why."""
+
 _SHOWN_COLUMNS: Final = 12
 _SHOWN_ROWS: Final = 5
 
@@ -71,13 +74,11 @@ class RagRecord:
     Attributes:
         id: unique in its file.
         group: equal for records on the same question, of whatever run.
-        place: of its row, or of the first of its rows, from 1.
         run_id: the system that answered; may be empty.
     """
 
     id: str
     group: str
-    place: str
     question: str
     contexts: tuple[str, ...]
     answer: str
@@ -95,7 +96,7 @@ class RagColumns:
     def cells(self, row: Mapping[str, Any], name: str) -> list[Any]:
         """Return the cells of a field that hold something."""
         cells = (row.get(column) for column in self.columns.get(name, ()))
-        return [cell for cell in cells if not _is_empty(cell)]
+        return [cell for cell in cells if not is_blank(cell)]
 
     def shown(self) -> str:
         """Return the columns of question, contexts and answer, and whose names they are."""
@@ -111,29 +112,33 @@ class RagRecords:
     source: str
     columns: RagColumns
     records: Sequence[RagRecord]
-    skipped: Sequence[tuple[str, str]] = ()  # row and reason
+    skipped: Sequence[Fault] = ()
     is_numbered: bool = False  # ids are row numbers, as the file has none
-    notes: Sequence[str] = field(default=())
+
+    @property
+    def _name(self) -> str:
+        return "standard input" if self.source == "-" else escaped(self.source)
 
     def line(self, items: int, what: str) -> str:
         """Return what was read, in one line."""
         count = f"{len(self.records):,} record{'s' * (len(self.records) != 1)}"
-        line = f"{escaped(self.source)}: {count} of {self.columns.shown()}: {items:,} {what}"
+        line = f"{self._name}: {count} of {self.columns.shown()}: {items:,} {what}"
         return line + "; ids are row numbers" * self.is_numbered
 
     def skipped_line(self) -> str:
         """Return how many rows were skipped, which and why; empty for none."""
         if not self.skipped:
             return ""
-        by_reason = Counter(why for _, why in self.skipped)
+        by_reason: dict[str, list[str]] = {}
+        for place, why in self.skipped:
+            by_reason.setdefault(why, []).append(place)
         reasons = []
-        for why, count in by_reason.items():
-            places = [place for place, reason in self.skipped if reason == why]
-            more = ", ..." if count > _SHOWN_ROWS else ""
-            rows = f"row{'s' * (count != 1)} {', '.join(places[:_SHOWN_ROWS])}{more}"
-            reasons.append(f"{count:,} with {why} ({escaped(rows, 80)})")
+        for why, places in by_reason.items():
+            more = ", ..." if len(places) > _SHOWN_ROWS else ""
+            rows = f"row{'s' * (len(places) > 1)} {', '.join(places[:_SHOWN_ROWS])}{more}"
+            reasons.append(f"{len(places):,} with {why} ({escaped(rows, 80)})")
         count = len(self.skipped)
-        head = f"{escaped(self.source)}: skipped {count:,} row{'s' * (count != 1)}"
+        head = f"{self._name}: skipped {count:,} row{'s' * (count != 1)}"
         return f"{head}: {'; '.join(reasons)}"
 
 
@@ -150,14 +155,15 @@ def find_columns(
         InputError: a named column is not there, or its field is unknown.
     """
     filled = list(dict.fromkeys(n for row in rows for n in row))
-    known = {name for name in filled if any(not _is_empty(row.get(name)) for row in rows)}
+    known = {name for name in filled if any(not is_blank(row.get(name)) for row in rows)}
     columns: dict[str, tuple[str, ...]] = {}
     for name, column in (named or {}).items():
         columns[_field(name)] = (_column(column, filled),)
     taken = {column for own in columns.values() for column in own}
+    free = [column for column in filled if column not in taken]
     for name, usual in COLUMN_NAMES.items():
         if name not in columns:
-            columns[name] = _usual(usual, [c for c in filled if c in known and c not in taken])
+            columns[name] = _usual(usual, [c for c in free if c in known]) or _usual(usual, free)
     if "contexts" not in (named or {}) and not columns["contexts"]:
         columns["contexts"] = _numbered(filled)
     if not columns["contexts"] or not columns["answer"]:
@@ -170,27 +176,26 @@ def rag_records(
     rows: Iterable[tuple[str, Mapping[str, Any]]],
     columns: RagColumns,
     source: str,
+    faults: Sequence[Fault] = (),
     *,
     needs_question: bool = False,
 ) -> RagRecords:
     """Return the records of rows, each with its place; rows of one id are one record's passages.
 
+    `faults` are rows that could not be read; it is complete when the last row was taken.
+
     Raises:
         InputError: two records have the same id, or no row holds an answer with contexts.
     """
-    drafts = list(_merged((_draft(place, row, columns) for place, row in rows), source))
-    skipped, complete = [], []
-    for draft in drafts:
-        reason = draft.missing(needs_question=needs_question)
-        if reason:
-            skipped.append((draft.place, reason))
-        else:
-            complete.append(draft)
+    drafts = _merged(_draft(place, row, columns) for place, row in rows)
+    read = [(draft, draft.missing(needs_question=needs_question)) for draft in drafts]
+    complete = [draft for draft, why in read if not why]
+    skipped = [*faults, *((draft.place, why) for draft, why in read if why)]
     is_numbered = "id" not in columns.columns
     result = RagRecords(source, columns, _identified(complete), skipped, is_numbered)
     if not complete:
         why = result.skipped_line().partition(": skipped ")[2] or "it holds no rows"
-        raise InputError(f"no row holds an answer with contexts: {why}", path=source)
+        raise InputError(f"no row holds an answer with contexts: {why}")
     return result
 
 
@@ -232,7 +237,7 @@ def _draft(place: str, row: Mapping[str, Any], columns: RagColumns) -> _Draft:
     )
 
 
-def _merged(drafts: Iterable[_Draft], source: str) -> Iterator[_Draft]:
+def _merged(drafts: Iterable[_Draft]) -> Iterator[_Draft]:
     """Yield one draft for rows of one id, run and answer: each row has one of its passages."""
     known: dict[tuple[str, str], _Draft] = {}
     ordered = []
@@ -240,7 +245,7 @@ def _merged(drafts: Iterable[_Draft], source: str) -> Iterator[_Draft]:
         first = known.get((draft.run_id, draft.id)) if draft.id else None
         if first is not None and _differ(first.question, draft.question):
             problem = f"row {draft.place}: id {shorten(draft.id, 40)!r} is already that of row "
-            raise InputError(f"{problem}{first.place}, with another question", path=source)
+            raise InputError(f"{problem}{first.place}, with another question")
         if first is None or _differ(first.answer, draft.answer):
             ordered.append(draft)
             known[draft.run_id, draft.id] = draft
@@ -269,32 +274,32 @@ def _identified(drafts: Sequence[_Draft]) -> list[RagRecord]:
         group = draft.id or (groups.setdefault(question, name) if question else name)
         if draft.id and draft.run_id and runs_of[draft.id] > 1:
             name = f"{draft.run_id}/{name}"
-        taken[name] += 1
-        name += f"-{taken[name]}" if taken[name] > 1 else ""
+        unique = name
+        while unique in taken:
+            taken[name] += 1
+            unique = f"{name}-{taken[name]}"
+        taken[unique] = 1
+        contexts, answer = tuple(draft.contexts), draft.answer or ""
         records.append(
-            RagRecord(
-                name, group, draft.place, question, tuple(draft.contexts), draft.answer or "",
-                draft.reference, draft.run_id,
-            )
-        )  # fmt: skip
+            RagRecord(unique, group, question, contexts, answer, draft.reference, draft.run_id)
+        )
     return records
 
 
-def _is_empty(cell: Any) -> bool:
-    return (isinstance(cell, list | tuple | dict) and not cell) or (
-        isinstance(cell, str | float | None) and is_blank(cell)
-    )
+def _snake(name: str) -> str:
+    """Return a column's name as it is compared: `actual_output` of `actualOutput`."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name).strip())
+    return re.sub(r"[\s_-]+", "_", words.lower())
 
 
 def _plain(name: str) -> str:
-    """Return a column's name as it is compared: the last part of a path, in lower case."""
-    last = str(name).strip().lower().rpartition(".")[2]
-    return re.sub(r"[\s-]+", "_", last)
+    """Return the last part of a path as it is compared."""
+    return _snake(str(name).rpartition(".")[2])
 
 
 def _usual(usual: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the column with the first of some usual names; a whole name before part of a path."""
-    for shape in (lambda name: str(name).strip().lower(), _plain):
+    for shape in (_snake, _plain):
         known = {shape(column): column for column in reversed(columns)}
         for name in usual:
             if name in known:
@@ -335,5 +340,5 @@ def _first_and_last(columns: Sequence[str]) -> str:
 
 def _tool(columns: Mapping[str, Sequence[str]]) -> str:
     asked = ("question", "contexts", "answer")
-    names = {columns[name][0].strip().lower() for name in asked if name in columns}
+    names = {_snake(columns[name][0]) for name in asked if name in columns}
     return next((tool for tool, own in _TOOLS if own == names), "")

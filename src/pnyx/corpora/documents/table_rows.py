@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +40,8 @@ _SAMPLE = 200
 _LEAST_MEAN = 20
 """Characters that the texts of a column without a usual name have on average, at least."""
 _MOST_FAULTS = 1000
+_HEADER_ROWS = 20
+"""Rows of a sheet among which the header is."""
 _DELIMITERS = ",;|\t"
 
 
@@ -231,14 +233,23 @@ def _key_of_list(path: Path) -> str | None:
 
 
 def _sheet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
-    sheet, header, number = None, list[str](), 0
-    for place, _line, row in scan_sheets(path):
-        if place != sheet:
-            sheet, header, number = place, [in_one_line(_as_text(cell)) for cell in row], 0
-            continue
-        number += 1
+    for sheet, lines in groupby(scan_sheets(path), key=lambda line: line[0]):
+        rows = (row for _, _, row in lines)
+        first = list(islice(rows, _HEADER_ROWS))
+        start = _header_index(first)
+        header = [in_one_line(_as_text(cell)) for cell in first[start]]
         prefix = f"{sheet.title}:" if sheet.several else ""
-        yield TableRow(f"{prefix}{number}", dict(zip(header, row, strict=False)))
+        for number, row in enumerate(chain(first[start + 1 :], rows), start=1):
+            yield TableRow(f"{prefix}{number}", dict(zip(header, row, strict=False)))
+
+
+def _header_index(rows: Sequence[Sequence[Any]]) -> int:
+    """Return which row is the header: the first with more than half of the cells of the widest.
+
+    A title or a note above the header fills a cell or two.
+    """
+    filled = [sum(cell not in (None, "") for cell in row) for row in rows]
+    return next((index for index, count in enumerate(filled) if 2 * count > max(filled)), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
+from pnyx.errors import shorten
 from pnyx.records import Nugget
 from pnyx.restricted import hides_text, textless
 
@@ -152,7 +153,7 @@ class JudgedNugget:
         return together(answer.given for answer in self.answers)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class JudgedReport:
     """A report of one run on one topic, judged.
 
@@ -172,6 +173,10 @@ class JudgedReport:
     notes: tuple[str, ...] = ()
     differing: tuple[tuple[str, float], ...] = ()
     whole: bool = False
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.sentences)} sentences, {len(self.nuggets)} nuggets"
+        return f"JudgedReport({shorten(self.topic_id)!r}, {shorten(self.run_id)!r}: {parts})"
 
     @property
     def empty(self) -> bool:

@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.distributions import student_quantile
+from pnyx.errors import InputError
+from pnyx.judge.verdicts import Source
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import Joined, join_labels
 from pnyx.measure.core.intervals import UNIT, cluster_mean, share_interval
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.ppi import prediction_powered
@@ -59,16 +61,30 @@ class CorrectedRate(Result):
         return row_of(self, _ESTIMATES)
 
 
-def corrected_rate(joined: Joined, bootstrap: Bootstrap = BOOTSTRAP) -> CorrectedRate:
+def corrected_rate(
+    answers: Joined | Source,
+    labels: Source | None = None,
+    *,
+    judge: str | None = None,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> CorrectedRate:
     """Correct a judge's share of yes by the labels of some of its answers.
 
     Answers of one group may be alike, which widens the intervals. Unscored answers are left out.
 
     Args:
-        joined: yes/no answers, some of them with labels (`join_labels`).
+        answers: yes/no answers, or what `join_labels` returned, which has labels already.
+        labels: people's labels of some of them; see `join_labels`.
+        judge: whose answers count, where there are several judges'.
         bootstrap: its confidence counts, and its draws for the shares that need no correction;
             without draws there are no intervals.
+
+    Raises:
+        InputError: answers or labels are malformed, none belong together, or they are ratings.
     """
+    joined = answers if isinstance(answers, Joined) else join_labels(answers, labels, judge=judge)
+    if joined.task == "quality":
+        raise InputError("found ratings, expected answers of yes or no")
     pairs, numbers = PairColumns.of(joined.pairs), dict[str, int]()
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()
     rows = [

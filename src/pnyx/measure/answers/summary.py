@@ -55,6 +55,16 @@ class RunSummary:
     shares: Sequence[YesShare]
     means: Mapping[str, Measured] = field(default_factory=dict)
 
+    @property
+    def measures(self) -> dict[str, Measured]:
+        """Shares and means by name, such as `supported_answers`."""
+        shares = {f"{s.word.replace(' ', '_')}_{s.unit}s": s.share for s in self.shares}
+        return {**shares, **self.means}
+
+    def measure_rows(self) -> dict[str, dict[str, Any]]:
+        """Return the object `measures` of `--json`."""
+        return {name: measured.row() for name, measured in self.measures.items()}
+
 
 @dataclass(frozen=True, repr=False)
 class AnswerSummary(Result):
@@ -96,32 +106,23 @@ class AnswerSummary(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each share and mean, of all and of each run."""
-        rows = []
-        for run, summary in {"": self.whole, **self.runs}.items():
-            head = {"run": run} if self.runs else {}
-            rows += [{**head, "measure": name, **m.row()} for name, m in measures(summary).items()]
-        return rows
+        return [
+            {**({"run": run} if self.runs else {}), "measure": name, **row}
+            for run, summary in {"": self.whole, **self.runs}.items()
+            for name, row in summary.measure_rows().items()
+        ]
 
     def row(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
-        runs = [
-            {"run": run, "measures": {n: m.row() for n, m in measures(summary).items()}}
-            for run, summary in self.runs.items()
-        ]
+        runs = [{"run": run, "measures": own.measure_rows()} for run, own in self.runs.items()]
         return {
             "task": self.task,
             "judge": self.judge,
-            "measures": {name: m.row() for name, m in measures(self.whole).items()},
+            "measures": self.whole.measure_rows(),
             **({"per_run": runs} if runs else {}),
             "reasons": dict(self.reasons),
             "interval": self.bootstrap.row("bootstrap", clusters=self.clusters),
         }
-
-
-def measures(summary: RunSummary) -> dict[str, Measured]:
-    """Return shares and means by name, such as `supported_answers`."""
-    shares = {f"{s.word.replace(' ', '_')}_{s.unit}s": s.share for s in summary.shares}
-    return {**shares, **summary.means}
 
 
 def summarise_answers(
@@ -248,8 +249,7 @@ def _ratings(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
 def _sentences(line: Verdict) -> Iterator[bool | None]:
     """Yield whether each sentence of a judged answer is supported, in the format that says so."""
     notes = line.extra.get("notes")
-    kept = notes.get("sentences") if isinstance(notes, dict) else None
-    rows = kept.get("groundedness") if isinstance(kept, dict) else None
+    rows = notes.get("sentences") if isinstance(notes, dict) else None
     for row in rows if isinstance(rows, list) else ():
         supported = row.get("supported") if isinstance(row, dict) else None
         yield supported if isinstance(supported, bool) else None

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pnyx.corpora import read_qrels
 from pnyx.corpora.base import located
-from pnyx.corpora.benchmarks.label_words import ADJUDICATED
+from pnyx.corpora.benchmarks.label_words import ADJUDICATED, GRADE_WORDS, PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus, counted
+from pnyx.judge.value_rows import check_lengths, rows_in_form
 from pnyx.judge.verdicts import (
     YES_NO_TASKS,
     Said,
@@ -35,7 +36,6 @@ LabelKey: TypeAlias = str | Key  # The id alone where there is no dimension
 Truth: TypeAlias = Callable[[Verdict], bool | None]
 """Says whether a pair is relevant; None where nobody has said."""
 
-_WORDS = {"yes": 1.0, "true": 1.0, "partially": 0.5, "no": 0.0, "false": 0.0}
 _LARGEST = 1e9
 """Larger ratings, gains and labels are refused; their squares would lose all precision."""
 
@@ -140,7 +140,7 @@ def _label(said: Said, task: str) -> _Label:
     """Read one label; `graded` is whether its value is a grade rather than yes or no."""
     verdict, _, value, _, line = said
     gain, unsure = verdict.extra.get("gain"), verdict.extra.get("uncertain")
-    partly = isinstance(value, str) and value.strip().lower() == "partially"
+    partly = isinstance(value, str) and value.strip().lower() == PARTLY
     return _Label(
         line if verdict.group else 0,  # so that equal ones can be shared where they name none
         verdict.group,
@@ -232,8 +232,8 @@ def grade_of(value: Any) -> float:
     """Return what a yes/no label says, yes where it is above 0; InputError: it says neither."""
     if isinstance(value, bool):
         return float(value)
-    if isinstance(value, str) and value.strip().lower() in _WORDS:
-        return _WORDS[value.strip().lower()]
+    if isinstance(value, str) and value.strip().lower() in GRADE_WORDS:
+        return GRADE_WORDS[value.strip().lower()]
     if isinstance(value, str | list):
         expected = "true, false, yes, no, partially or a number"
         raise InputError(f"value: found {shown_value(value)}, expected {expected}")
@@ -261,8 +261,9 @@ def join_labels(
     """Join a judge's answers with labels on id and dimension.
 
     Args:
-        answers: answers JSONL, a results folder, `-`, or what `pnyx.ask` returned.
-        labels: labels JSONL, `-`, or rows or answers in memory; by default each answer's own field
+        answers: answers JSONL, a results folder, `-`, what `pnyx.ask` returned, id -> value, or a
+            data frame or rows with `id` and `value`; lists of values are joined by position.
+        labels: labels JSONL, `-`, or the same in memory; by default each answer's own field
             `label`, carried along from its item.
         task: support, relevance or quality; by default what the first answer is about.
         judge: whose answers count, where there are several judges'.
@@ -274,6 +275,9 @@ def join_labels(
     """
     if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
+    if not isinstance(answers, str | Path):
+        check_lengths(answers, labels)
+        answers = rows_in_form(answers, "answers", task)
     taken: dict[str, str] = {}  # the answers' task -> what is measured
     last: Verdict | None = None
 

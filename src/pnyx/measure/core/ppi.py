@@ -10,11 +10,16 @@ arXiv:2311.01453).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from pnyx.corpora.cells import frame_rows, is_missing, plain_cell
 from pnyx.distributions import student_below, student_quantile
+from pnyx.errors import InputError, shorten
+from pnyx.judge.value_rows import yes_no_of
 from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import Range, log_odds_interval
 from pnyx.measure.core.weighted import Floats
@@ -56,10 +61,14 @@ class PredictionPowered(Result):
         return row_of(self, "corrected people judge trust worth p")
 
 
+Scores: TypeAlias = Mapping[Any, Any] | Iterable[Any]
+"""Numbers, or yes and no (also as words), in an array, a list or a series; or by id."""
+
+
 def prediction_powered(
-    people: Floats,
-    judge: Floats,
-    further: Floats,
+    people: Scores,
+    judge: Scores,
+    further: Scores = (),
     confidence: float = 0.95,
     unit: float | None = None,
     bounds: Range | None = None,
@@ -72,8 +81,9 @@ def prediction_powered(
     many labels and covers too little with few (docs/decisions/people-and-judges.md).
 
     Args:
-        people: labels (n,) of the labelled topics, a random sample of all topics.
-        judge: the judge's scores (n,) of the same topics.
+        people: labels (n,) of the labelled topics, a random sample of all topics. Where a list has
+            None, or a dict no entry, nobody has labelled the topic of the judge's score.
+        judge: the judge's scores (n,) of the same topics, in the same order or by the same ids.
         further: the judge's scores (N,) of the other topics.
         confidence: of the intervals.
         unit: values are shares in [0, 1], of which one answer is so much: the interval is symmetric
@@ -82,7 +92,21 @@ def prediction_powered(
         bounds: the least and the greatest value that a label can have. The interval is made with
             one more label at each of them, because Student's interval contains too few means where
             most labels are at a bound (docs/benchmarks/corrected-means.md).
+
+    Raises:
+        InputError: something is not a number, or people and judge do not belong together.
     """
+    return _estimate(*_samples(people, judge, further), confidence, unit, bounds)
+
+
+def _estimate(
+    people: Floats,
+    judge: Floats,
+    further: Floats,
+    confidence: float,
+    unit: float | None,
+    bounds: Range | None,
+) -> PredictionPowered:
     n, others = len(people), len(further)
     everything = np.concatenate([judge, further])
     judged_mean = float(everything.mean()) if n + others else None
@@ -120,6 +144,51 @@ def prediction_powered(
         n * alone / variance if variance > 0 else None,
         2 * student_below(-abs(middle) / math.sqrt(variance), degrees) if variance > 0 else None,
     )
+
+
+def _samples(people: Scores, judge: Scores, further: Scores) -> tuple[Floats, Floats, Floats]:
+    """Return the labels, the judge's scores of the same topics, and those of the others."""
+    if isinstance(people, Mapping) or isinstance(judge, Mapping):
+        if not (isinstance(people, Mapping) and isinstance(judge, Mapping)):
+            raise InputError("people, judge: found one dict, expected two, or two lists")
+        if unjudged := [key for key in people if key not in judge]:
+            raise InputError(
+                f"people: {len(unjudged)} of {len(people)} labels are of topics that the judge has "
+                f"not scored, such as {shorten(unjudged[0], 40)!r}"
+            )
+        people, judge = [people.get(key) for key in judge], list(judge.values())
+    labels, scores = _numbers(people, "people"), _numbers(judge, "judge")
+    others = _numbers(further.values() if isinstance(further, Mapping) else further, "further")
+    if len(labels) != len(scores):
+        raise InputError(
+            f"found {len(labels)} labels of people and {len(scores)} scores of the judge, expected "
+            "as many: they are of the same topics; scores of other topics belong in further"
+        )
+    for name, values in (("judge", scores), ("further", others)):
+        if np.isnan(values).any():
+            raise InputError(f"{name}: found a topic without a score, expected a number for each")
+    labelled = ~np.isnan(labels)
+    if labelled.all():
+        return labels, scores, others
+    return labels[labelled], scores[labelled], np.concatenate([scores[~labelled], others])
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    """Return numbers, NaN where there is none; InputError for what is not a list of these."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
+        return values
+    expected = "a list of numbers, or of yes and no"
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{name}: found {shorten(repr(values), 40)}, expected {expected}")
+    if frame_rows(values) is not None:
+        expected = f"{expected}, such as one of its columns"
+        raise InputError(f"{name}: found a data frame, expected {expected}")
+    said = [yes_no_of(None if is_missing(value) else plain_cell(value)) for value in values]
+    for place, value in enumerate(said, start=1):
+        if value is not None and not isinstance(value, int | float):
+            found = f"found {shorten(repr(value), 40)}"
+            raise InputError(f"{name}, value {place}: {found}, expected a number, or yes or no")
+    return np.array([math.nan if value is None else float(value) for value in said], np.float64)
 
 
 def _trust(people: Floats, judge: Floats, everything: Floats, others: int) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, escaped
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.judge.reports.records import JudgedReport, JudgedSentence
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.measure.core.significance import Test
@@ -15,13 +15,14 @@ from pnyx.measure.reports.nuggets import WEIGHTS, checked_weights
 from pnyx.measure.reports.registry import MAIN, measure_report, report_measures
 from pnyx.measure.reports.sentences import citation_recall, sentence_precision
 from pnyx.measure.runs.table import ComparedRuns, RunTable, against
+from pnyx.tabular import Result
 
 Missing: TypeAlias = Literal["skip", "zero"]
 """How a topic counts on which a run has no report: not at all, or as 0 by every measure."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredReports:
+@dataclass(frozen=True, slots=True, repr=False)
+class MeasuredReports(Result):
     """The reports of one run.
 
     Attributes:
@@ -44,6 +45,13 @@ class MeasuredReports:
     missing: tuple[str, ...]
     repeated: int = 0
     precision_once: float | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each measure."""
+        return [{"measure": name, **measured.row()} for name, measured in self.measures.items()]
+
+    def _heading(self) -> list[str]:
+        return [f"{shorten(self.name)}: {len(self.per_topic):,} topics"]
 
     @property
     def unscored(self) -> dict[str, tuple[int, int]]:
