@@ -11,7 +11,7 @@ import pytest
 
 import pnyx
 from command import called, write_rows
-from pnyx.audit.checks.check import CheckedJudge
+from pnyx.audit.checks.checked import CheckedJudge
 from pnyx.measure.answers.rates import corrected_rate
 from pnyx.measure.core.ground_truth import join_labels
 

@@ -2,7 +2,8 @@
 
 from .card import make_card
 from .checks.bars import DecidedBar, Decision
-from .checks.check import Check, CheckedJudge, check
+from .checks.check import Check, check
+from .checks.checked import CheckedJudge
 from .checks.items import CheckItem, CheckItems
 from .choosing import ChosenJudge, choose_judge
 from .drift import Drift, compare_cards

@@ -21,7 +21,8 @@ from pnyx.view.text import one_line
 from pnyx.view.trials import rater_parts
 
 if TYPE_CHECKING:
-    from pnyx.audit.checks.check import Check, CheckedJudge, Disagreement
+    from pnyx.audit.checks.check import Check
+    from pnyx.audit.checks.checked import CheckedJudge, Disagreement
     from pnyx.audit.checks.items import Answer
 
 MAX_DISAGREEMENTS = 100

@@ -17,7 +17,7 @@ from pnyx.measure.core.base import Measured
 from pnyx.measure.core.pairs import PairColumns
 
 if TYPE_CHECKING:
-    from pnyx.audit.checks.check import Check, CheckedJudge
+    from pnyx.audit.checks.checked import CheckedJudge, CheckedTable
 
 WIDTH = 100
 """Columns of a printed result, at most."""
@@ -53,7 +53,7 @@ _BAR_OPENINGS = {
 _GAP = "  "
 
 
-def summary_text(check: Check) -> str:
+def summary_text(check: CheckedTable) -> str:
     """Return sentences, a short table and notes, in at most `MAX_LINES` lines."""
     lines = _wrapped(sentences(check))
     table = figure_lines(check)
@@ -68,7 +68,7 @@ def _wrapped(lines: Iterable[str]) -> list[str]:
     return [part for line in lines for part in textwrap.wrap(line, WIDTH, break_long_words=False)]
 
 
-def sentences(check: Check) -> list[str]:
+def sentences(check: CheckedTable) -> list[str]:
     """Return what the check says, a sentence or two a line."""
     decision = check.decide()
     if len(check.judges) == 1:
@@ -86,7 +86,7 @@ def _of(decision: Decision, judge: CheckedJudge) -> Decision:
     return Decision([bar for bar in decision.bars if bar.judge == judge.name], judge.unscored)
 
 
-def disagreement_line(check: Check, where: str = "") -> str:
+def disagreement_line(check: CheckedTable, where: str = "") -> str:
     """Return how many disagreements there are, in which order, and where."""
     count = sum(len(judge.disagreements) for judge in check.judges)
     if not count:
@@ -101,7 +101,7 @@ def disagreement_line(check: Check, where: str = "") -> str:
 # Sentences ---------------------------------------------------------------------------------------
 
 
-def _shares(check: Check, judge: CheckedJudge) -> list[str]:
+def _shares(check: CheckedTable, judge: CheckedJudge) -> list[str]:
     """Return how many of people's yes, and of their no, the judge gives back."""
     level = f"{100 * check.bootstrap.confidence:g} % interval "
     lines: list[str] = []
@@ -141,7 +141,7 @@ def _ratings(judge: CheckedJudge) -> list[str]:
     ]
 
 
-def _verdict(check: Check, decision: Decision, judge: CheckedJudge) -> str:
+def _verdict(check: CheckedTable, decision: Decision, judge: CheckedJudge) -> str:
     opening = (_BAR_OPENINGS if check.bars else _OPENINGS)[decision.verdict]
     name = ""
     if len(check.judges) > 1:
@@ -153,7 +153,7 @@ def _verdict(check: Check, decision: Decision, judge: CheckedJudge) -> str:
     return f"{name}{opening}: {'; '.join(parts)}."
 
 
-def _bar(check: Check, bar: DecidedBar, judge: CheckedJudge) -> str:
+def _bar(check: CheckedTable, bar: DecidedBar, judge: CheckedJudge) -> str:
     clusters = judge.agreement.clusters
     base = f"{clusters} {cluster_noun(check, clusters)}"
     figure = f"{bar.measure} {decimals(bar.measured, base)}"
@@ -168,7 +168,7 @@ def _bar(check: Check, bar: DecidedBar, judge: CheckedJudge) -> str:
     return f"{figure}, {reached} {limit}"
 
 
-def _rate(check: Check, judge: CheckedJudge) -> list[str]:
+def _rate(check: CheckedTable, judge: CheckedJudge) -> list[str]:
     if judge.rate is None or judge.rate.judged.value is None:
         return []
     rate = judge.rate
@@ -185,7 +185,7 @@ def _rate(check: Check, judge: CheckedJudge) -> list[str]:
     return [f"Its rate is {judged} {noun}; people's is {share(rate.people)}."]
 
 
-def _people(check: Check) -> list[str]:
+def _people(check: CheckedTable) -> list[str]:
     if check.people is None or check.people.value is None:
         return []
     kind = "nominal" if check.items.kind == "yes-no" else "ordinal"
@@ -200,7 +200,7 @@ def _people(check: Check) -> list[str]:
     return [f"{text} ({count} people); {', '.join(own)}."]
 
 
-def _length(check: Check) -> list[str]:
+def _length(check: CheckedTable) -> list[str]:
     """Say where a judge favours longer or shorter texts by more than chance."""
     lines = []
     for judge in check.judges:
@@ -215,7 +215,7 @@ def _length(check: Check) -> list[str]:
     return lines
 
 
-def _choice(check: Check) -> list[str]:
+def _choice(check: CheckedTable) -> list[str]:
     choice = check.choice
     if choice is None:
         return []
@@ -241,7 +241,7 @@ def _choice(check: Check) -> list[str]:
     return lines
 
 
-def _drift(check: Check) -> list[str]:
+def _drift(check: CheckedTable) -> list[str]:
     if not check.drift:
         return []
     moved = {kind: [d.name for d in check.drift if d.verdict == kind] for kind in
@@ -258,7 +258,7 @@ _COUNTED = frozenset(
 """Names of groups that a sentence counts by: `12 questions`; others are counted as groups."""
 
 
-def cluster_noun(check: Check, count: int) -> str:
+def cluster_noun(check: CheckedTable, count: int) -> str:
     """Return what is drawn, by the column of groups where it is a plain word: `questions`."""
     name = check.items.group.lower().removesuffix("_id").removesuffix(" id")
     grouped = any(judge.agreement.clustered_by == "group" for judge in check.judges)
@@ -274,7 +274,7 @@ def cluster_noun(check: Check, count: int) -> str:
 # The short table ---------------------------------------------------------------------------------
 
 
-def figure_lines(check: Check) -> list[str]:
+def figure_lines(check: CheckedTable) -> list[str]:
     """Return the short table: of one judge a line a measure, of several a line a judge."""
     if len(check.judges) == 1:
         (judge,) = check.judges
@@ -319,7 +319,7 @@ def _aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
     ]
 
 
-def notes_of(check: Check) -> list[str]:
+def notes_of(check: CheckedTable) -> list[str]:
     """Return what was guessed, left out or is unscored, a line each."""
     notes = [escaped(note, 300) for note in check.items.notes]
     for judge in check.judges:
@@ -342,7 +342,7 @@ def notes_of(check: Check) -> list[str]:
     return notes
 
 
-def _withheld(check: Check) -> list[str]:
+def _withheld(check: CheckedTable) -> list[str]:
     """Say why measures of the short table have no interval, a line for each reason."""
     reasons: dict[str, dict[str, None]] = {}
     for judge in check.judges:
@@ -353,7 +353,7 @@ def _withheld(check: Check) -> list[str]:
     return [f"no interval: {reason} ({', '.join(names)})" for reason, names in reasons.items()]
 
 
-def _uneven(check: Check) -> list[str]:
+def _uneven(check: CheckedTable) -> list[str]:
     """Warn of groups that differ so much in size that intervals are too narrow."""
     sizes = np.bincount(pair_clusters(PairColumns.of(check.judges[0].agreement.joined.pairs)))
     equal = equal_groups(sizes)
