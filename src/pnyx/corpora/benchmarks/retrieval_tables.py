@@ -23,7 +23,7 @@ from pnyx.corpora.base import (
     with_options,
 )
 from pnyx.corpora.benchmarks.questions import parse_question
-from pnyx.corpora.benchmarks.trec import parse_float, parse_grade
+from pnyx.corpora.benchmarks.trec import parse_float, parse_grade, trec_eval_order
 from pnyx.corpora.cells import is_missing
 from pnyx.corpora.documents.tables import read_parquet, scan_cells
 from pnyx.corpora.fields import an_object, number, unlike
@@ -241,14 +241,15 @@ def question_of_row(row: object) -> Question:
 def ranked_entries(rows: Iterable[Row[RunEntry]]) -> Iterator[Row[RunEntry]]:
     """Yield the entries of a run without ranks, each with its place by score in its topic."""
     held = list(rows)
-    topics: dict[str, list[RunEntry]] = {}
+    topics: dict[str, dict[str, float]] = {}
     for row in held:
         if not isinstance(row, InputError):
-            topics.setdefault(row[1].topic_id, []).append(row[1])
-    places: dict[tuple[str, str], int] = {}
-    for topic, entries in topics.items():
-        best_first = sorted(entries, key=lambda entry: (entry.score, entry.doc_id), reverse=True)
-        places |= {(topic, entry.doc_id): place for place, entry in enumerate(best_first, 1)}
+            topics.setdefault(row[1].topic_id, {})[row[1].doc_id] = row[1].score
+    places = {
+        (topic, doc): place
+        for topic, scores in topics.items()
+        for place, (_, doc) in enumerate(trec_eval_order(scores), 1)
+    }
     for row in held:
         if isinstance(row, InputError):
             yield row
