@@ -328,7 +328,7 @@ def test_two_judges_with_their_disagreements_first_and_counts_by_hand(catalogue)
     exact = agree / len(scored)
     yes = [sum(pair[k][0] for pair in scored.values()) / len(scored) for k in (0, 1)]
     chance = yes[0] * yes[1] + (1 - yes[0]) * (1 - yes[1])
-    assert f"exact {exact:.3f}" in said
+    assert f"accuracy {exact:.3f}" in said
     if chance < 1:
         assert f"kappa {(exact - chance) / (1 - chance):.3f}" in said
     table = page.partition('id="differ"')[2]

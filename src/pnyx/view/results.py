@@ -331,6 +331,6 @@ def demo_table(measures: Mapping[str, Measured]) -> Table:
     for name, measured in measures.items():
         rows += [()] if name in _GROUPS else []
         rows.append((name, measured, measured, _MEANING[name]))
-    columns = (Column("measure", "measure"), Column("value [95 %]", "figure"), Column("scored", "counts"),
-               Column("meaning"))  # fmt: skip
+    columns = (Column("measure", "measure"), Column("value [95 %]", "figure"),
+               Column("scored", "counts"), Column("meaning"))  # fmt: skip
     return Table(columns, rows)

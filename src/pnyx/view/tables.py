@@ -36,11 +36,11 @@ class Column:
     """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
     `text`: strings, hidden in restricted mode; `name`: strings that are not; `measure`: names whose
-    words are never broken over lines. `number`: a float, with three digits. `interval`: a `Measured`, (low, high), or also why there is none.
-    `figure`: a `Measured`, its value with its interval. `count`: an int. `counts`: a `Measured` or
-    (scored, asked), one number where they are the same. `share`: a float in [0, 1], as a
-    percentage. A string is shown as it is in any column, None as a dash (nothing in a column of
-    text).
+    words are never broken over lines. `number`: a float, with three digits. `interval`: a
+    `Measured`, (low, high), or also why there is none. `figure`: a `Measured`, its value with its
+    interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one number where they are
+    the same. `share`: a float in [0, 1], as a percentage. A string is shown as it is in any column,
+    None as a dash (nothing in a column of text).
     """
 
     name: str
@@ -175,7 +175,8 @@ class Table:
         """Return a `<table>` and a paragraph for each note and legend; all text is escaped."""
 
         def cells(row: Sequence[str], name: str) -> str:
-            ends = ["" if c.left else ' class="number"' for c in self.columns]
+            classes = {"measure": ' class="measure"', "text": "", "name": ""}
+            ends = [classes.get(column.kind, ' class="number"') for column in self.columns]
             return "".join(
                 f"<{name}{end}>{escape(cell)}</{name}>" for cell, end in zip(row, ends, strict=True)
             )

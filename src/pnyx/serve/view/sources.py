@@ -89,7 +89,8 @@ def given_sources(paths: Sequence[str], qrels: RunQrels | None = None) -> list[G
     rankings = [source for source in sources if source.kind == "ranking"]
     runs = [path for s in rankings for part, path in s.files.items() if part != "manifest"]
     if not runs:
-        raise InputError(f"found no run in {escaped(', '.join(paths), 200)}", path=qrels.path)
+        given = escaped(", ".join(paths), 200)
+        raise InputError(f"--qrels {escaped(qrels.path)}: expected runs to measure in {given}")
     files, name = {"qrels": qrels.path}, _name(Path(qrels.path))
     measured = GivenSource(name, qrels.path, "retrieval", files, runs=runs, baseline=qrels.baseline)
     return [measured, *(source for source in sources if source.kind != "ranking")]
