@@ -194,3 +194,31 @@ def test_names_of_measures_are_whole_in_a_terminal(capsys, monkeypatch, width):
     for block in out.split("\n\n"):
         if block.startswith("topic "):
             assert set(block.splitlines()[0].split()) - {"topic"} <= set(names)
+
+
+def test_measure_retrieval_writes_the_leaderboard_that_compare_and_view_read(capsys, runs):
+    how = ("--qrels", "qrels.txt", "--leaderboard", "board.txt", "--json")
+    measured = json.loads(called(capsys, "measure", "retrieval", *runs, *how)[1])
+    lines = map(str.split, Path("board.txt").read_text().splitlines())
+    cells = {tuple(line[:3]): float(line[3]) for line in lines}
+    assert len(cells) == 3 * 4 * 12  # runs x measures x topics and all
+    for run in measured["runs"]:
+        for name, mean in run["measures"].items():
+            assert cells[run["run"], "all", name] == pytest.approx(mean["value"], abs=1e-9)
+    assert called(capsys, "validate", "board.txt")[0] == 0
+    assert called(capsys, "compare", "board.txt", "board.txt")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (["--leaderboard", "bm25.run"], "--leaderboard names the same file as RUN 1"),
+        (["--leaderboard", "qrels.txt"], "--leaderboard names the same file as --qrels"),
+        (["--leaderboard", "-", "--json"], "--json and --leaderboard - both write"),
+        (["--unscored", "skip"], "--unscored requires a file to write"),
+        (["--format", "tot"], "--format goes with --leaderboard"),
+    ],
+)
+def test_a_leaderboard_does_not_overwrite_what_it_is_made_of(capsys, more, problem):
+    refused = refuser("measure", "retrieval")
+    assert problem in refused(capsys, "bm25.run", "--qrels", "qrels.txt", *more)
