@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, opt, topics_opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import say_account, warn
 from pnyx.cli.common.params import verb
@@ -39,11 +39,9 @@ class ValidateSpec(Spec, rare="strict strict_files"):
         "ragtime25, ragtime26, neuclir, dragun25 (docs/formats.md).",
         metavar="TRACK",
     )
-    topics: str | None = file_opt(
+    topics: str | None = topics_opt(
         None,
         "The track's topics or requests: limits, texts, missing and unknown topics.",
-        "--topics",
-        "--requests",
         needs="track",
     )
     strict: bool = opt(False, "Refuse what is only warned of: of a run, or with --track.")

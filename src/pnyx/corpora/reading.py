@@ -422,13 +422,13 @@ def read_questions(
 ) -> Iterator[Question]:
     """Yield the questions or topics of a file, a data frame, dicts, or a dict of id -> text.
 
-    `on_warning` is called with a line on what was assumed, such as that a line is a header.
-    InputError at the first fault or if there are none.
+    `on_warning` is called with a line on what was assumed, such as that a line is a header; by
+    default a Python warning is issued. InputError at the first fault or if there are none.
     """
     if not isinstance(source, str | Path):
         return questions_in_memory(source)
-    path = str(source)
-    return find_format(path, format, "questions").reader(path, Options(on_warning=on_warning))
+    path, warn = str(source), on_warning or partial(warnings.warn, stacklevel=2)
+    return find_format(path, format, "questions").reader(path, Options(on_warning=warn))
 
 
 def read_run(source: object) -> Iterator[RunEntry]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.measure_specs import ComparingSpec
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
@@ -64,7 +64,7 @@ class _MeasuresSpec(Spec, heading="Measures"):
         metavar="IMPORTANCE=X",
         shown="vital=2, okay=1, other=1",
     )
-    topics: FileName | None = file_opt(
+    topics: FileName | None = topics_opt(
         None, "Topics that count (questions), with or without reports.", shown="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
