@@ -77,7 +77,7 @@ def _limit(question: Question, name: str) -> int | None:
 def read_requests(path: str) -> Iterator[ReportRequest]:
     """Yield the requests of a file of topics; InputError with its line at the first fault."""
     from pnyx.corpora.base import Options
-    from pnyx.corpora.reading import find_format
+    from pnyx.corpora.recognition import find_format
 
     found = find_format(path, None, "questions")
     options = Options(on_warning=partial(warnings.warn, stacklevel=2))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pnyx.corpora.base import MAX_DEPTH, check_depth, located
 from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.benchmarks.responses import parse_response
-from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.recognition import FORMATS
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, decoded, read_json, scan_raw_lines
 from pnyx.judge.reports import auto_argue

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pnyx.compression import plain_name
 from pnyx.corpora import read_nugget_banks
-from pnyx.corpora.reading import FORMATS, sniff
+from pnyx.corpora.recognition import FORMATS, sniff
 from pnyx.errors import InputError, escaped
 from pnyx.files import MAX_LINE_BYTES, open_text, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
