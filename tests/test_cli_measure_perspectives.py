@@ -196,8 +196,11 @@ def test_the_qrels_give_pnyx_measure_retrieval_and_ir_measures_the_same_values(w
     pytest.importorskip("ir_measures")
     names = ["MRecall@2", "alpha_nDCG@3", "ERR_IA@3", "StRecall@3"]
     named = [argument for name in names for argument in ("--measure", name)]
-    options = ("--qrels-out", "out.qrels", *named)
+    options = ("--qrels-out", "out.qrels", "--leaderboard", "board.txt", *named)
     ours = measured(capsys, "good.run", *USUAL, *options)["measures"]
+    lines = map(str.split, Path("board.txt").read_text().splitlines())
+    means = {name: float(value) for _, topic, name, value in lines if topic == "all"}
+    assert means == {name: pytest.approx(ours[name]["value"], abs=1e-9) for name in names}
     assert Path("out.qrels").read_text().splitlines()[:2] == ["q00 a q00-d0 1", "q00 b q00-d0 0"]
     assert run("measure retrieval", "good.run", "--qrels", "out.qrels", *named,
                "--json") == 0  # fmt: skip

@@ -207,7 +207,7 @@ def test_bad_choices_are_refused(judged, tmp_path, capsys):
         (("--baseline", judged), "expected one of the runs"),
         (("--weight", "vital"), "expected IMPORTANCE=X"),
         (("--weight", "vital=-1"), "expected IMPORTANCE=X"),
-        (("--unscored", "zero"), "of no use without"),
+        (("--unscored", "zero"), "requires a file to write"),
         (("--format", "tot"), "--leaderboard"),
         (("--nuggets", "x"), "--diversity-qrels"),
         (("--leaderboard", "-", "--json"), "standard output"),

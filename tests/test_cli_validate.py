@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from command import caller
-from pnyx.corpora.reading import all_formats
+from pnyx.corpora.recognition import all_formats
 
 call = caller("validate")
 

@@ -24,7 +24,7 @@ from pnyx.corpora import (
     sniff,
 )
 from pnyx.corpora.jsonstream import top_level_keys
-from pnyx.corpora.reading import all_formats
+from pnyx.corpora.recognition import all_formats
 from pnyx.errors import InputError, MissingExtra
 from pnyx.records import Argument, Citation, Document
 

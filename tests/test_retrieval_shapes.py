@@ -22,6 +22,8 @@ from pnyx.errors import InputError
 from pnyx.records import Qrel, Question, RunEntry
 from tries import tries
 
+pytestmark = pytest.mark.filterwarnings("always:.*is not read as a topic", "always:.*are read from")
+
 TOPICS = {"1": "Should zoos be banned?", "2": "Is tea healthy?"}
 SGML = """<top>
 
@@ -375,3 +377,54 @@ def test_any_text_is_rows_or_one_line_with_its_place(tmp_path_factory, name, con
         assert isinstance(fault, InputError)
         assert fault.path == str(path)
         assert "\n" not in str(fault)
+
+
+# One option for topics ----------------------------------------------------------------------------
+
+
+def topic_options() -> list[tuple[str, set[str]]]:
+    """Return every command that has an option for topics, with the names of the option."""
+    import click
+
+    from pnyx.cli import app
+
+    def found(command: click.Command, path: str) -> list[tuple[str, set[str]]]:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            names = command.list_commands(context)
+            parts = [(command.get_command(context, name), f"{path} {name}") for name in names]
+            return [one for part, where in parts if part for one in found(part, where)]
+        flags = [set(p.opts) for p in command.params if {"--topics", "--requests"} & {*p.opts}]
+        return [(path.strip(), flag) for flag in flags]
+
+    return found(app, "")
+
+
+def test_every_command_has_the_same_option_for_topics():
+    options = topic_options()
+    assert {name for name, _ in options} >= {
+        "search", "tune", "judge", "nuggets create", "annotate apply", "build pairs",
+        "measure report", "measure amount", "validate", "report",
+    }  # fmt: skip
+    assert {frozenset(flags) for _, flags in options} == {frozenset({"--topics", "--requests"})}
+
+
+@pytest.mark.parametrize("content", [SGML, "qid\tquery\n1\tZoos?\n2\tTea?\n", "2,Tea?\n"])
+def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content):
+    """What one command reads or refuses, the others read or refuse, with the same words."""
+    topics = write("topics", content)
+    corpus = write("d.jsonl", '{"id": "a", "text": "Zoos are bad."}\n')
+    run_, index, out = write("r.run", "1 Q0 a 1 1.0 r\n"), tmp_path / "ix", tmp_path / "out"
+    assert called(capsys, "index", corpus, "--out", index, "--lexical")[0] == 0
+    pair = ("--run", run_, "--index", index)
+    said = set()
+    for command in (
+        ("search", index, "--out", out),
+        ("judge", "relevance", *pair, "--out", tmp_path / "judged"),
+        ("nuggets", "create", *pair, "--style", "claims", "--out", tmp_path / "bank"),
+        ("report", index, "--out", tmp_path / "reports"),
+    ):
+        code, _, err = called(capsys, *command, "--topics", topics)
+        lines = [line for line in err.splitlines() if topics in line]
+        said.add((code == 2, *lines[:1]))
+    assert len(said) == 1, said

@@ -69,6 +69,33 @@ def test_a_table_with_too_many_columns_continues_below_itself() -> None:
     assert all(block.splitlines()[2].startswith("日本語.run") for block in blocks)
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("run", ["bm25", "a-run-of-a-very-long-name-" * 3, "x" * 90])
+def test_names_of_measures_are_never_broken(width: int, run: str) -> None:
+    names = ["sentence_precision_weighted", "nDCG(dcg='exp-log2')@10", "AP"]
+    rows = [(name, run, Marked(MEAN, "▲"), MEAN, f"{run} {run}") for name in names]
+    columns = [Column("measure", "measure"), Column("run", "name"), Column("mean", "figure")]
+    text = Table([*columns, Column("topics", "counts"), Column("note")], rows).text(width)
+    assert max(map(len, text.splitlines())) <= width
+    words = {line.split()[0] for line in text.splitlines() if line and line[0] != " "}
+    assert words == {"measure", *names}
+    assert text.count("[0.650, 0.770]") % 3 == 0  # a run's name gives way before a number does
+
+
+def test_a_measure_wider_than_the_line_is_broken_last() -> None:
+    table = Table([Column("measure", "measure"), Column("n", "count")], [("m" * 40, 1)])
+    assert [line.split() for line in table.text(30).splitlines()] == [
+        ["measure", "n"],
+        ["m" * 27, "1"],
+        ["m" * 13],
+    ]
+
+
+def test_pages_can_tell_the_names_of_measures() -> None:
+    table = Table([Column("measure", "measure"), Column("n", "count")], [("f1_weighted", 1)])
+    assert '<td class="measure">f1_weighted</td><td class="number">1</td>' in table.html()
+
+
 def test_the_width_is_the_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     assert max(map(len, TABLE.text().splitlines())) <= 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pnyx.app.judge_specs import _LLM, JudgeSpec
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.app.text_types import FileName, SourceName, Words
 from pnyx.errors import InputError, OptionError
 
@@ -56,7 +56,7 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
         None, "Qrels: only documents of grade --level or more are read; alone, the best first."
     )
     index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
-    topics: FileName | None = file_opt(None, "Topics, questions or report requests.")
+    topics: FileName | None = topics_opt(None, "Topics, questions or report requests.")
     edited: FileName | None = file_opt(
         None,
         "Banks drafted before, and edited: no documents are read, and only what has no importance "

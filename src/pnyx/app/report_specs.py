@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from pnyx.app.judge_specs import _LLM, JudgeSpec
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, file_opt, opt, topics_opt
 from pnyx.app.text_types import FileName, SourceName
 from pnyx.errors import OptionError
 
@@ -21,7 +21,7 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
     nuggets: FileName = file_opt(
         ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
     )
-    topics: FileName | None = file_opt(
+    topics: FileName | None = topics_opt(
         None, "Judge these topics only: report requests or questions."
     )
     index: SourceName | None = file_opt(

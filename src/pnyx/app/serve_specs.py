@@ -39,6 +39,18 @@ class BrowserSpec(Spec, heading="Server"):
 class ViewSpec(Spec, heading="Pages"):
     """How results are shown."""
 
+    qrels: FileName | None = file_opt(
+        None,
+        "Judgements on which all runs of RESULTS are measured, as by pnyx measure retrieval.",
+        metavar="QRELS",
+    )
+    baseline: FileName | None = opt(
+        None,
+        "Run that the others are compared with.",
+        metavar="RUN",
+        shown="the first",
+        needs="qrels",
+    )
     export: FileName | None = out_opt(
         None,
         "Write all pages as files into this folder, instead of serving them.",

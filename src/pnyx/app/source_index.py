@@ -88,7 +88,7 @@ def keep_index(
 
 def _check_documents(source: str) -> None:
     """Refuse what cannot be documents by its kind, and say what it is."""
-    from pnyx.corpora.reading import find_format, sniff
+    from pnyx.corpora.recognition import find_format, sniff
 
     path = Path(source)
     if not (path.is_file() or path.is_dir()):

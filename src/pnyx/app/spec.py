@@ -15,7 +15,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import (
     Any,
@@ -119,9 +119,19 @@ def file_opt(default: Any, help: str, *flags: str, metavar: str = "FILE", **more
     return opt(default, help, *flags, metavar=metavar, raw=True, **more)
 
 
+def topics_opt(default: Any, help: str, **more: Any) -> Any:  # noqa: A002
+    """Return such a field for topics: any file that `read_questions` reads, also of requests."""
+    return file_opt(default, help, "--topics", "--requests", **more)
+
+
 def out_opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
     """Return such a field for what is written: a file, unless `writes` says otherwise."""
     return file_opt(default, help, *flags, **{"writes": "file", **more})
+
+
+def main_flag(flags: Sequence[str]) -> str:
+    """Return the first long one of an option's names, by which messages and files call it."""
+    return next((flag for flag in flags if flag.startswith("--")), flags[0])
 
 
 def flags_of(field: dataclasses.Field[Any], told: Opt) -> tuple[str, ...]:
@@ -170,7 +180,7 @@ class Spec:
     def flag(self, name: str) -> str:
         """Return how the command line spells the choice made in a field."""
         (flags,) = (flags_of(*one) for one in opts_of(type(self)) if one[0].name == name)
-        on, _, off = max(flags, key=len).partition("/")
+        on, _, off = main_flag(flags).partition("/")
         return off if off and getattr(self, name) is False else on
 
     def check_needs(self, **resolved: Any) -> None:

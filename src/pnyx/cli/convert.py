@@ -73,7 +73,7 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
 def _view(source: str, kept: Format, to: str) -> Format:
     """Return how `source` is read where its format has a view of the kind that is written."""
     from pnyx.corpora import FORMATS, find_format
-    from pnyx.corpora.reading import format_named
+    from pnyx.corpora.recognition import format_named
 
     target = format_named(to)
     if target is None or target.kind == kept.kind:
@@ -86,7 +86,7 @@ def _view(source: str, kept: Format, to: str) -> Format:
 def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:
     """Return the writer of the target."""
     from pnyx.corpora import response_writer
-    from pnyx.corpora.reading import all_formats, format_named
+    from pnyx.corpora.recognition import all_formats, format_named
 
     target = format_named(to)
     if target is None or target.writer is None or target.kind != source.kind:

@@ -238,7 +238,7 @@ def plugged() -> list[dict[str, str]]:
     """Return each plugin that is installed, and why it cannot be used, if so."""
     from pnyx.cli import COMMANDS
     from pnyx.corpora import Format
-    from pnyx.corpora.reading import all_formats
+    from pnyx.corpora.recognition import all_formats
     from pnyx.judge.llm.prompting import prompt_names
     from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
     from pnyx.measure.reports.registry import REPORT_MEASURES, ReportMeasure

@@ -15,7 +15,7 @@ from pnyx.app.open_citations import CitationSpec, WritingModels, open_writing_mo
 from pnyx.app.open_search import open_searcher
 from pnyx.app.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, file_opt, out_opt
+from pnyx.app.spec import Spec, out_opt, topics_opt
 from pnyx.app.text_types import FileName, SourceName
 from pnyx.app.writing_specs import SubmissionSpec, WriteReportSpec
 from pnyx.cli.common.answering import plan_asked, say_judge
@@ -52,8 +52,8 @@ _STAGES = (
 class FilesSpec(Spec, heading="Output"):
     """What is asked for, and where the reports are written."""
 
-    requests: FileName = file_opt(
-        ..., "Requests, one a line: request_id, title, problem_statement, background, limit."
+    requests: FileName = topics_opt(
+        ..., "Report requests (request_id, title, problem_statement, background, limit) or topics."
     )
     out: str | None = out_opt(
         None, "Run to write, one report a line; required without --plan.", metavar="RUN"

@@ -14,7 +14,7 @@ from pnyx.app.open_judge import default_judge
 from pnyx.app.open_models import open_model
 from pnyx.app.open_search import open_searcher
 from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import Spec, opt, out_opt, topics_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.common.answering import plan_asked
@@ -41,7 +41,7 @@ _SHOWN_TOPICS = 5
 class RunSpec(Spec, heading="Results", rare="unit tag"):
     """Topics to search for, and the run to write."""
 
-    topics: str | None = file_opt(None, "File of topics, instead of one question.")
+    topics: str | None = topics_opt(None, "Search for these, instead of one question.")
     out: str | None = out_opt(None, "TREC run to write, with --topics; - is stdout.")
     k: int | None = opt(
         None,

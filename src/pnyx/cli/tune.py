@@ -10,7 +10,7 @@ import click
 from pnyx.app.measure_specs import BootstrapSpec
 from pnyx.app.open_search import scoring_of
 from pnyx.app.search_specs import ScoringSpec
-from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.spec import file_opt, opt, out_opt, topics_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli.common.index_command import IndexCommand, open_documents
 from pnyx.cli.common.options import Outcome, warn
@@ -32,7 +32,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     """Which model is tuned, on what, and how the choice is made."""
 
     model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
-    topics: str = file_opt(..., "File of topics.")
+    topics: str = topics_opt(..., "What is searched for.")
     qrels: str = file_opt(..., "Judgements of documents of INDEX.", metavar="QRELS")
     tried: tuple[str, ...] = opt(
         (),

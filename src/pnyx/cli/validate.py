@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt
+from pnyx.app.spec import Spec, opt, topics_opt
 from pnyx.cli import EXIT_BAD_INPUT
 from pnyx.cli.common.options import say_account, warn
 from pnyx.cli.common.params import verb
@@ -18,9 +18,9 @@ from pnyx.search.opening import engine_type
 from pnyx.view.text import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from pnyx.corpora import Finding, Format, TrackRules
+    from pnyx.corpora import Format, TrackRules
 
 MAX_JSON_FAULTS = 10_000
 """So many faults go into the JSON output; it must be held whole, and nobody reads more."""
@@ -39,14 +39,12 @@ class ValidateSpec(Spec, rare="strict strict_files"):
         "ragtime25, ragtime26, neuclir, dragun25 (docs/formats.md).",
         metavar="TRACK",
     )
-    topics: str | None = file_opt(
+    topics: str | None = topics_opt(
         None,
         "The track's topics or requests: limits, texts, missing and unknown topics.",
-        "--topics",
-        "--requests",
         needs="track",
     )
-    strict: bool = opt(False, "Refuse what the track only warns of.", needs="track")
+    strict: bool = opt(False, "Refuse what is only warned of: of a run, or with --track.")
     strict_files: bool = opt(
         False, "Count files and documents without text and unreadable files as faults."
     )
@@ -59,8 +57,9 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
 
     Prints `FILE: ok (FORMAT, N records)`, of an index what it has, and exits 0, or a line
     `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is recognised; an
-    index may be an address. docs/formats.md lists the formats. With --track, what a track minds but
-    does not refuse is a warning.
+    index may be an address. docs/formats.md lists the formats. Warnings do not change the status:
+    with --track, what the track minds but accepts; of a run, ranks that disagree with scores, ranks
+    below 1, several tags, equal scores, more than 1,000 documents of a topic.
 
     \b
     Example:
@@ -75,24 +74,29 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
             raise OptionError("--format and --track are of files, and this is an index")
         return _check_index(file, as_json=as_json)
     from pnyx.corpora import check, find_format, track_rules
+    from pnyx.corpora.benchmarks.run_checks import checked_run
 
     rules = None if spec.track is None else track_rules(spec.track)
     try:
         file_format = find_format(file, name)
     except InputError as error:
-        return _report(file, name, iter((error,)), as_json)
+        return _Findings(file, as_json=as_json).report((error,), name)
     if rules is not None and file_format.kind == "nuggets":
         _check_banks(file, file_format, rules, spec)
     elif rules is not None:
         return _by_track(file, file_format, rules, spec, as_json=as_json)
-    rows = check(
+    rows: Iterator[Any] = check(
         file,
         file_format,
         on_warning=None if as_json else warn,
         on_account=None if as_json else say_account,
         strict_files=spec.strict_files,
     )
-    return _report(file, file_format.name, rows, as_json)
+    if file_format.kind == "run":
+        rows = checked_run(rows, lines=file_format.name == "run")
+    elif spec.strict:
+        raise OptionError("--strict requires a run as FILE, or --track")
+    return _Findings(file, strict=spec.strict, as_json=as_json).report(rows, file_format.name)
 
 
 def _is_index(file: str) -> bool:
@@ -116,7 +120,7 @@ def _check_index(file: str, *, as_json: bool) -> int:
     except InputError as error:
         if error.path is None:  # an address that is none: not shown, it may hold a password
             raise
-        return _report(file, "pnyx-index", iter((error,)), as_json)
+        return _Findings(file, as_json=as_json).report((error,), "pnyx-index")
     known = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
     counts = {name: info.documents if info else 0 for name, info in known.items()}
     if as_json:
@@ -127,27 +131,6 @@ def _check_index(file: str, *, as_json: bool) -> int:
     shown += [f"no {name}" for name, n in counts.items() if not n]
     _say_ok(file, ", ".join(["index", many(len(index), "document"), *shown]))
     return 0
-
-
-def _report(file: str, name: str | None, rows: Iterator[Any], as_json: bool) -> int:
-    """Print the outcome and return the exit status."""
-    records = count = 0
-    faults: list[dict[str, Any]] = []
-    for row in rows:
-        if not isinstance(row, PnyxError):
-            records += 1
-            continue
-        count += 1
-        if not as_json:
-            click.echo(str(row))
-        elif isinstance(row, InputError) and count <= MAX_JSON_FAULTS:
-            faults.append({"path": row.path, "line": row.line, "problem": row.problem})
-    if as_json:
-        result = {"file": file, "format": name, "ok": count == 0, "records": records}
-        click.echo(json.dumps({**result, "faults": faults, "fault_count": count}))
-    elif count == 0:
-        _say_ok(file, f"{name}, {many(records, 'record')}")
-    return EXIT_BAD_INPUT if count else 0
 
 
 def _say_ok(file: str, kind: str) -> None:
@@ -174,7 +157,8 @@ def _by_track(
         topics = spec.topics
         requests = {} if topics is None else {r.id: r for r in read_requests(topics)}
         rows = check_run(file, rules, requests)
-    return _Findings(file, spec, as_json=as_json).report(rows, file_format, rules)
+    findings = _Findings(file, strict=spec.strict, as_json=as_json)
+    return findings.report(rows, file_format.name, rules)
 
 
 def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec) -> None:
@@ -194,63 +178,62 @@ def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: Valida
 class _Findings:
     """Prints findings as they come: errors on standard output, warnings on standard error."""
 
-    def __init__(self, file: str, spec: ValidateSpec, *, as_json: bool) -> None:
-        self._file, self._strict, self._json = file, spec.strict, as_json
+    def __init__(self, file: str, *, strict: bool = False, as_json: bool) -> None:
+        self._file, self._strict, self._json = file, strict, as_json
         self._rows: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
         self._counts: dict[str, Counter[str]] = {"error": Counter(), "warning": Counter()}
 
-    def report(self, rows: Iterator[int | Finding], file_format: Format, rules: TrackRules) -> int:
-        """Print all, and return the exit status."""
+    def report(self, rows: Iterable[Any], name: str | None, rules: TrackRules | None = None) -> int:
+        """Print all findings among the rows of a format, and return the exit status."""
+        from pnyx.corpora import Finding
+
         records = 0
         for row in rows:
-            if isinstance(row, int):
-                records += 1
+            if isinstance(row, PnyxError):
+                self._add("error", row)
+            elif isinstance(row, Finding):
+                fault = InputError(row.problem, path=self._file, line=row.line)
+                severity = "error" if self._strict else row.severity
+                self._add(severity, fault, topic=row.topic or None, category=row.category)
             else:
-                self._add(row)
+                records += 1
         errors, warnings = (self._counts[name].total() for name in ("error", "warning"))
         if self._json:
-            result = {
-                "file": self._file,
-                "format": file_format.name,
-                "track": rules.track,
-                "rules": rules.source,
-                "ok": errors == 0,
-                "records": records,
-                "faults": self._rows["error"],
-                "fault_count": errors,
-                "warnings": self._rows["warning"],
-                "warning_count": warnings,
-                "categories": {name: dict(counts) for name, counts in self._counts.items()},
-            }
-            click.echo(json.dumps(result))
+            self._print_json(name, rules, records)
             return EXIT_BAD_INPUT if errors else 0
         for category, count in self._counts["warning"].items():
             if count > _WARNED:
                 warn(f"{count - _WARNED} more on {category}")
         if not errors:
-            of = f"{rules.track} by the rules of {rules.source}"
-            minded = f", {many(warnings, 'warning')}" if warnings else ""
-            _say_ok(self._file, f"{of}, {many(records, 'record')}{minded}")
+            of = name if rules is None else f"{rules.track} by the rules of {rules.source}"
+            warned = f", {many(warnings, 'warning')}" if warnings else ""
+            _say_ok(self._file, f"{of}, {many(records, 'record')}{warned}")
         return EXIT_BAD_INPUT if errors else 0
 
-    def _add(self, finding: Finding) -> None:
-        severity = "error" if self._strict else finding.severity
-        counts = self._counts[severity]
-        counts[finding.category] += 1
-        if self._json:
-            if counts.total() <= MAX_JSON_FAULTS:
-                self._rows[severity].append(
-                    {
-                        "path": self._file,
-                        "line": finding.line,
-                        "topic": finding.topic or None,
-                        "category": finding.category,
-                        "problem": finding.problem,
-                    }
-                )
-            return
-        line = str(InputError(finding.problem, path=self._file, line=finding.line))
-        if severity == "error":
-            click.echo(line)
-        elif counts[finding.category] <= _WARNED:
-            warn(line)
+    def _print_json(self, name: str | None, rules: TrackRules | None, records: int) -> None:
+        errors, warnings = self._counts["error"], self._counts["warning"]
+        result = {
+            "file": self._file,
+            "format": name,
+            **({} if rules is None else {"track": rules.track, "rules": rules.source}),
+            "ok": not errors,
+            "records": records,
+            "faults": self._rows["error"],
+            "fault_count": errors.total(),
+            "warnings": self._rows["warning"],
+            "warning_count": warnings.total(),
+            "categories": {"error": dict(errors), "warning": dict(warnings)},
+        }
+        click.echo(json.dumps(result))
+
+    def _add(self, severity: str, fault: PnyxError, **about: str | None) -> None:
+        counts, category = self._counts[severity], about.get("category") or "format"
+        counts[category] += 1
+        if not self._json:
+            if severity == "error":
+                click.echo(str(fault))
+            elif counts[category] <= _WARNED:
+                warn(str(fault))
+        elif isinstance(fault, InputError) and counts.total() <= MAX_JSON_FAULTS:
+            row = {"path": fault.path, "line": fault.line, **about, "problem": fault.problem}
+            self._rows[severity].append(row)

@@ -33,6 +33,9 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
     first in every list.
 
     What a run that goes on has answered so far is shown, too; with --watch open pages follow it.
+    With --qrels runs are measured: a leaderboard with 95 % intervals, and each run compared with
+    --baseline (p corrected by Holm-Bonferroni), the numbers of pnyx measure retrieval.
+
     With --export the same pages are written as files, to be put beside a paper. With --json it is
     printed what was read, and nothing is served. With --no-text pages show no text of a document,
     report or reason.
@@ -43,11 +46,13 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
       pnyx view demo
       pnyx view judged measured.json --port 9000
       pnyx view demo --export demo-pages
+      pnyx view bm25.run my.run --qrels qrels.txt
       pnyx view judged --watch
     """
     from pnyx.serve.running import check_server
     from pnyx.serve.view.export import check_export
 
+    view.check_needs()
     if as_json and (view.export is not None or view.watch):
         raise OptionError("--json goes without --export and --watch")
     check_server(server)
@@ -72,11 +77,13 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 def _opened(results: Sequence[str], view: ViewSpec) -> CurrentCatalogue:
     """Open results; with --watch, wait until there are some."""
     from pnyx.serve.view.opening import CurrentCatalogue
+    from pnyx.serve.view.sources import RunQrels
 
     store, waits = _store(view), False
+    qrels = None if view.qrels is None else RunQrels(view.qrels, view.baseline or "")
     while True:
         try:
-            return CurrentCatalogue(results, fresh=view.fresh, store=store, say=say)
+            return CurrentCatalogue(results, fresh=view.fresh, store=store, qrels=qrels, say=say)
         except InputError as error:
             if not view.watch:
                 raise

@@ -15,18 +15,16 @@ from .benchmarks.trec import write_qrels, write_run
 from .bundled import load_example
 from .documents.evidence import write_jsonl
 from .reading import (
-    FORMATS,
     check,
     faults,
-    find_format,
     read_evidence,
     read_items,
     read_qrels,
     read_questions,
     read_responses,
     read_run,
-    sniff,
 )
+from .recognition import FORMATS, find_format, sniff
 from .text.segment import split_evidence
 from .tracks.checking import check_requests, check_run
 from .tracks.requests import ReportRequest, read_requests

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.recognition import FORMATS
 from pnyx.corpora.text.segment import trim
 from pnyx.errors import InputError
 from pnyx.judge.dimensions import definition, normalised, scale_of

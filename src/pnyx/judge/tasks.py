@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.recognition import FORMATS
 from pnyx.errors import InputError, OptionError, shorten
 from pnyx.judge.dimensions import Scale, scales_of
 from pnyx.judge.formats import JudgingFormat, by_dimension, joined_ratings

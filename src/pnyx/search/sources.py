@@ -14,7 +14,7 @@ from pnyx.corpora.documents.document_passages import passages_of_record
 from pnyx.corpora.documents.file_readers import content_mark
 from pnyx.corpora.documents.folder import FolderFile, FolderFiles, documents_of, files_of_folder
 from pnyx.corpora.file_account import FileAccount, FileOutcome, Outcome
-from pnyx.corpora.reading import find_format
+from pnyx.corpora.recognition import find_format
 from pnyx.corpora.text.passages import WHOLE_WORDS, count_words
 from pnyx.errors import InputError
 from pnyx.records import Evidence, Unit

@@ -90,7 +90,7 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
 
 
 def _bars(check: Check) -> Table:
-    names = [Column(name, "name") for name in ("judge", "measure", "bar")]
+    names = (Column("judge", "name"), Column("measure", "measure"), Column("bar", "name"))
     columns = (*names, Column("value, 95 % interval", "figure"), Column("the interval is", "name"))
     said = {"above": "wholly above the bar", "below": "wholly below the bar"}
     rows = []
@@ -107,7 +107,7 @@ def _bars(check: Check) -> Table:
 
 def _figures(judge: CheckedJudge) -> Table:
     columns = (
-        Column("measure", "name"),
+        Column("measure", "measure"),
         Column("value, 95 % interval", "figure"),
         Column("answers", "counts"),
     )

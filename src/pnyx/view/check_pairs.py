@@ -26,7 +26,7 @@ def pair_parts(check: PairCheck) -> list[Part]:
     ]
     shown = [(name, value, value) for name, value in rows if value.value is not None]
     columns = (
-        Column("measure"),
+        Column("measure", "measure"),
         Column("value, 95 % interval", "figure"),
         Column("pairs", "counts"),
     )

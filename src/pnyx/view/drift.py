@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def drift_table(moved: Sequence[Drift]) -> Table:
     """Return a row for each figure: then, now, and the interval of the change."""
-    columns = [Column("figure", "name"), Column("then", "number"), Column("now", "number")]
+    columns = [Column("figure", "measure"), Column("then", "number"), Column("now", "number")]
     columns += [Column("better by", "number"), Column("95 % interval", "interval")]
     columns += [Column("", "name")]
     rows = [

@@ -94,7 +94,12 @@ def _points(side: SideView) -> Iterator[str]:
 
 
 def _measures(measures: Sequence[MeasureView]) -> str:
-    columns = [Column("measure"), Column("value"), Column("95 % interval"), Column("base")]
+    columns = [
+        Column("measure", "measure"),
+        Column("value"),
+        Column("95 % interval"),
+        Column("base"),
+    ]
     rows = [[m.label, m.value, m.interval or "none", m.base] for m in measures]
     if not any(m.interval for m in measures):
         del columns[2]

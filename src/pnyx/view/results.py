@@ -164,7 +164,7 @@ def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
         f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
         f"yes from {calibration.threshold:.3f}"
     )
-    columns = (Column("measure"), Column("before", "figure"), Column("after", "figure"))
+    columns = (Column("measure", "measure"), Column("before", "figure"), Column("after", "figure"))
     rows = [
         (name, *(figure(figures[when][name]) for when in ("before", "after")))
         for name in figures["after"]
@@ -331,6 +331,6 @@ def demo_table(measures: Mapping[str, Measured]) -> Table:
     for name, measured in measures.items():
         rows += [()] if name in _GROUPS else []
         rows.append((name, measured, measured, _MEANING[name]))
-    columns = (Column("measure"), Column("value [95 %]", "figure"), Column("scored", "counts"),
-               Column("meaning"))  # fmt: skip
+    columns = (Column("measure", "measure"), Column("value [95 %]", "figure"),
+               Column("scored", "counts"), Column("meaning"))  # fmt: skip
     return Table(columns, rows)

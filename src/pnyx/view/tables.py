@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Kind: TypeAlias = Literal[
-    "text", "name", "number", "interval", "figure", "count", "counts", "share"
+    "text", "name", "measure", "number", "interval", "figure", "count", "counts", "share"
 ]
 
+_LEFT: Final = ("text", "name", "measure")
+_FIRMNESS: Final = {"text": 0, "name": 0, "measure": 2}
+"""Columns of the least firmness are broken within words first, where a line has too little room."""
 _LONGEST: Final = 2000
 _NARROWEST: Final = 16
 """A column of text is folded to this width before a table is split into several."""
@@ -32,12 +35,12 @@ _PAD: Final = "\u2800"
 class Column:
     """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
-    `text`: strings, hidden in restricted mode; `name`: strings that are not. `number`: a float,
-    with three digits. `interval`: a `Measured`, (low, high), or also why there is none.
-    `figure`: a `Measured`, its value with its interval. `count`: an int. `counts`: a `Measured` or
-    (scored, asked), one number where they are the same. `share`: a float in [0, 1], as a
-    percentage. A string is shown as it is in any column, None as a dash (nothing in a column of
-    text).
+    `text`: strings, hidden in restricted mode; `name`: strings that are not; `measure`: names whose
+    words are never broken over lines. `number`: a float, with three digits. `interval`: a
+    `Measured`, (low, high), or also why there is none. `figure`: a `Measured`, its value with its
+    interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one number where they are
+    the same. `share`: a float in [0, 1], as a percentage. A string is shown as it is in any column,
+    None as a dash (nothing in a column of text).
     """
 
     name: str
@@ -47,7 +50,7 @@ class Column:
     @property
     def left(self) -> bool:
         """Whether its cells are aligned to the left."""
-        return self.kind in ("text", "name")
+        return self.kind in _LEFT
 
     def shown(self, value: Any) -> str:
         """Return a cell as it is shown: one printable line."""
@@ -122,6 +125,7 @@ def _counts(value: Any) -> str:
 _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
     "text": lambda value: "" if value is None else str(value),
     "name": lambda value: "" if value is None else str(value),
+    "measure": lambda value: "" if value is None else str(value),
     "number": _number,
     "interval": interval,
     "figure": _figure,
@@ -171,7 +175,8 @@ class Table:
         """Return a `<table>` and a paragraph for each note and legend; all text is escaped."""
 
         def cells(row: Sequence[str], name: str) -> str:
-            ends = ["" if c.left else ' class="number"' for c in self.columns]
+            classes = {"measure": ' class="measure"', "text": "", "name": ""}
+            ends = [classes.get(column.kind, ' class="number"') for column in self.columns]
             return "".join(
                 f"<{name}{end}>{escape(cell)}</{name}>" for cell, end in zip(row, ends, strict=True)
             )
@@ -362,7 +367,8 @@ def _strip(cells: list[str], column: Column) -> _Strip:
         room = max(ends, default=0)
         cells[1:] = [cell + _PAD * (room - n) for cell, n in zip(cells[1:], ends, strict=True)]
     head, body = cells[0], max(map(cell_len, cells[1:]), default=0)
-    word = max(map(cell_len, head.split()), default=1)
+    whole = cells if column.kind == "measure" else [head]
+    word = max((cell_len(word) for cell in whole for word in cell.split()), default=1)
     natural = max(cell_len(head), body)
     least = max(word, min(body, _NARROWEST) if column.left else body)
     return _Strip(cells, column.kind, natural, min(natural, least))
@@ -373,10 +379,11 @@ def _total(strips: Sequence[_Strip], *, least: bool = False) -> int:
 
 
 def _fitted(strips: Sequence[_Strip], width: int) -> list[_Strip]:
-    """Return the columns no wider than fits: the widest gives way first."""
+    """Return the columns no wider than fits: the widest gives way first, measures after all."""
     out = [replace(s) for s in strips]
-    for strip in out if _total(out, least=True) > width else ():
-        strip.least = 1
+    for firmness in range(3):
+        for strip in out if _total(out, least=True) > width else ():
+            strip.least = 1 if _FIRMNESS.get(strip.kind, 1) == firmness else strip.least
     while _total(out) > width and (soft := [s for s in out if s.width > s.least]):
         max(soft, key=lambda strip: strip.width).width -= 1
     return out
@@ -389,7 +396,7 @@ def _drawn(part: tuple[list[_Strip], list[bool]], width: int) -> str:
     strips, gaps = part
     table = RichTable(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=False)
     for strip in strips:
-        justify: Literal["left", "right"] = "left" if strip.kind in ("text", "name") else "right"
+        justify: Literal["left", "right"] = "left" if strip.kind in _LEFT else "right"
         table.add_column(width=strip.width, justify=justify, overflow="fold")
     rows = iter(zip(*(strip.cells for strip in strips), strict=True))
     for has_row in gaps:

@@ -53,7 +53,7 @@ def trial_tables(row: Row) -> list[Table]:
 
 def measures_table(measures: Row, counted: str) -> Table:
     """Return a row for each measure: its value with its interval, and of how many it is."""
-    columns = Column("measure", "name"), Column("value, 95 % interval", "figure")
+    columns = Column("measure", "measure"), Column("value, 95 % interval", "figure")
     found = {name: figure(value) for name, value in measures.items()}
     return Table((*columns, Column(counted, "counts")), [(name, m, m) for name, m in found.items()])
 
@@ -188,7 +188,7 @@ def rater_title(row: Row) -> str:
 def rater_table(row: Row) -> Table:
     """Return a comparison (`Compared.row()`), a row for each measure; first the mean."""
     named = [name for name in row["per_dimension"] if name]
-    columns = [Column("measure", "name")]
+    columns = [Column("measure", "measure")]
     columns.append(Column(f"mean of {len(named)}" if named else "value, 95 % interval", "figure"))
     columns += [Column(escaped(name, 30), "figure") for name in named]
     columns.append(Column("items", "counts"))

@@ -10,7 +10,7 @@ import click
 
 from pnyx.app.judge_specs import JudgeSpec
 from pnyx.app.open_judge import OpenedJudge, deciding_settings, open_judge
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.app.text_types import ModelName, SourceName
 from pnyx.cli.common.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.common.options import (
@@ -154,7 +154,7 @@ class PairSpec(Spec, heading="Pairs"):
     run: str | None = file_opt(None, "Label the documents of this TREC run.", metavar="RUN")
     every: bool = opt(False, "Label every document of --index.", "--all")
     index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
-    topics: str | None = file_opt(None, "Questions, with their definitions if any.")
+    topics: str | None = topics_opt(None, "Questions, with their definitions if any.")
     depth: int = opt(100, "Documents of each topic of --run.", low=1, needs="run")
 
     def pairs(self, pairs: str | None, *, graded: bool) -> PairSource:

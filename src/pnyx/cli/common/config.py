@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from pnyx.app.spec import main_flag
 from pnyx.app.text_types import TextKind
 from pnyx.errors import InputError, shorten
 
@@ -106,7 +107,7 @@ def save_config(ctx: click.Context) -> bool:
 def _options(ctx: click.Context) -> Iterator[tuple[str, click.Option]]:
     """Yield what a file may say, by the name that the command line has for it."""
     for option in ctx.command.params:
-        name = max(option.opts, key=len).lstrip("-")
+        name = main_flag(option.opts).lstrip("-")
         secret = getattr(option, "text_kind", None) is TextKind.SECRET
         if isinstance(option, click.Option) and name not in _KEPT and not secret:
             yield name, option

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import click
 from click.exceptions import Exit
 
-from pnyx.app.spec import Opt, Spec, flags_of, opts_of
+from pnyx.app.spec import Opt, Spec, flags_of, main_flag, opts_of
 from pnyx.app.text_types import TextKind
 from pnyx.cli.common import EXIT_INTERRUPTED
 from pnyx.cli.common.config import RESTRICTED, config_options, save_config
@@ -135,7 +135,7 @@ class Command(click.Command):
             if not isinstance(option, SpecOption) or not option.writes:
                 continue
             path = ctx.params.get(str(option.name))
-            flag = max(option.opts, key=len)
+            flag = main_flag(option.opts)
             if path is None or (is_remote(path) and self.name == "index"):
                 continue
             if is_remote(path):

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from pnyx.app.spec import main_flag
 from pnyx.app.text_types import TextKind
 from pnyx.cli.common.params import Command, Raw, SpecOption
 from pnyx.errors import InputError, escaped
@@ -96,8 +97,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def name_of(option: click.Option | click.Parameter) -> str:
-    """Return an option's longest name, without dashes."""
-    return max(option.opts, key=len).lstrip("-")
+    """Return an option's main name, without dashes."""
+    return main_flag(option.opts).lstrip("-")
 
 
 def _any_text(parameter: click.Parameter) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from pnyx.app.spec import Spec, opt
+from pnyx.app.spec import Spec, main_flag, opt
 from pnyx.app.text_types import TextKind, Words, is_address_like
 from pnyx.cli.common.params import Command, SpecOption
 from pnyx.cli.common.record import LLM, decides, name_of
@@ -275,7 +275,7 @@ def arguments_of(
 
 def _option_words(option: click.Option, value: Any) -> Iterator[str]:
     """Yield how an option is given on a command line; InputError: as no option of its kind is."""
-    flag = max(option.opts, key=len)
+    flag = main_flag(option.opts)
     if option.is_flag:
         if value or option.secondary_opts:
             yield flag if value else max(option.secondary_opts, key=len)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.app.judge_specs import FormatSpec, JudgeSpec
-from pnyx.app.spec import file_opt, opt
+from pnyx.app.spec import file_opt, opt, topics_opt
 from pnyx.app.text_types import FileName, SourceName, Words
 from pnyx.cli.common.answering import ResultsSpec, answer_into, needs_out
 from pnyx.cli.common.options import ColumnSpec, say
@@ -43,18 +43,16 @@ class ItemSpec(
     )
     runs: tuple[FileName, ...] = file_opt(
         (),
-        "relevance, support: judge this TREC run's documents. support takes several runs.",
+        "relevance, support: judge the documents of a TREC run (support: of several).",
         "--run",
         metavar="RUN",
     )
     index: SourceName | None = file_opt(
-        None, "Index that holds the documents of --run, or of responses.", metavar="INDEX"
+        None, "Index of the documents of --run or responses.", metavar="INDEX"
     )
-    topics: FileName | None = file_opt(
-        None, "relevance, rag: the questions of --run, or of responses."
-    )
+    topics: FileName | None = topics_opt(None, "relevance, rag: questions of --run or responses.")
     perspectives: FileName | None = file_opt(
-        None, "support: the perspectives on the questions of --run (JSONL; also BERDS's)."
+        None, "support: perspectives on the questions of --run (JSONL)."
     )
     depth: int = opt(10, "Documents of each topic of --run.", low=1)
     as_citations: bool = opt(

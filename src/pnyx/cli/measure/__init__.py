@@ -311,7 +311,7 @@ def _counts(result: Agreement) -> str:
 def _measures(result: Agreement) -> Table:
     means = {"mean over groups": result.macro, "mean over dimensions": result.dimension_mean}
     shown = {title: part for title, part in means.items() if part}
-    columns = [Column("measure"), Column("value, 95 % interval", "figure")]
+    columns = [Column("measure", "measure"), Column("value, 95 % interval", "figure")]
     columns += [Column("answers", "counts")]
     columns += [Column(title, "figure") for title in shown]
     rows = [

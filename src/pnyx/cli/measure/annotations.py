@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt, opt, out_opt
+from pnyx.app.spec import opt, out_opt, topics_opt
 from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
 from pnyx.cli.measure.runs import PlotSpec, few_warning
@@ -125,7 +125,7 @@ def _curve(name: str, curve: Curve, shown: Sequence[float], best: float) -> Tabl
 class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
     """What of annotations is counted, and how it is shown."""
 
-    topics: str | None = file_opt(None, "Questions, to show their text.")
+    topics: str | None = topics_opt(None, "Questions, to show their text.")
     at: tuple[float, ...] = opt(
         (0.5, 0.7, 0.9),
         "Count documents with at least these probabilities.",

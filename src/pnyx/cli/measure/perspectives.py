@@ -12,8 +12,9 @@ import click
 from pnyx.app.measure_specs import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
 from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.app.text_types import FileName, TextKind, Words
-from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
+from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import Raw, SpecOption, verb
+from pnyx.cli.measure.leaderboard import LeaderboardSpec
 from pnyx.cli.measure.perspectives_report import notes, report
 from pnyx.cli.measure.runs import named_runs
 from pnyx.cli.measure.strict import COVERAGE_RULES, check_pairs, said_strictly
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from pnyx.records import Perspective, Qrel, RunEntry
 
 
-class CoverageSpec(
-    JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out unscored min_judged"
-):
+class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out min_judged"):
     """What of runs is measured against which perspectives."""
 
     views: FileName = file_opt(
@@ -79,13 +78,15 @@ class CoverageSpec(
     qrels_out: FileName | None = out_opt(
         None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
     )
-    unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "Unscored pairs in --qrels-out: refuse to write, no line, or grade 0."
-    )
 
 
-class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, CoverageSpec):
+class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, LeaderboardSpec, CoverageSpec):
     """All that is chosen."""
+
+    def files(self) -> dict[str, str]:
+        """Flag -> file to write."""
+        qrels = {} if self.qrels_out is None else {"--qrels-out": self.qrels_out}
+        return {**LeaderboardSpec.files(self), **qrels}
 
 
 Asked: TypeAlias = tuple[tuple[str, str, str], ...]
@@ -177,10 +178,10 @@ def perspectives(
     leans = _leaning(leaning, spec, known, verdicts)
     if spec.qrels_out is not None:
         _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
-    shows = spec.qrels_out != "-"
+    spec.write_runs(result)
     return Outcome(
         {**result.row(), "leaning": [lean.row() for lean in leans], **row},
-        (lambda: report(result, leans, spec.views, spec.per_topic)) if shows else "",
+        (lambda: report(result, leans, spec.views, spec.per_topic)) if spec.prints else "",
         result.unscored or any(lean.unscored for lean in leans),
         [*said, *notes(result, leans)],
     )
@@ -206,13 +207,11 @@ def _checked(
     others = [path for three in leaning for path in three]
     others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.gold))
     names, baseline = named_runs(runs, spec.baseline, *others)
-    refuse_two_outputs("--qrels-out", spec.qrels_out, as_json=as_json)
     spec.check_needs()
     if spec.strict and (spec.topics_of != "perspectives" or spec.unjudged != "unscored"):
         raise OptionError("--strict excludes --topics-of and --unjudged: its rules say both")
-    if spec.qrels_out is not None:
-        sources = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
-        refuse_same_file("--qrels-out", spec.qrels_out, **sources)
+    read = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
+    spec.check_files({**read}, as_json=as_json)
     return names, baseline
 
 

@@ -135,7 +135,7 @@ def _means(result: PerspectiveCoverage) -> Table:
 
 def _union(union: UnionCoverage) -> Table:
     columns = (
-        Column("measure"),
+        Column("measure", "measure"),
         Column("mean, 95 % interval", "figure"),
         Column("questions", "counts"),
         Column("bounds", "interval"),

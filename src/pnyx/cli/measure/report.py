@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.app.measure_specs import ComparingSpec
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.app.text_types import FileName, Words
-from pnyx.cli.common.options import Outcome, refuse_same_file, refuse_two_outputs, warn
+from pnyx.cli.common.options import Outcome, warn
 from pnyx.cli.common.params import verb
+from pnyx.cli.measure.leaderboard import LeaderboardSpec, refused
 from pnyx.cli.measure.report_notes import report_notes
 from pnyx.cli.measure.runs import (
     compared_legend,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
           "nuggetizer": "--nuggetizer"}  # fmt: skip
+_HOW = "; --min-scored says from which share on it counts"
 
 
 class _MeasuresSpec(Spec, heading="Measures"):
@@ -63,7 +64,7 @@ class _MeasuresSpec(Spec, heading="Measures"):
         metavar="IMPORTANCE=X",
         shown="vital=2, okay=1, other=1",
     )
-    topics: FileName | None = file_opt(
+    topics: FileName | None = topics_opt(
         None, "Topics that count (questions), with or without reports.", shown="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
@@ -81,13 +82,9 @@ class _MeasuresSpec(Spec, heading="Measures"):
     )
 
 
-class _ExportSpec(Spec, heading="Files for other tools"):
+class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
     """What is written for other tools."""
 
-    leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")
-    format: Literal[
-        "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
-    ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
     nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
     diversity_qrels: FileName | None = out_opt(
         None, "Write which cited document attests which nugget, as TREC diversity qrels."
@@ -96,9 +93,6 @@ class _ExportSpec(Spec, heading="Files for other tools"):
         None,
         "Take what attests a nugget from this nugget bank, not from the judge.",
         needs="diversity_qrels",
-    )
-    unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "What has no value, in these files: refuse to write, leave it out, or write 0."
     )
     min_scored: float = opt(
         MIN_SCORED,
@@ -191,10 +185,9 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
         _write(result, runs, spec)
         if spec.strict and spec.leaderboard is not None:
             write_record(spec.leaderboard, result, judged, spec.min_scored)
-    printed = "-" not in spec.files().values()
     return Outcome(
         result.row(),
-        (lambda: _report(result, spec)) if printed else "",
+        (lambda: _report(result, spec)) if spec.prints else "",
         any(run.unscored for run in result.runs),
         [*left_out_notes(judged), *rules, *report_notes(result, runs, spec.min_scored)],
     )
@@ -213,20 +206,10 @@ def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> No
         if name not in report_measures():
             known = ", ".join(report_measures())
             raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
-    if spec.unscored != "error" and not spec.files():
-        raise OptionError("--unscored is of no use without " + ", ".join(_FILES.values()))
-    files = spec.files()
-    if [*files.values()].count("-") > 1 or [*folders, spec.topics, spec.nuggets].count("-") > 1:
-        raise OptionError("only one file can be standard input, and one standard output")
-    for flag, path in files.items():
-        refuse_two_outputs(flag, path, as_json=as_json)
-        sources: dict[str, str | Path | None] = {
-            **{f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)},
-            **{other: name for other, name in files.items() if other != flag},
-            "--topics": spec.topics,
-            "--nuggets": spec.nuggets,
-        }
-        refuse_same_file(flag, path, **sources)
+    if [*folders, spec.topics, spec.nuggets].count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    read = {f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)}
+    spec.check_files({**read, "--topics": spec.topics, "--nuggets": spec.nuggets}, as_json=as_json)
 
 
 def _file(folder: str) -> Path:
@@ -285,7 +268,7 @@ def _write(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> None:
     """Write the files that are asked for; InputError, before any is written: one is refused."""
-    from pnyx.corpora import averaged, write_leaderboard, write_qrels
+    from pnyx.corpora import write_qrels
     from pnyx.files import atomic_text, write_jsonl
     from pnyx.measure.reports.exports import NUGGETIZER, nuggetizer_rows
     from pnyx.measure.reports.registry import MAIN
@@ -293,9 +276,7 @@ def _write(
     cells = _cells(result, spec.measures or MAIN, spec, "--leaderboard")
     scores = _cells(result, NUGGETIZER, spec, "--nuggetizer")
     qrels = _qrels(runs, spec)
-    if spec.leaderboard is not None:
-        with atomic_text(spec.leaderboard) as stream:
-            write_leaderboard(stream, averaged(cells), spec.format)
+    spec.write_leaderboard(cells)
     if spec.nuggetizer is not None:
         write_jsonl(spec.nuggetizer, nuggetizer_rows(scores))
     if spec.diversity_qrels is not None:
@@ -307,17 +288,12 @@ def _cells(
     result: Reports, measures: Sequence[str], spec: MeasureReportSpec, flag: str
 ) -> list[LeaderboardCell]:
     """Return the cells of a file, without those that have no value; InputError: refused."""
-    from pnyx.corpora import settled
     from pnyx.measure.reports.exports import leaderboard_cells
 
     if flag not in spec.files():
         return []
     cells = list(leaderboard_cells(result, measures, spec.min_scored))
-    with _refused(flag):
-        kept = list(settled(cells, spec.unscored))
-    if len(kept) < len(cells):
-        warn(f"{flag}: {len(cells) - len(kept)} of {len(cells)} values are unscored, left out")
-    return kept
+    return spec.settled_cells(cells, flag, _HOW)
 
 
 def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) -> list[Qrel]:
@@ -329,18 +305,8 @@ def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) 
         return []
     banks = None if spec.nuggets is None else list(read_nugget_banks(spec.nuggets))
     judged = (judged_report for reports in runs.values() for judged_report in reports)
-    with _refused("--diversity-qrels"):
+    with refused("--diversity-qrels", _HOW):
         return nugget_qrels(judged, banks, spec.unscored)
-
-
-@contextmanager
-def _refused(flag: str) -> Iterator[None]:
-    """Say which file cannot be written, and which option decides it."""
-    try:
-        yield
-    except InputError as error:
-        how = "--unscored skip or zero; --min-scored says from which share on it counts"
-        raise InputError(f"{flag}: {error.problem} ({how})") from error
 
 
 def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:

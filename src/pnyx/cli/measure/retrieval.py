@@ -11,6 +11,7 @@ from pnyx.app.spec import file_opt, opt, out_opt
 from pnyx.app.text_types import FileName, Words
 from pnyx.cli.common.options import Outcome
 from pnyx.cli.common.params import verb
+from pnyx.cli.measure.leaderboard import LeaderboardSpec
 from pnyx.cli.measure.runs import (
     PlotSpec,
     compared_legend,
@@ -53,7 +54,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
     plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
 
 
-class RetrievalSpec(ComparingSpec, _RankingSpec):
+class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
     """All that is chosen."""
 
     margin: float | None = opt(
@@ -87,7 +88,7 @@ class RetrievalSpec(ComparingSpec, _RankingSpec):
 
 @verb("retrieval", restricts=True, records=True, short_help="TREC runs on qrels.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec) -> Outcome:
+def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) -> Outcome:
     """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
 
     Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
@@ -113,6 +114,8 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec) -> Outcome:
     spec.check_plot()
     spec.check()
     names, baseline = named_runs(runs, spec.baseline, spec.qrels)
+    read = {f"RUN {n}": path for n, path in enumerate(names.values(), 1)}
+    spec.check_files({**read, "--qrels": spec.qrels}, as_json=as_json)
     judged = check_judged(names, spec.qrels, spec.min_judged) if spec.strict else {}
     from pnyx.measure.runs.retrieval import measure_retrieval
     from pnyx.view.plots import interval_plot
@@ -127,12 +130,14 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec) -> Outcome:
         margin=spec.margin,
         bootstrap=spec.bootstrap,
     )
+    spec.write_runs(result)
     spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
     row, notes = result.row(), _notes(result)
     if spec.strict:
         more, said = said_strictly(RANKING_RULES, "the first 10 documents", judged)
         row, notes = row | more, said + notes
-    return Outcome(row, lambda: _report(result, spec), result.undefined, notes)
+    tables = (lambda: _report(result, spec)) if spec.prints else ""
+    return Outcome(row, tables, result.undefined, notes)
 
 
 def _notes(result: Retrieval) -> list[str]:

@@ -110,7 +110,7 @@ def runs_table(
             of_run = [escaped(run.name)] * name_runs
             cells = ["" if row else name, *of_run, marked, m]
             rows.append([*cells, *(cell for _, of in parts for cell in of(run, name))])
-    columns = [Column("measure", "name"), *[Column("run", "name")] * name_runs]
+    columns = [Column("measure", "measure"), *[Column("run", "name")] * name_runs]
     columns += [Column("mean, 95 % interval", "figure")]
     columns += [Column(what, "counts"), *(column for some, _ in parts for column in some)]
     return Table(columns, rows, title=OwnWords(title))
@@ -136,7 +136,8 @@ def differences_table(
         named = [escaped(getattr(c, "other" if n == "less" else n), 40) for n in names]
         rows.append([*named, *cells, corrected + " *" * c.significant, effect])
     legend = f"*: {test_legend(test, compared)}; d: mean difference in standard deviations"
-    columns = [*(Column(name, "name") for name in names), *DIFFERENCE]
+    fields = (Column(name, "measure" if name == "measure" else "name") for name in names)
+    columns = [*fields, *DIFFERENCE]
     return Table(columns, rows, title=OwnWords(title), legend=[OwnWords(legend)])
 
 

@@ -6,8 +6,9 @@ JSON of ranx and pytrec_eval is one object: topic -> document -> score or grade.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,10 +21,11 @@ from pnyx.corpora.base import (
     format_of,
     scan_json_objects,
     scanned,
+    unique,
     with_options,
 )
 from pnyx.corpora.benchmarks.questions import parse_question
-from pnyx.corpora.benchmarks.trec import parse_float, parse_grade
+from pnyx.corpora.benchmarks.trec import parse_float, parse_grade, trec_eval_order
 from pnyx.corpora.cells import is_missing
 from pnyx.corpora.documents.tables import read_parquet, scan_cells
 from pnyx.corpora.fields import an_object, number, unlike
@@ -50,12 +52,8 @@ _DOCUMENT_TEXT = frozenset(
     "comment message post review measure value".split()
 )
 
-_TABLE: Mapping[Kind, str] = {
-    "questions": "topics-table",
-    "run": "run-table",
-    "qrels": "qrels-table",
-}
-_JSON: Mapping[Kind, str] = {"questions": "topics-json", "run": "run-json", "qrels": "qrels-json"}
+_NAMES: Mapping[Kind, str] = {"questions": "topics", "run": "run", "qrels": "qrels"}
+"""Kind -> what the names of its formats begin with."""
 _SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels"}
 _DELIMITERS = ",;\t"
 _HEAD_BYTES = 1 << 16
@@ -97,6 +95,10 @@ def _delimiter(line: str) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
+def _first_line(head: bytes) -> str:
+    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+
+
 def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
     """Return the format of a table of topics, a run or qrels by its columns; None if it is none."""
     if head.startswith(b"PAR1"):
@@ -110,19 +112,19 @@ def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
             if kind_of_columns(columns, kind) == "questions":
                 return None  # JSON Lines of questions are a format of their own
     else:
-        line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+        line = _first_line(head)
         columns = [name.strip().strip('"') for name in line.split(_delimiter(line))]
     found = kind_of_columns(columns, kind)
-    return None if found is None else _TABLE[found]
+    return None if found is None else f"{_NAMES[found]}-table"
 
 
 def _format_of_json(shape: str, source: str, kind: Kind | None) -> str | None:
     if kind in ("run", "qrels"):
-        return _JSON[kind] if shape in ("scores", "grades") else None
+        return f"{_NAMES[kind]}-json" if shape in ("scores", "grades") else None
     named = any(word in Path(source).name.lower() for word in ("topic", "quer", "question"))
     if shape in ("texts", "fields"):
-        return _JSON["questions"] if kind == "questions" or (kind is None and named) else None
-    return _JSON[_SHAPES[shape]] if kind is None else None
+        return "topics-json" if kind == "questions" or (kind is None and named) else None
+    return f"{_SHAPES[shape]}-json" if kind is None else None
 
 
 def _parquet_columns(source: str) -> list[str]:
@@ -152,8 +154,7 @@ def _rows(source: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
         return scan_items(source, None, "row"), "row"
     if start == b"{":
         return scan_json_objects(source), "line"
-    line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace")
-    return scan_cells(source, _delimiter(line)), "line"
+    return scan_cells(source, _delimiter(_first_line(head))), "line"
 
 
 def _no_column(what: str, row: Mapping[str, Any]) -> InputError:
@@ -241,14 +242,15 @@ def question_of_row(row: object) -> Question:
 def ranked_entries(rows: Iterable[Row[RunEntry]]) -> Iterator[Row[RunEntry]]:
     """Yield the entries of a run without ranks, each with its place by score in its topic."""
     held = list(rows)
-    topics: dict[str, list[RunEntry]] = {}
+    topics: dict[str, dict[str, float]] = {}
     for row in held:
         if not isinstance(row, InputError):
-            topics.setdefault(row[1].topic_id, []).append(row[1])
-    places: dict[tuple[str, str], int] = {}
-    for topic, entries in topics.items():
-        best_first = sorted(entries, key=lambda entry: (entry.score, entry.doc_id), reverse=True)
-        places |= {(topic, entry.doc_id): place for place, entry in enumerate(best_first, 1)}
+            topics.setdefault(row[1].topic_id, {})[row[1].doc_id] = row[1].score
+    places = {
+        (topic, doc): place
+        for topic, scores in topics.items()
+        for place, (_, doc) in enumerate(trec_eval_order(scores), 1)
+    }
     for row in held:
         if isinstance(row, InputError):
             yield row
@@ -284,13 +286,8 @@ def _scan_run_table(source: str) -> Iterator[Row[RunEntry]]:
     first = next(entries, None)
     if first is None:
         return
-    every = _chained(first, entries)
+    every = chain((first,), entries)
     yield from every if has_ranks else ranked_entries(every)
-
-
-def _chained(first: T, rest: Iterator[T]) -> Iterator[T]:
-    yield first
-    yield from rest
 
 
 def _scan_qrels_table(source: str) -> Iterator[Row[Qrel]]:
@@ -364,21 +361,19 @@ def _named(rows: Iterable[Row[T]], source: str) -> Iterator[Row[T]]:
             yield row
 
 
+def _scan_json(
+    source: str, parse: Callable[[str, str, Any], T], key: Callable[[T], Hashable]
+) -> Iterator[Row[T]]:
+    rows = _named(members(scan_items(source, None, "topic", members=True), parse), source)
+    return unique(rows, key, source, "topic and document", "topic")
+
+
 def _scan_run_json(source: str) -> Iterator[Row[RunEntry]]:
-    rows = members(scan_items(source, None, "topic", members=True), entry_of_member(_tag(source)))
-    what = "topic and document"
-    entries = scanned(source, _same, _PAIR, rows=_named(rows, source), what=what, unit="topic")
-    return ranked_entries(entries)
+    return ranked_entries(_scan_json(source, entry_of_member(_tag(source)), _PAIR))
 
 
 def _scan_qrels_json(source: str) -> Iterator[Row[Qrel]]:
-    rows = members(scan_items(source, None, "topic", members=True), qrel_of_member)
-    what = "topic and document"
-    return scanned(source, _same, _JUDGED, rows=_named(rows, source), what=what, unit="topic")
-
-
-def _same(value: T) -> T:
-    return value
+    return _scan_json(source, qrel_of_member, _JUDGED)
 
 
 def question_of_member(member: tuple[str, Any]) -> Question:

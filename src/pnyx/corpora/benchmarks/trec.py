@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import struct
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import IO
@@ -69,8 +69,15 @@ def _single(score: float) -> float:
     """Return a number as single precision holds it."""
     if not math.isfinite(score):
         return score
-    held: float = struct.unpack("f", struct.pack("f", max(-_MOST, min(score, _MOST))))[0]
-    return held
+    return array("f", [max(-_MOST, min(score, _MOST))])[0]
+
+
+def trec_eval_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:
+    """Return scores in single precision with their documents, best first, as trec_eval ranks them.
+
+    Equal scores are in order of document id, last first; scores beyond single precision are equal.
+    """
+    return sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
 
 
 def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:

@@ -28,7 +28,7 @@ _recognise: list[Callable[[str], Format | None]] = []
 
 
 def recognise_by(format_of_file: Callable[[str], Format | None]) -> None:
-    """Set what recognises Pnyx's own formats; `pnyx.corpora.reading`, which knows all, calls it."""
+    """Set what recognises Pnyx's own formats; called by `pnyx.corpora.recognition`."""
     _recognise[:] = [format_of_file]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pnyx.corpora.base import strict
@@ -75,10 +77,11 @@ def _limit(question: Question, name: str) -> int | None:
 def read_requests(path: str) -> Iterator[ReportRequest]:
     """Yield the requests of a file of topics; InputError with its line at the first fault."""
     from pnyx.corpora.base import Options
-    from pnyx.corpora.reading import find_format
+    from pnyx.corpora.recognition import find_format
 
     found = find_format(path, None, "questions")
-    for line, question in strict(found.scan(path, Options()), path, "requests"):
+    options = Options(on_warning=partial(warnings.warn, stacklevel=2))
+    for line, question in strict(found.scan(path, options), path, "requests"):
         try:
             yield request_of(question)
         except InputError as error:

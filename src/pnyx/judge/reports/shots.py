@@ -9,7 +9,7 @@ from typing import Any
 
 from pnyx.corpora.base import Options, scanned, strict
 from pnyx.corpora.benchmarks.label_words import LABEL_WORDS, PARTLY
-from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.recognition import FORMATS
 from pnyx.corpora.text.segment import trim
 from pnyx.errors import InputError
 from pnyx.judge.base import Emit, Judge

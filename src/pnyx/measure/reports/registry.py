@@ -103,10 +103,11 @@ REPORT_MEASURES: dict[str, ReportMeasure] = {
 
 MAIN: tuple[str, ...] = tuple(name for name, measure in REPORT_MEASURES.items() if measure.main)
 
-SHOWN: tuple[str, ...] = tuple(
-    name for name in REPORT_MEASURES if name in MAIN or name == "sentence_precision_own"
+SHOWN: tuple[str, ...] = (
+    "f1",
+    *(n for n in REPORT_MEASURES if n == "sentence_precision_own" or (n in MAIN and n != "f1")),
 )
-"""What pages show: the main ones, and beside sentence precision what it is without quotations."""
+"""What pages show: F1, the other main ones, and sentence precision also without quotations."""
 
 
 @cache

@@ -9,9 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from pnyx.corpora import read_qrels, read_run
+from pnyx.corpora.benchmarks.trec import trec_eval_order
 from pnyx.errors import InputError, shorten
 from pnyx.measure.runs.sources import Run
 from pnyx.records import Qrel
@@ -97,11 +96,8 @@ def rankings_of(entries: Run) -> Rankings:
     by_topic, rearranged = {}, []
     for topic in sorted(scores, key=topic_order):
         documents = scores[topic]
-        exact = np.array([score for score, _ in documents.values()], dtype=np.float64)
-        with np.errstate(over="ignore"):  # beyond single precision all are equal, as in trec_eval
-            single: list[float] = exact.astype(np.float32).tolist()
-        places = sorted(zip(single, documents, strict=True), reverse=True)
-        by_topic[topic] = [doc for _, doc in places]
+        order = trec_eval_order({doc: score for doc, (score, _) in documents.items()})
+        by_topic[topic] = [doc for _, doc in order]
         ranks = [documents[doc][1] for doc in by_topic[topic]]
         if any(later < earlier for earlier, later in pairwise(ranks)):
             rearranged.append(topic)

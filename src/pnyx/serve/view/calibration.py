@@ -51,7 +51,7 @@ def _calibration(document: Row) -> FigureSection:
         text.append(f"{counts['scored']:,} of {counts['asked']:,} answers are scored.")
         if lacking := counts.get("without_probability", 0):
             text.append(f"{lacking:,} have no probability and are in none of these figures.")
-    columns = [Column("measure", "name"), Column("value, 95 % interval", "figure", "value"),
+    columns = [Column("measure", "measure"), Column("value, 95 % interval", "figure", "value"),
                Column("answers", "counts")]  # fmt: skip
     found = {label: figure(measures[n]) for n, label in _MEASURES.items() if n in measures}
     table = Table(columns, [(label, value, value) for label, value in found.items()])

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pnyx.corpora import averaged, read_leaderboard
-from pnyx.errors import InputError
+from pnyx.errors import InputError, escaped
 from pnyx.judge.reports.records import JudgedReport
+from pnyx.measure.runs.sources import run_names
 from pnyx.serve.view.builder import Builder
+from pnyx.serve.view.sources import GivenSource
 
 MICRO: Final = "_micro"
 """Ends the name of a share over the items of all topics, as of one long report."""
 
 _POOLED: Final = ("sentence_precision", "citation_precision", "citation_relevance",
                   "citation_recall", "nugget_recall")  # fmt: skip
+
+
+def measure_runs(builder: Builder, source: int, given: GivenSource) -> None:
+    """Measure runs on their qrels, with what `pnyx measure retrieval` takes by default."""
+    from pnyx.measure.runs.retrieval import measure_retrieval
+
+    names = dict(zip(run_names(given.runs), given.runs, strict=True))
+    wanted = given.baseline or given.runs[0]
+    named = [name for name, path in names.items() if wanted in (name, path)]
+    if not named:
+        known = escaped(", ".join(names), 200)
+        raise InputError(f"--baseline {escaped(wanted)}: expected one of the runs {known}")
+    for part, path in (*names.items(), *given.files.items()):
+        builder.file(source, path, part)
+    builder.about(source, task="retrieval")
+    result = measure_retrieval(names, given.files["qrels"], baseline=named[0])
+    read_measures(builder, source, result.row())
 
 
 def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
@@ -26,9 +45,7 @@ def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) ->
         _add(builder, source, None, None, document.get("measures"))
         return
     compared = document.get("compared")
-    first = (
-        [name for name in compared if isinstance(name, str)] if isinstance(compared, list) else []
-    )
+    first = _f1_first(compared) if isinstance(compared, list) else []
     for row in rows:
         if not isinstance(row, dict) or not isinstance(row.get("run"), str):
             raise InputError("runs: found no name of a run, expected one")
@@ -40,6 +57,13 @@ def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) ->
     for comparison in document.get("comparisons") or ():
         if isinstance(comparison, dict) and isinstance(comparison.get("run"), str):
             _compare(builder, source, comparison, document.get("baseline"))
+
+
+def _f1_first(names: Iterable[Any]) -> list[str]:
+    """Return the names of measures, that of F1 before all others: pages sort by the first."""
+    return sorted(
+        (name for name in names if isinstance(name, str)), key=lambda name: name.lower() != "f1"
+    )
 
 
 def _with_micro(row: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -110,7 +134,7 @@ def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -
         if cell.topic_id == "all" and (cell.run_id, cell.measure) not in stated
     ]
     known = {(cell.run_id, cell.measure) for cell in board.cells}
-    places = {name: place for place, name in enumerate(board.measures)}
+    places = {name: place for place, name in enumerate(_f1_first(board.measures))}
     for cell in (*board.cells, *board.stated, *means):
         key, over_all = (cell.run_id, cell.measure), cell.topic_id == "all"
         counts = (int(cell.value is not None), 1)

@@ -23,9 +23,9 @@ from pnyx.restricted import hides_text
 from pnyx.serve.view.builder import Builder
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.reader import read_source
-from pnyx.serve.view.sources import State, given_sources, state_of
+from pnyx.serve.view.sources import RunQrels, State, given_sources, state_of
 
-_LAYOUT: Final = 8
+_LAYOUT: Final = 9
 """Counts up when the tables or what is read into them change."""
 
 _LOOK_AGAIN_SECONDS: Final = 2.0
@@ -44,31 +44,41 @@ def _cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "pnyx"
 
 
-def open_catalogue(paths: Sequence[str], *, fresh: bool = False, store: str = "") -> Catalogue:
+def open_catalogue(
+    paths: Sequence[str], *, fresh: bool = False, store: str = "", qrels: RunQrels | None = None
+) -> Catalogue:
     """Return the catalogue of results; it is built where none is kept of them as they are now.
 
-    `store` has prompts and replies; empty: those that manifests name. InputError: a path does not
-    exist, or nothing in them could be read; PnyxError: the catalogue cannot be written.
+    `store` has prompts and replies; empty: those that manifests name. With `qrels` runs are
+    measured. InputError: a path does not exist, or nothing in them could be read; PnyxError: the
+    catalogue cannot be written.
     """
-    for path in paths:
+    for path in _read(paths, qrels):
         if not Path(path).exists():
             raise InputError("does not exist, expected a file or a folder of results", path=path)
-    file = _cache_folder() / "view" / f"{_name_of(paths)}.sqlite"
-    if not fresh and _is_of(file, state_of(paths)):
+    file = _cache_folder() / "view" / f"{_name_of(paths, qrels)}.sqlite"
+    if not fresh and _is_of(file, state_of(_read(paths, qrels))):
         return Catalogue(file, store)
     try:
         with disk_errors(file):
             make_folder(file.parent, 0o700)  # it holds words of people's documents
             _remove_old(file.parent)
-            _build(paths, file)
+            _build(paths, file, qrels)
     except sqlite3.Error as error:
         problem = f"{escaped(str(file))}: the catalogue cannot be written: {error}"
         raise PnyxError(problem) from error
     return Catalogue(file, store)
 
 
-def _name_of(paths: Sequence[str]) -> str:
-    names = [str(_LAYOUT), __version__, str(hides_text()), *(str(Path(p).resolve()) for p in paths)]
+def _read(paths: Sequence[str], qrels: RunQrels | None) -> list[str]:
+    """Return all paths that a catalogue is made of."""
+    return [*paths, *([] if qrels is None else [qrels.path])]
+
+
+def _name_of(paths: Sequence[str], qrels: RunQrels | None) -> str:
+    resolved = [str(Path(path).resolve()) for path in _read(paths, qrels)]
+    names = [str(_LAYOUT), __version__, str(hides_text()), *resolved]
+    names += [] if qrels is None else ["qrels", qrels.baseline]
     data = "\0".join(names).encode("utf-8", "surrogateescape")
     return hashlib.blake2b(data, digest_size=12).hexdigest()
 
@@ -96,10 +106,10 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(stream, "blake2b").hexdigest()
 
 
-def _build(paths: Sequence[str], file: Path) -> None:
+def _build(paths: Sequence[str], file: Path, qrels: RunQrels | None) -> None:
     temporary = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        given, state = given_sources(paths), state_of(paths)
+        given, state = given_sources(paths, qrels), state_of(_read(paths, qrels))
         if not given:
             problem = "holds no results that pnyx writes (docs/viewing.md)"
             raise InputError(problem, path=", ".join(paths))
@@ -138,11 +148,12 @@ class CurrentCatalogue:
         *,
         fresh: bool = False,
         store: str = "",
+        qrels: RunQrels | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.paths, self.store, self._say = list(paths), store, say
-        self._state = state_of(self.paths)
-        self._catalogue = open_catalogue(self.paths, fresh=fresh, store=store)
+        self.paths, self.store, self._qrels, self._say = list(paths), store, qrels, say
+        self._state = state_of(_read(self.paths, qrels))
+        self._catalogue = open_catalogue(self.paths, fresh=fresh, store=store, qrels=qrels)
         self._looked = time.monotonic()
         self._took = 0.0
         self._lock = threading.Lock()
@@ -156,12 +167,14 @@ class CurrentCatalogue:
             return self._catalogue
         try:
             began = time.monotonic()
-            state = state_of(self.paths)
+            state = state_of(_read(self.paths, self._qrels))
             if state != self._state:
                 # Where nothing can be read any more, what was read stays to be looked at; where
                 # nothing can be written, it is tried again.
                 try:
-                    self._catalogue = open_catalogue(self.paths, store=self.store)
+                    self._catalogue = open_catalogue(
+                        self.paths, store=self.store, qrels=self._qrels
+                    )
                     self._state = state
                     self.version += 1
                 except InputError:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pnyx.corpora.base import MAX_DEPTH, check_depth, located
 from pnyx.corpora.benchmarks.label_words import LABEL_WORDS
 from pnyx.corpora.benchmarks.responses import parse_response
-from pnyx.corpora.reading import FORMATS
+from pnyx.corpora.recognition import FORMATS
 from pnyx.errors import InputError, shorten
 from pnyx.files import clean_text, decoded, read_json, scan_raw_lines
 from pnyx.judge.reports import auto_argue
@@ -22,7 +22,12 @@ from pnyx.restricted import hides_text
 from pnyx.runs.engine import rows_in
 from pnyx.search.opening import open_index
 from pnyx.serve.view.builder import SEARCHED, Builder
-from pnyx.serve.view.measure_reader import ReportMeasures, read_leaderboard_file, read_measures
+from pnyx.serve.view.measure_reader import (
+    ReportMeasures,
+    measure_runs,
+    read_leaderboard_file,
+    read_measures,
+)
 from pnyx.serve.view.sources import GivenSource, banks_of
 
 Reader = Callable[[Builder, int, str, str], None]
@@ -45,6 +50,9 @@ def read_source(builder: Builder, given: GivenSource) -> None:
             raise InputError(given.problem)
         if "manifest" in given.files:
             _about(builder, source, read_json(Path(given.files["manifest"])) or {})
+        if given.kind == "retrieval":
+            measure_runs(builder, source, given)
+            return
         if given.kind == "begun":
             _judgements(builder, source, "begun", given.files["answers"])
             builder.about(source, finished=UNFINISHED)
@@ -388,5 +396,5 @@ READERS: Final[Mapping[str, Reader]] = {
 }
 """Kind of a source that is one file -> its reader."""
 
-KINDS: Final = ("begun", "results", "stress", *READERS)
+KINDS: Final = ("retrieval", "begun", "results", "stress", *READERS)
 """Every kind of source, in the order of the first page."""

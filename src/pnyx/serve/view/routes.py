@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pnyx.serve.rendering import Links, Site, render
 from pnyx.serve.view import boards, compare, figures, judgement, report, tables
-from pnyx.serve.view.boards import bar_of, definitions_of
+from pnyx.serve.view.boards import bar_of, definitions_of, leaderboard
 from pnyx.serve.view.catalogue import Catalogue
 from pnyx.serve.view.gathered import Once
 from pnyx.serve.view.kinds import JUDGEMENTS, SOURCES
@@ -28,6 +28,7 @@ def _show_first(catalogue: Catalogue, _address: Address) -> Content:
         "kind": SOURCES,
         "problems": [source for source in sources if source.problem],
         "summaries": summaries_of(read),
+        "boards": [leaderboard(catalogue, s.name) for s in read if s.kind == "retrieval"],
         # What is unscored stands before all, then kinds in their order.
         "sources": sorted(read, key=lambda s: (s.asked == s.scored, KINDS.index(s.kind))),
         "has_cost": any(source.dollars is not None for source in read),

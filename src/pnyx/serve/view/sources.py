@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pnyx.compression import plain_name
 from pnyx.corpora import read_nugget_banks
-from pnyx.corpora.reading import FORMATS, sniff
+from pnyx.corpora.recognition import FORMATS, sniff
 from pnyx.errors import InputError, escaped
 from pnyx.files import MAX_LINE_BYTES, open_text, read_json
 from pnyx.judge.answers import ANSWERS, MANIFEST
@@ -65,11 +65,34 @@ class GivenSource:
     files: Mapping[str, str] = field(default_factory=dict)  # part -> path
     problem: str = ""  # why it cannot be read
     is_fault: bool = False  # it may be meant as results
+    runs: Sequence[str] = ()  # files of runs that are measured on its qrels
+    baseline: str = ""  # the one of them that the others are compared with
 
 
-def given_sources(paths: Sequence[str]) -> list[GivenSource]:
-    """Return the sources of files and folders, which are searched."""
-    return [source for path in paths for source in _sources(Path(path))]
+@dataclass(frozen=True, slots=True)
+class RunQrels:
+    """Judgements on which runs are measured, and the run that the others are compared with."""
+
+    path: str
+    baseline: str = ""  # its name or file; empty: the first run
+
+
+def given_sources(paths: Sequence[str], qrels: RunQrels | None = None) -> list[GivenSource]:
+    """Return the sources of files and folders, which are searched; with `qrels` runs are one.
+
+    InputError: a path is neither a file nor a folder, or there is no run to measure.
+    """
+    sources = [source for path in paths for source in _sources(Path(path))]
+    if qrels is None:
+        return sources
+    rankings = [source for source in sources if source.kind == "ranking"]
+    runs = [path for s in rankings for part, path in s.files.items() if part != "manifest"]
+    if not runs:
+        given = escaped(", ".join(paths), 200)
+        raise InputError(f"--qrels {escaped(qrels.path)}: expected runs to measure in {given}")
+    files, name = {"qrels": qrels.path}, _name(Path(qrels.path))
+    measured = GivenSource(name, qrels.path, "retrieval", files, runs=runs, baseline=qrels.baseline)
+    return [measured, *(source for source in sources if source.kind != "ranking")]
 
 
 def banks_of(paths: Sequence[str]) -> dict[str, NuggetBank]:

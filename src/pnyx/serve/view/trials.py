@@ -20,7 +20,8 @@ _TITLES: Final = {"measures": "Measures", "levels": "By amount", "grid": "By amo
 
 def trials_table(summaries: Iterable[Row]) -> Table:
     """Return a row for each trial: its outcome and its main measure."""
-    columns = [Column(head, "name") for head in ("trial", "task", "judge", "outcome", "measure")]
+    columns = [Column(head, "name") for head in ("trial", "task", "judge", "outcome")]
+    columns.append(Column("measure", "measure"))
     columns += [Column("value, 95 % interval", "figure", "value"), Column("of", "counts")]
     rows = []
     for row in summaries:

@@ -62,7 +62,9 @@ _PREFERENCES: Final = {"a": "the first is better", "b": "the second is better", 
 
 
 def measure_label(name: str) -> str:
-    """Return what a measure is called on a page."""
+    """Return what a measure is called on a page; names such as nDCG@10 stay as they are."""
+    if "@" in name or name != name.lower():
+        return name
     return _LABELS.get(name) or name.replace("_", " ").strip().capitalize() or "Measure"
 
 

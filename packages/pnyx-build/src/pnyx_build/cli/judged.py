@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
+from pnyx.app.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.app.text_types import SourceName
 from pnyx.cli.common.options import print_result, refuse_same_file, warn
 from pnyx.cli.common.params import verb
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PairsSpec(Spec, heading="Pairs"):
     """What the pairs are of, and where they go."""
 
-    topics: str = file_opt(..., "The questions.")
+    topics: str = topics_opt(..., "The questions.")
     documents: SourceName = file_opt(
         ..., "The documents: a corpus, or debate pages.", metavar="CORPUS"
     )

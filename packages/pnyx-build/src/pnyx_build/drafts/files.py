@@ -9,7 +9,7 @@ from typing import Any
 from pnyx.corpora.base import Options, Row, encode, strict
 from pnyx.corpora.benchmarks.perspectives import read_perspectives
 from pnyx.corpora.fields import Fields
-from pnyx.corpora.reading import FORMATS, sniff
+from pnyx.corpora.recognition import FORMATS, sniff
 from pnyx.corpora.text.wording import clean
 from pnyx.errors import InputError
 from pnyx.files import atomic_text

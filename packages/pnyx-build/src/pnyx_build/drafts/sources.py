@@ -15,7 +15,8 @@ from pnyx.corpora.benchmarks.items import ITEM_FORMATS
 from pnyx.corpora.documents.tables import scan_cells
 from pnyx.corpora.fields import Fields, a_list, rename, unlike
 from pnyx.corpora.jsonstream import scan_items, top_level_keys
-from pnyx.corpora.reading import read_evidence, sniff
+from pnyx.corpora.reading import read_evidence
+from pnyx.corpora.recognition import sniff
 from pnyx.corpora.text.wording import clean, words_of
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head

@@ -1,0 +1,87 @@
+"""`--leaderboard` of `pnyx measure retrieval`, `perspectives` and `report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pnyx.app.spec import Spec, opt, out_opt
+from pnyx.app.text_types import FileName
+from pnyx.cli.common.options import refuse_same_file, refuse_two_outputs, warn
+from pnyx.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from pnyx.measure.runs.table import ComparedRuns
+    from pnyx.records import LeaderboardCell
+
+
+class LeaderboardSpec(Spec, heading="Files for other tools"):
+    """The leaderboard that is written, and what it says of cells without a value."""
+
+    leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")
+    format: Literal[
+        "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
+    ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
+    unscored: Literal["error", "skip", "zero"] = opt(
+        "error", "What has no value, in these files: refuse to write, leave it out, or write 0."
+    )
+
+    def files(self) -> dict[str, str]:
+        """Flag -> file to write."""
+        return {} if self.leaderboard is None else {"--leaderboard": self.leaderboard}
+
+    def check_files(self, sources: dict[str, str | Path | None], *, as_json: bool) -> None:
+        """Refuse to write over what is read (`sources`: what it is -> its file), or two in one."""
+        files = self.files()
+        if self.unscored != "error" and not files:
+            raise OptionError("--unscored requires a file to write, such as --leaderboard FILE")
+        for flag, path in files.items():
+            refuse_two_outputs(flag, path, as_json=as_json)
+            others = {name: other for name, other in files.items() if name != flag}
+            refuse_same_file(flag, path, **{**sources, **others})
+
+    @property
+    def prints(self) -> bool:
+        """Whether standard output is free for tables."""
+        return "-" not in self.files().values()
+
+    def settled_cells(
+        self, cells: Sequence[LeaderboardCell], flag: str, how: str = ""
+    ) -> list[LeaderboardCell]:
+        """Return the cells that are written; InputError, with `how` as advice: one is unscored."""
+        from pnyx.corpora import settled
+
+        with refused(flag, how):
+            kept = list(settled(cells, self.unscored))
+        if len(kept) < len(cells):
+            left = len(cells) - len(kept)
+            warn(f"{flag}: {left} of {len(cells)} values are unscored, left out")
+        return kept
+
+    def write_leaderboard(self, cells: Iterable[LeaderboardCell]) -> None:
+        """Write settled cells and their means, if a file is named."""
+        from pnyx.corpora import averaged, write_leaderboard
+        from pnyx.files import atomic_text
+
+        if self.leaderboard is not None:
+            with atomic_text(self.leaderboard) as stream:
+                write_leaderboard(stream, averaged(cells), self.format)
+
+    def write_runs(self, result: ComparedRuns) -> None:
+        """Write the values of runs on topics and their means, if a file is named."""
+        from pnyx.records import LeaderboardCell
+
+        if self.leaderboard is not None:
+            cells = [LeaderboardCell(m.run, m.query_id, m.measure, m.value) for m in result.table]
+            self.write_leaderboard(self.settled_cells(cells, "--leaderboard"))
+
+
+@contextmanager
+def refused(flag: str, how: str = "") -> Iterator[None]:
+    """Say which file cannot be written, and which options decide it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{flag}: {error.problem} (--unscored skip or zero{how})") from error
