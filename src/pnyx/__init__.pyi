@@ -38,6 +38,7 @@ from .judge.store.store import Store
 from .judge.tasks import read_items
 from .measure.answers.agreement import measure_agreement
 from .measure.perspectives.coverage import measure_perspectives
+from .measure.runs.correlation import measure_correlation
 from .measure.runs.retrieval import measure_retrieval
 from .models.chat.opening import endpoint_from
 from .records import Argument, Document, Perspective, Question, Response
@@ -96,6 +97,7 @@ __all__ = [
     "judge",
     "measure",
     "measure_agreement",
+    "measure_correlation",
     "measure_perspectives",
     "measure_retrieval",
     "models",
