@@ -119,12 +119,21 @@ def huge(tmp_path_factory):
     return write
 
 
+_BEFORE_A_LONG_TEXT = {
+    "argsme": b'{"arguments":[{"id":"',
+    "touche-topics": b"<topics><topic><title>",
+    "debatewise": b'[{"url":"',
+    "procon": b'[{"url":"',
+    "perspectrum": b'[{"pId":1,"text":"',
+    "run-json": b'{"q":{"',
+    "qrels-json": b'{"q":{"',
+}
+
+
 @pytest.mark.all
 @pytest.mark.parametrize("name", FILE_FORMATS)
 def test_a_huge_line_is_refused(name, huge):
-    start = {"argsme": b'{"arguments":[{"id":"', "touche-topics": b"<topics><topic><title>"}
-    opening = b'[{"url":"' if name in ("debatewise", "procon") else b'{"id":"1","text":"'
-    path = huge(start.get(name, opening))
+    path = huge(_BEFORE_A_LONG_TEXT.get(name, b'{"id":"1","text":"'))
     assert "longer than 16 MB" in problems(path, name)[0]
 
 
