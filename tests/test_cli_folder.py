@@ -129,7 +129,11 @@ def test_a_fault_of_a_tab_separated_table_has_its_line(tmp_path, capsys):
 @pytest.mark.parametrize("header", ["qid\tquery", "query_id\ttext", '"qid"\t"query"', "id\tTitle"])
 def test_the_header_of_topics_is_not_a_topic(tmp_path, header):
     (tmp_path / "t.tsv").write_text(f"{header}\n1\tShould zoos be banned?\nqid\tquery\n")
-    assert [q.id for q in read_questions(tmp_path / "t.tsv")] == ["1", "qid"]
+    warnings: list[str] = []
+    questions = read_questions(tmp_path / "t.tsv", on_warning=warnings.append)
+    assert [question.id for question in questions] == ["1", "qid"]
+    (warning,) = warnings
+    assert "is not read as a topic" in warning
 
 
 def test_a_topic_that_would_be_taken_for_a_header_is_not_written(tmp_path, capsys):

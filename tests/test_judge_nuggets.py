@@ -62,8 +62,8 @@ def test_the_threshold_itself_is_a_yes_and_the_number_below_is_not():
 
 
 def test_the_packaged_threshold_decides_which_nuggets_a_report_gives(run):
-    """The two nuggets are just below and just above the threshold."""
-    nuggets = ["Bus use increased in Tallinn.", "Bus use grew within a year."]
+    """The two nuggets are far enough from the threshold for all processors: see the test above."""
+    nuggets = ["Bus use rose in the city.", "Bus use grew a lot within a year in Tallinn."]
     write_rows(
         "b.jsonl",
         [{"query": "Buses", "qid": "q1", "nuggets": [{"text": text} for text in nuggets]}],
@@ -84,7 +84,7 @@ def test_the_packaged_threshold_decides_which_nuggets_a_report_gives(run):
     assert [row["value"] for row in rows] == [False, True]
     below, above = (row["probability"] for row in rows)
     assert below < rows[0]["threshold"] == rows[1]["threshold"] < above
-    assert above - below < 0.05
+    assert rows[0]["threshold"] == pytest.approx(0.2628, abs=1e-3)
     assert "overlap 0." in rows[0]["explanation"]
     manifest = json.loads(Path("o/manifest.json").read_text(encoding="utf-8"))
     assert manifest["card"] == PackagedJudge("nugget").card

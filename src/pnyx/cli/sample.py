@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.app.report_specs import JudgeReportSpec, WeightSpec, plan_of
-from pnyx.app.spec import flags_of, opt, opts_of, out_opt
+from pnyx.app.spec import flags_of, main_flag, opt, opts_of, out_opt
 from pnyx.cli.common.options import ColumnSpec, Outcome
 from pnyx.cli.common.params import Raw, verb
 from pnyx.cli.common.record import changed_input, check_record
@@ -203,7 +203,7 @@ def _rag_rows(task: str, items: str, options: Mapping[str, Any]) -> list[Mapping
 
     if task not in RAG_TASKS:
         return None
-    columns = ColumnSpec(columns=tuple(options.get("columns", ()))).mapping
+    columns = ColumnSpec(columns=tuple(options.get("column", ()))).mapping
     read = read_rag_items(items, task, columns, ITEM_FORMATS[TASKS[task].items].required)
     return None if read is None else [*map(_rag_row, read.questions)]
 
@@ -227,7 +227,7 @@ def _report_rows(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, 
     named = {
         field.name: options[flag]
         for field, told in opts_of(JudgeReportSpec)
-        for flag in (max(flags_of(field, told), key=len).lstrip("-"),)
+        for flag in (main_flag(flags_of(field, told)).lstrip("-"),)
         if flag in options
     }
     spec = JudgeReportSpec(**named)

@@ -93,7 +93,8 @@ def _read_rag(
         return records(((str(n), row) for n, row in enumerate(source, 1)), "rows", may_differ=False)
     head = read_head(source, _HEAD_BYTES)
     kind = _kind(head, source)
-    if items and all(name in (_first_object(head) or {}) for name in items):
+    is_empty = not head.strip() and source != "-"
+    if items and (is_empty or all(name in (_first_object(head) or {}) for name in items)):
         return None
     if kind == ".jsonl":
         return records(_line_rows(source, faults), source, may_differ=source != "-")
