@@ -15,6 +15,7 @@ Users run the vendor's container image instead (docs/opensearch.md).
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import shutil
@@ -122,13 +123,18 @@ def missing() -> str:
 def installed() -> Path:
     """Return the folder of the server's jars and modules, fetched the first time."""
     folder = cache() / VERSION
-    if not (folder / "complete").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        print(f"opensearch: fetching {VERSION} from Maven's central repository", file=sys.stderr)
-        _fetch(folder)
-        (folder / "Launcher.java").write_text(LAUNCHER)
-        run(java("javac"), "-cp", f"{folder / 'server' / 'lib'}/*", str(folder / "Launcher.java"))
-        (folder / "complete").touch()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:  # of others who fetch it now, only one does
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            print(
+                f"opensearch: fetching {VERSION} from Maven's central repository", file=sys.stderr
+            )
+            _fetch(folder)
+            (folder / "Launcher.java").write_text(LAUNCHER)
+            run(java("javac"), "-cp", f"{folder / 'server' / 'lib'}/*",
+                str(folder / "Launcher.java"))  # fmt: skip
+            (folder / "complete").touch()
     return folder
 
 
