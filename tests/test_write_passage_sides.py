@@ -160,10 +160,38 @@ def test_one_question_is_read_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_pat
             return np.zeros((len(pairs), 3))
 
     monkeypatch.setattr(passage_sides, "_reader", Reader)
+    monkeypatch.setattr(passage_sides, "_KEPT", {})
     document = Document("a", TEXTS["yes"])
     PassageSides(build_index([document], tmp_path / "i")).judge(QUESTION, [document])
     assert held == [True]
     assert not passage_sides._BUSY.locked()
+
+
+def test_a_passage_is_read_once_for_a_question(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    pairs = []
+    reader = passage_sides._reader()
+
+    class Spy:
+        def classes(self, asked: list[tuple[str, str]]) -> Any:
+            pairs.append(len(asked))
+            return reader.classes(asked)
+
+    monkeypatch.setattr(passage_sides, "_reader", Spy)
+    monkeypatch.setattr(passage_sides, "_KEPT", {})
+    documents = [Document(name, text) for name, text in TEXTS.items()]
+    judge = PassageSides(build_index(documents, tmp_path / "i"))
+    first = judge.judge(QUESTION, documents)
+    assert judge.judge(QUESTION, documents) == first
+    assert pairs == [2 * len(documents)]
+    judge.judge(Question("q", "Should voting be free?"), documents[:1])
+    judge.judge(QUESTION, [*documents, Document("more", "Voting is a duty.")])
+    assert pairs == [2 * len(documents), 2, 2]
+    monkeypatch.setattr(passage_sides, "MOST_KEPT", 2)
+    judge.judge(QUESTION, documents)
+    assert len(passage_sides._KEPT) == 2
+    assert judge.judge(QUESTION, documents) == first  # those that were dropped are read again
 
 
 def test_the_regression_was_fitted_for_the_packaged_network() -> None:

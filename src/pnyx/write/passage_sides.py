@@ -75,6 +75,12 @@ _WEIGHTS: Final = "weights/passages.json"
 _BUSY: Final = threading.Lock()
 """Held while the network reads: it uses all cores, and is loaded once."""
 
+MOST_KEPT: Final = 5_000
+"""Passages, each with a question, whose reading is kept for the same question asked again."""
+
+_KEPT: Final[dict[tuple[str, str, str], Floats]] = {}
+"""Both statements and the passage -> what the network gives, float64 [2, 3]; the oldest first."""
+
 
 @dataclass(frozen=True, slots=True)
 class SideChances:
@@ -153,9 +159,15 @@ def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
 
     Of a text longer than a passage, the network reads the first 256 tokens.
     """
-    pairs = [(text, statement) for text in texts for statement in statements]
+    keys = [(*statements, text) for text in texts]
     with _BUSY:
-        raw = _reader().classes(pairs).reshape(len(texts), 2, 3)
+        new = [key for key in dict.fromkeys(keys) if key not in _KEPT]
+        pairs = [(text, statement) for *both, text in new for statement in both]
+        rows = _reader().classes(pairs).reshape(len(new), 2, 3) if new else ()
+        _KEPT.update(zip(new, rows, strict=True))
+        raw = np.stack([_KEPT[key] for key in keys])
+        for key in list(_KEPT)[: max(0, len(_KEPT) - MOST_KEPT)]:
+            del _KEPT[key]
     logs: Floats = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
     return logs
 
