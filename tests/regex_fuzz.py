@@ -67,9 +67,10 @@ def collect() -> tuple[list[Found], list[str]]:
         if not REGEX.search(sources[path]):
             continue
         names = {
-            node.value: node.targets[0].id
+            node.value: target.id
             for node in nodes
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            and isinstance(target := getattr(node, "target", None) or node.targets[0], ast.Name)
         }
         for node in filter(_is_regex_call, nodes):
             try:

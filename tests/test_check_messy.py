@@ -307,7 +307,9 @@ WORDS = [("yes", "no"), ("pass", "fail"), ("Ja", "Nein"), ("1", "0"), ("TRUE", "
         st.tuples(st.booleans(), st.sampled_from((True, False, None))), min_size=4, max_size=20
     ),
     st.sampled_from(WORDS),
-    st.text(st.characters(exclude_categories=("C",), codec="utf-8"), max_size=8),
+    st.text(st.characters(exclude_categories=("C",), codec="utf-8"), max_size=8).filter(
+        lambda text: not text.startswith("=")  # a formula, where XLSX is written
+    ),
 )
 def test_every_format_gives_the_same_figures(tmp_path, pairs, words, remark):
     rows = [

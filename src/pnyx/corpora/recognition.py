@@ -149,7 +149,7 @@ def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) 
     if source != "-" and suffix in ALONE and kind in (None, "evidence"):
         if suffix == ".parquet" and kind is None and (table := _of_parquet(source)):
             return table
-        if suffix == ".txt" and kialo.RECOGNISED.match(_head(source)):
+        if suffix == ".txt" and kialo.BEGINNING.match(_head(source)):
             return "kialo"
         name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
         return name or "folder"
@@ -323,7 +323,7 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
         return "run"
     if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
         return "qrels"
-    if kind in (None, "evidence") and kialo.RECOGNISED.match(head):
+    if kind in (None, "evidence") and kialo.BEGINNING.match(head):
         return "kialo"
     if kind in (None, "evidence") and (found := _evidence_table(line, mapped)):
         return found

@@ -17,7 +17,7 @@ _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_BOUND: Final = re.compile(r"\s*(>=|<=|>|<)\s*(.+?)\s*")
+_BOUND: Final = re.compile(r"\s*+(>=|<=|>|<)\s*+(\S(?:.*\S)?)\s*+")
 
 
 @dataclass(frozen=True, slots=True)

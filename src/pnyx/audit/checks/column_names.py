@@ -63,8 +63,9 @@ JUDGE_NAME_NAMES: Final = (
 )  # fmt: skip
 _NUMBERED: Final = {
     "judge": re.compile(
+        r"(?<!\w)(?:"
         r"(?:judge|llm|llm_judge|verdict|grader|evaluator|prediction|pred|model)_?(?:\d+|[a-z])"
-        r"|(?:judge|verdict|llm_judge)_\w+|\w+_(?:judge|verdict)"
+        r"|(?:judge|verdict|llm_judge)_\w+|\w+_(?:judge|verdict))"
     ),
     "human": re.compile(
         r"(?:human|annotator|rater|expert|reviewer|labell?er|coder|person|sme|label|annotation|"

@@ -14,7 +14,7 @@ from pnyx.files import clean_text
 TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
 """Usual names of the text of a context that is an object; the first one with a text counts."""
 
-_STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
+_PYTHON_STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
 _BETWEEN = re.compile(r"(?:[\s,]|\b(?:None|nan|null)\b)*+")
 _ARRAY = re.compile(
     r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL
@@ -108,7 +108,7 @@ def _quoted(text: str) -> list[str] | None:
     texts = []
     at = _end(_BETWEEN.match(text))
     while at < len(text):
-        string = _STRING.match(text, at)
+        string = _PYTHON_STRING.match(text, at)
         if string is None:
             return None
         try:

@@ -29,9 +29,7 @@ _AROUND = ("topics", "xml", "parameters", "head")
 _TAG = re.compile(
     rf"<(/?)({'|'.join((*_FIELDS, *_FURTHER, *_TOPICS, *_AROUND))})\b([^<>]*)>", re.IGNORECASE
 )
-_SKIPPED = re.compile(
-    r"<\?[^<>]*\?>|<!--.*?-->|<!DOCTYPE[^<>]*>|<head>[^<>]*</head>", re.IGNORECASE
-)
+_SKIPPED = re.compile(r"<\?[^<>]*\?>|<!DOCTYPE[^<>]*>|<head>[^<>]*</head>", re.IGNORECASE)
 _NUMBER = re.compile(r"""\b(?:number|id|num)\s*=\s*["']([^"'<>]+)["']""", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:Number|Topic|Description|Narrative|Domain|Summary|Concept\(s\)|Concepts?|Factor\(s\)|"
@@ -82,13 +80,22 @@ def _plain(text: str) -> str:
     return line
 
 
+def _without_comments(line: str) -> str:
+    """Leave out comments of XML; by hand, as an expression is quadratic where none is closed."""
+    parts, at = [], 0
+    while (start := line.find("<!--", at)) >= 0 and (end := line.find("-->", start + 4)) >= 0:
+        parts.append(line[at:start])
+        at = end + 3
+    return "".join(parts) + line[at:]
+
+
 def _rows(source: str) -> Iterator[Row[dict[str, str]]]:
     topic: _Topic | None = None
     for number, line in scan_lines(source):
         if isinstance(line, InputError):
             yield line
             continue
-        text, start = _SKIPPED.sub("", line), 0
+        text, start = _SKIPPED.sub("", _without_comments(line)), 0
         for tag in _TAG.finditer(text):
             topic = yield from _between(text[start : tag.start()], topic, source, number)
             start = tag.end()

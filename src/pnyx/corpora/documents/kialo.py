@@ -10,12 +10,12 @@ from pnyx.errors import InputError, shorten
 from pnyx.files import MAX_LINE_BYTES, scan_lines
 from pnyx.records import Argument, Premise, Side
 
-_TITLE = re.compile(r"\s*Discussion (?:Title|Name)\s*:(.*)", re.IGNORECASE)
+_DISCUSSION = re.compile(r"\s*Discussion (?:Title|Name)\s*:(.*)", re.IGNORECASE)
 _CLAIM = re.compile(r"\s*((?:\d{1,6}\.)+)[ \t]+(?:(pro|con)[ \t]*:[ \t]*)?(.*)", re.IGNORECASE)
-_SEE = re.compile(r"\s*-?>?\s*See\s+(?:\d+\.)+\s*", re.IGNORECASE)
+_SEE = re.compile(r"\s*+-?>?\s*+See\s++(?:\d+\.)+\s*+", re.IGNORECASE)
 """A claim that only points to where it stands in full."""
 _OTHER_SIDE: dict[Side, Side] = {"pro": "con", "con": "pro"}
-RECOGNISED = re.compile(
+BEGINNING = re.compile(
     rb"\s*Discussion (?:Title|Name)\s*:[^\n]*\n\s*1\.[ \t]|"
     rb"\s*1\.[ \t][^\n]*\n\s*1\.1\.[ \t]+(?:Pro|Con)[ \t]*:",
     re.IGNORECASE,
@@ -66,7 +66,7 @@ def _claims(source: str) -> Iterator[Row[_Claim]]:
             except InputError as error:
                 yield InputError(error.problem, path=source, line=claim.line)
                 claim = None
-        elif line.strip() and not _TITLE.match(line):
+        elif line.strip() and not _DISCUSSION.match(line):
             found = shorten(line.strip(), 40)
             problem = f"found {found!r}, expected the first claim, such as 1. Zoos are bad."
             yield InputError(problem, path=source, line=number)
