@@ -31,10 +31,10 @@ def printed(tmp_path, monkeypatch):
         stored = nbformat.read(GALLERY / f"{name}.ipynb", 4)
         made = notebooks.executed(name, tmp_path)
         for before, now in zip(stored.cells, made.cells, strict=True):
-            was, found = shown(before), shown(now)
-            near = all(map(is_near, numbers(was), numbers(found)))
-            same = words(was) == words(found) and near
-            assert same, f"{name}: run python tools/notebooks.py {name}\n{was}\nis now\n{found}"
+            was, is_now = shown(before).splitlines(), shown(now).splitlines()
+            same = len(was) == len(is_now) and all(map(is_near, was, is_now))
+            problem = f"{name}: run python tools/notebooks.py {name}"
+            assert same, "\n".join([problem, *was, "is now", *is_now])
         return "\n".join(map(shown, made.cells))
 
     return run
@@ -51,19 +51,22 @@ def shown(cell) -> str:
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+|(?<!\S)\d+(?!\S)")
 
 
-def words(text: str) -> list[str]:
-    return re.sub(r"@[0-9a-f]{8}", "", _NUMBER.sub("#", text)).split()
-
-
-def numbers(text: str) -> list[str]:
-    return _NUMBER.findall(text)
+def words(line: str) -> list[str]:
+    return re.sub(r"@[0-9a-f]{8}", "", _NUMBER.sub("#", line)).split()
 
 
 def is_near(before: str, now: str) -> bool:
-    """Tell whether another processor may give this: one verdict changes of a few in a bin."""
-    if "." not in before + now:
-        return abs(int(before) - int(now)) <= max(2, 0.1 * int(before))
-    return float(now) == pytest.approx(float(before), rel=0.1, abs=0.15)
+    """Tell whether a line may come from another processor, on which a verdict or two differ.
+
+    That has moved the ends of intervals by 0.093, and figures of bins ("says ...", some with fewer
+    than ten pairs) by 0.125.
+    """
+    count, share = (2, 0.15) if before.startswith("says") else (1, 0.1)
+    return words(before) == words(now) and all(
+        float(value)
+        == pytest.approx(float(stored), rel=0.02, abs=share if "." in stored else count)
+        for stored, value in zip(_NUMBER.findall(before), _NUMBER.findall(now), strict=True)
+    )
 
 
 def figure(text: str, before: str) -> tuple[float, float, float]:
