@@ -20,6 +20,36 @@ PNYX_GRAPH = "from pnyx.search.ranking.dense import graph_library; graph_library
 PNYX_TEXTS = "from pnyx.models.embed.encoder import load_encoder; load_encoder().encode(['a text'])"
 
 
+PARSING_FINALISERS = """
+import ast, gc
+from pnyx.corpora.cells import python_literal
+from pnyx.students.quality.surface import arrays_of, packaged_files
+
+class Parsing:
+    def __init__(self):
+        self.me = self  # only the collector of garbage finds it
+
+    def __del__(self):
+        ast.parse("(1, 2)")
+        Parsing()
+
+files = packaged_files("surface", "model")
+gc.set_threshold(1)
+Parsing()
+for _ in range(50):
+    assert python_literal("{'a': (1, 2), 'b': [3, [4]]}") == {"a": (1, 2), "b": [3, [4]]}
+    assert arrays_of(*files, "model")
+assert gc.isenabled()
+gc.disable()
+assert python_literal("(1,)") == (1,) and not gc.isenabled()
+"""
+
+
+def test_garbage_does_not_disturb_the_parser_of_literals():
+    found = python(PARSING_FINALISERS)
+    assert found.returncode == 0, found.stderr
+
+
 def python(*lines):
     """Run lines in a fresh process; what a crash leaves is its negative signal."""
     command = [sys.executable, "-c", "\n".join(lines)]

@@ -8,8 +8,12 @@ a process in which somebody else imported usearch first is refused before it cra
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import sys
+import threading
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,6 +23,8 @@ _OWN_ID = "_ZNSt7codecvtIDsc11__mbstate_tE2idE"
 """std::codecvt<char16_t, char>::id, which each copy of libstdc++ has for itself. It comes late."""
 _SHARED_ID = "_ZNSt7__cxx117collateIcE2idE"
 """std::collate<char>::id, which all copies in a process share."""
+
+_PARSING = threading.RLock()
 
 WORTH_COMPILING = 20_000
 """Documents from which compiled search pays. Measured: a query over as many takes .7 ms of CPU in
@@ -70,6 +76,24 @@ def load_onnxruntime() -> Any:
 
     onnxruntime.disable_telemetry_events()  # where somebody else imported it first
     return onnxruntime
+
+
+@contextlib.contextmanager
+def garbage_kept() -> Iterator[None]:
+    """Collect no garbage while `ast` parses a literal, as `numpy.load` does for each array.
+
+    Python 3.11 counts the parser's depth once for the whole process. Where collecting garbage in
+    the middle of it runs a finaliser that parses, too, or lets another thread do so, the parser
+    raises SystemError: "AST constructor recursion depth mismatch" (python/cpython#106905).
+    """
+    with _PARSING:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if was_enabled:
+                gc.enable()
 
 
 def free_memory() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -10,8 +11,22 @@ from typing import Any, Final
 from uuid import UUID
 
 from pnyx.files import clean_value
+from pnyx.native import garbage_kept
 
 _MIDNIGHT: Final = "T00:00:00"
+_LONGEST_LITERAL: Final = 1 << 20
+"""Characters of a Python literal, at most: its parser needs a hundred times as much memory."""
+
+
+def python_literal(text: str, longest: float = _LONGEST_LITERAL) -> Any:
+    """Return the value of a text that Python would read as a literal, else None."""
+    if len(text) > longest:
+        return None
+    try:
+        with garbage_kept():
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
 
 
 def frame_rows(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pnyx.corpora.cells import is_missing
+from pnyx.corpora.cells import is_missing, python_literal
 from pnyx.files import clean_text
 
 TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
@@ -19,8 +19,6 @@ _BETWEEN = re.compile(r"(?:[\s,]|\b(?:None|nan|null)\b)*+")
 _ARRAY = re.compile(
     r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL
 )
-_LONGEST_LITERAL = 1 << 20
-"""Characters of a list of Python objects that is read: parsing one takes far more memory."""
 _MOST_DEPTH = 4
 """Levels of lists and objects in which the text of a context is looked for."""
 
@@ -87,20 +85,10 @@ def _written_list(text: str) -> list[Any] | None:
         value = json.loads(stripped)
     except (ValueError, RecursionError):
         value = _quoted(stripped[1:-1]) if stripped[0] == "[" else None
-        value = _literal(stripped) if value is None else value
+        value = python_literal(stripped) if value is None else value
+        value = [value] if isinstance(value, dict) else value
         return value if isinstance(value, list) else None
     return value if isinstance(value, list) else [value]
-
-
-def _literal(text: str) -> Any:
-    """Return the list or object that a text writes as Python does, else None."""
-    if len(text) > _LONGEST_LITERAL:
-        return None
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return None
-    return [value] if isinstance(value, dict) else value
 
 
 def _quoted(text: str) -> list[str] | None:
@@ -111,10 +99,10 @@ def _quoted(text: str) -> list[str] | None:
         string = _PYTHON_STRING.match(text, at)
         if string is None:
             return None
-        try:
-            texts.append(ast.literal_eval(_on_one_line(string.group())))
-        except (ValueError, SyntaxError, MemoryError):
+        value = python_literal(_on_one_line(string.group()), longest=math.inf)
+        if value is None:
             return None
+        texts.append(value)
         at = _end(_BETWEEN.match(text, string.end()))
     return texts
 

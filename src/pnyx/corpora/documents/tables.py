@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from pnyx.corpora.base import Options, Row, Scan, Writer, format_of, scanned
+from pnyx.corpora.cells import python_literal
 from pnyx.corpora.documents.dumps import parse_argsme
 from pnyx.corpora.documents.evidence import ID_NAMES, TEXT_NAMES, parse_evidence
 from pnyx.corpora.documents.tsv import tsv_rows
@@ -30,8 +30,6 @@ _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 _AT_ONCE = 16_384
 """Rows of a row group: what is held in memory."""
 _INT64 = 1 << 63
-_LONGEST_LITERAL = 1 << 20
-"""Characters of a Python literal that is read: the parser needs a hundred times as much memory."""
 
 
 def _scan(delimiter: str) -> Scan:
@@ -202,10 +200,8 @@ def _literal(cell: str) -> Any:
         return clean_value(json.loads(cell))
     except (ValueError, RecursionError):
         pass
-    if len(cell) > _LONGEST_LITERAL:
-        return None
     try:
-        value = clean_value(ast.literal_eval(cell))
+        value = clean_value(python_literal(cell))
         json.dumps(value, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.errors import PnyxError
+from pnyx.native import garbage_kept
 
 VERSION = 1
 HASH_BITS = 16
@@ -329,5 +330,5 @@ def arrays_of(
     """Return the arrays of a file by name; PnyxError where it is not the manifest's."""
     if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
         raise PnyxError(f"the weights of the {what} are damaged: reinstall pnyx")
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+    with garbage_kept(), np.load(io.BytesIO(data), allow_pickle=False) as file:
         return {name: file[name].astype(np.float64) for name in file.files}
