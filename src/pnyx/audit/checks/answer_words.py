@@ -1,4 +1,4 @@
-"""What a cell of a table says: yes, no, a number, nothing, or something unknown."""
+"""Cells of a table as answers: yes, no, a number, nothing, or an unknown word."""
 
 from __future__ import annotations
 
