@@ -155,6 +155,45 @@ def test_a_judge_and_a_person_may_have_the_same_name():
         read_check_items(blank, judge="label", labels=labels)
 
 
+def test_labels_without_an_id_are_not_joined():
+    verdicts = [{"id": "a", "verdict": "yes"}, {"id": "", "verdict": "no"}]
+    labels = [{"id": "a", "label": "yes"}, {"id": "", "label": "no"}]
+    items = read_check_items(verdicts, labels=labels)
+    assert [item.labels["label"] for item in items.items] == [True, None]
+    assert "1 row has a label without an id, which is left out" in items.notes
+
+
+def test_lists_of_verdicts_and_labels_are_of_one_length():
+    verdicts, labels = ["yes", "no", "yes"], ["yes", "no"]
+    with pytest.raises(InputError, match="found 2 labels for 3 verdicts, expected one for each"):
+        read_check_items(verdicts, labels=labels)
+    items = read_check_items(verdicts, labels=[*labels, None]).items
+    assert [item.labels["label"] for item in items] == [True, False, None]
+
+
+def test_columns_of_verdicts_by_id_are_guessed_among_others():
+    """Of columns in a dict by id, one is called `verdict`; without such a name, all are people."""
+    rows = {f"a{n}": {"verdict": word(v), "question": f"q{n // 3}"} for n, v in enumerate(ANSWERS)}
+    labels = {f"a{n}": {"jo": word(la), "al": "pass"} for n, la in enumerate(LABELS)}
+    items = read_check_items(rows, labels=labels)
+    assert (items.judges, items.people, items.group) == (("verdict",), ("jo", "al"), "question")
+
+
+def test_truth_values_of_numpy_are_answers():
+    numpy = pytest.importorskip("numpy")
+    verdicts, labels = numpy.array(ANSWERS), numpy.array(LABELS)
+    for source, second in ((verdicts, labels), (list(verdicts), list(labels))):
+        items = read_check_items(source, labels=second).items
+        assert [item.verdicts["verdict"] for item in items] == ANSWERS
+        assert [item.labels["label"] for item in items] == LABELS
+
+
+def test_a_series_of_polars_is_a_list_of_answers():
+    polars = pytest.importorskip("polars")
+    items = read_check_items(polars.Series(ANSWERS), labels=polars.Series(LABELS)).items
+    assert [item.labels["label"] for item in items] == LABELS
+
+
 def test_labels_may_have_another_column_of_ids(tmp_path):
     rows = [[n, 20 - n, word(v)] for n, v in enumerate(ANSWERS)]
     verdicts = write_csv(tmp_path / "v.csv", "item,index,verdict", rows)
@@ -219,6 +258,22 @@ def test_a_promptfoo_assertion_without_a_result_leaves_the_test_unscored(tmp_pat
     (tmp_path / "results.json").write_text(json.dumps(content))
     items = read_check_items(str(tmp_path / "results.json"), judge="passed").items
     assert [item.verdicts["passed"] for item in items] == [None, *ANSWERS[1:]]
+
+
+def test_members_of_a_promptfoo_assertion_set_do_not_count_on_their_own(tmp_path):
+    """The set passes with one of its two members, as its threshold allows."""
+    results = promptfoo(rated=12)["results"]["results"]
+    members = [
+        {"pass": True, "assertion": {"type": "a"}},
+        {"pass": False, "assertion": {"type": "b"}},
+    ]
+    for row in results:
+        verdict, rating = row["gradingResult"]["componentResults"]
+        whole = {"pass": True, "assertion": {"type": "set"}, "componentResults": members}
+        row["gradingResult"]["componentResults"] = [whole, *members, verdict, rating]
+    (tmp_path / "results.json").write_text(json.dumps({"results": results}))
+    items = read_check_items(str(tmp_path / "results.json"), judge="passed").items
+    assert [item.verdicts["passed"] for item in items] == ANSWERS
 
 
 def test_a_file_without_labels_says_how_to_get_them(tmp_path, capsys):

@@ -162,7 +162,7 @@ def _check_numbers(column: AnswerColumn) -> None:
     if column.side == "human" and 0.5 < column.share < 1 and not column.is_binary:
         word = next(cell for cell in column.answers if cell.number is None)
         expected = f"expected a number ({column.range}), or an empty cell"
-        problem = f"found {shorten(word.shown, 40)!r}, {expected}"
+        problem = f"found {shorten(word.text, 40)!r}, {expected}"
         raise column.error(problem, column.lines[column.cells.index(word)])
 
 
@@ -184,7 +184,7 @@ def _word_list(cells: Iterable[AnswerCell]) -> str:
     """Return the first distinct words of cells, quoted, for a message."""
     words: dict[str, str] = {}
     for cell in cells:
-        words.setdefault(cell.word, shorten(cell.shown, 30))
+        words.setdefault(cell.word, shorten(cell.text, 30))
     first = list(words.values())[:_SHOWN_WORDS]
     more = ", ..." if len(words) > _SHOWN_WORDS else ""
     return ", ".join(map(repr, first)) + more
@@ -193,7 +193,7 @@ def _word_list(cells: Iterable[AnswerCell]) -> str:
 def _reason(cell: AnswerCell) -> str:
     if cell.blank:
         return "empty"
-    return cell.reason or f"not understood: {shorten(cell.shown, 60)}"
+    return cell.reason or f"not understood: {shorten(cell.text, 60)}"
 
 
 def _other_words(
@@ -288,7 +288,7 @@ class _Rule:
             values = self._choices.values
             bound = next((value.text for value in values if value.matches(cell)), "otherwise")
             return f"{shorten(self._column.name, 30)} {bound}"
-        return shorten(cell.shown, 30)
+        return shorten(cell.text, 30)
 
     def _check_named(self, cell: AnswerCell, line: int) -> None:
         """Refuse a usual word that --yes or --no should name and does not."""
@@ -296,7 +296,7 @@ class _Rule:
         only_no = bool(self._choices.no) and not self._choices.yes
         if self._named and ((only_yes and cell.truth) or (only_no and not cell.truth)):
             option, word = ("--yes", "yes") if only_yes else ("--no", "no")
-            text = shorten(cell.shown, 30)
+            text = shorten(cell.text, 30)
             problem = f"{text!r} usually counts as {word}, but {option} does not name it: add it"
             raise self._column.error(problem, line)
 
@@ -310,7 +310,7 @@ class _Rule:
             if answer.truth is not None and self._choices.truth(answer) is None
         )
         expected = f"expected yes or no as in {usual}" if usual else "expected yes or no"
-        text = shorten(cell.shown, 40)
+        text = shorten(cell.text, 40)
         problem = f"found {text!r}, {expected}: name it with --yes or --no, or leave it empty"
         raise self._column.error(problem, line)
 
@@ -328,7 +328,7 @@ class _Rule:
         likely = next((word for word, _ in words if not seems_negative(word)), words[0][0])
         first = next(cell for cell in column.answers if cell.word == likely)
         holds = f"{column.short} holds {_word_list(column.answers)}"
-        example = f"--yes {shorten(first.shown, 30)!r}"
+        example = f"--yes {shorten(first.text, 30)!r}"
         raise InputError(f"{holds}: say which count as yes, such as {example}")
 
 

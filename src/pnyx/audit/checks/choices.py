@@ -12,6 +12,7 @@ from pnyx.audit.checks.answer_words import AnswerCell, normal_word, number_of
 from pnyx.errors import InputError, shorten
 
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
+    "": operator.eq,
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
@@ -37,12 +38,9 @@ class Value:
 
     def matches(self, cell: AnswerCell) -> bool:
         """Say whether a cell has this value."""
-        if self.comparison:
-            inside = _COMPARE[self.comparison]
-            return cell.number is not None and inside(cell.number, self.number or 0.0)
-        if self.number is not None:
-            return cell.number == self.number
-        return cell.word == self.word and cell.number is None
+        if self.number is None:
+            return cell.number is None and cell.word == self.word
+        return cell.number is not None and _COMPARE[self.comparison](cell.number, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class Choices:
         yes = any(value.matches(cell) for value in self.yes)
         no = any(value.matches(cell) for value in self.no)
         if yes and no:
-            raise InputError(f"{shorten(cell.shown, 40)!r} is named by --yes and by --no")
+            raise InputError(f"{shorten(cell.text, 40)!r} is named by --yes and by --no")
         return yes if yes or no else None
 
 
@@ -111,7 +109,7 @@ def _check_occurs(
         alternatives = [v for v in values if v.number is not None and v.column == value.column]
     if value.comparison or any(v.matches(cell) for v in alternatives for cell in cells):
         return
-    words = ", ".join(dict.fromkeys(shorten(cell.shown, 20) for cell in cells[:200]))
+    words = ", ".join(dict.fromkeys(shorten(cell.text, 20) for cell in cells[:200]))
     problem = f"no cell is {shorten(value.text, 40)!r} (found: {shorten(words, 200)})"
     raise InputError(f"{option}: {problem}")
 

@@ -93,9 +93,9 @@ def usual_name(column: str) -> str:
     return re.sub(r"\W+|_+", "_", split).strip("_").lower()
 
 
-def is_human_name(column: str) -> bool:
-    """Say whether a column of people's labels is usually called so."""
-    return any(pattern.fullmatch(usual_name(column)) for pattern in _NAMES["human"])
+def is_usual_name(column: str, role: str) -> bool:
+    """Say whether columns of verdicts ("judge") or labels ("human") are usually called so."""
+    return any(pattern.fullmatch(usual_name(column)) for pattern in _NAMES[role])
 
 
 def named_column(name: str, columns: Sequence[str], source: str) -> str:
@@ -191,7 +191,7 @@ class ColumnGuess:
                 named = [column for column in named if self.profile(column).usual] or named
         if len(named) > 1:
             raise self._ambiguous(role, named)
-        usual = (c for c in empty if any(p.fullmatch(self._usual(c)) for p in (first, second)))
+        usual = (column for column in empty if is_usual_name(self._usual(column), role))
         return tuple(named or islice(usual, 1))
 
     def by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
@@ -242,7 +242,7 @@ def _profile(values: Sequence[Any]) -> ColumnProfile:
     shares = numeric and all(0 <= number <= 1 for number in numbers)
     percent = all(0 <= number <= 100 for number in numbers)
     few = len(words) <= _MOST_DISTINCT and 2 * len(words) <= max(len(cells), 4)
-    short = all(len(cell.shown) <= MAX_WORD // 2 for cell in cells)
+    short = all(len(cell.text) <= MAX_WORD // 2 for cell in cells)
     return ColumnProfile(
         answers=bool(cells) and (usual or (few and short) or shares),
         usual=usual,

@@ -12,6 +12,7 @@ from pnyx.audit.checks.answer_notes import open_notes, word_pair
 from pnyx.audit.checks.answer_scale import AnswerColumn, MappedColumn, map_answers
 from pnyx.audit.checks.answer_words import AnswerCell, read_cell
 from pnyx.audit.checks.check_rows import TableRows
+from pnyx.audit.checks.column_names import is_usual_name
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.audit.checks.json_rows import rows_of_objects
 from pnyx.audit.checks.table import read_table_rows
@@ -59,10 +60,13 @@ def read_check_items(
             of several files, whose people are kept apart.
 
     Raises:
-        InputError: the table cannot be read, a column is missing or ambiguous, or it is not clear
-            what a value counts as.
+        InputError: the table cannot be read, a column is missing or ambiguous, it is not clear what
+            a value counts as, or lists of verdicts and of labels have different lengths.
         MissingExtra: Parquet or XLSX without the library that reads it.
     """
+    if labels is not None:
+        source, labels = _plain_answers(source), _plain_answers(labels)
+        _check_lengths(source, labels)
     named = Named(_texts(judge), _texts(human), group or "", id or "", _texts(probability))
     rows, columns = (source, ()) if labels is None else _rows_by_id(source, "verdict")
     named = replace(named, judge=named.judge or columns)
@@ -91,6 +95,32 @@ def read_check_items(
     return replace(items, files=files) if len(files) > 1 else items
 
 
+def _plain_answers(source: Any) -> Any:
+    """Return a series or an array of answers as a dict or a list; other sources as they are."""
+    if hasattr(source, "to_dict") and not hasattr(source, "columns"):
+        return source.to_dict()
+    if hasattr(source, "to_list"):  # a series of polars
+        return source.to_list()
+    return source.tolist() if hasattr(source, "tolist") and source.ndim == 1 else source
+
+
+def _check_lengths(source: object, labels: object) -> None:
+    """Refuse lists of verdicts and of labels that cannot be matched by position."""
+    verdicts, label_list = (
+        table if isinstance(table, list | tuple) and not any(map(_is_table, table)) else ()
+        for table in (source, labels)
+    )
+    if verdicts and label_list and len(verdicts) != len(label_list):
+        counts = f"found {len(label_list):,} labels for {len(verdicts):,} verdicts"
+        raise InputError(f"{counts}, expected one for each (None: not labelled)", path="table")
+
+
+def _is_table(value: object) -> bool:
+    """Say whether a value of a list or dict is not an answer but a row, a column or a file."""
+    is_array = bool(getattr(value, "shape", ()))  # a number of numpy has no dimensions
+    return is_array or isinstance(value, Mapping | list | tuple | Path)
+
+
 def _label_sources(labels: object) -> Mapping[str, object]:
     """Return the tables of labels by the names of their files; one alone has no name."""
     if labels is None:
@@ -115,20 +145,19 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _rows_by_id(source: Any, column: str) -> tuple[Any, tuple[str, ...]]:
     """Return the rows of a dict of id -> answer, or of answers alone, and their column.
 
-    Other sources are returned as they are, without a column.
+    Other sources are returned as they are, without a column. Several columns, of a dict of
+    id -> column -> answer, are all of answers unless one has a usual name.
     """
-    if hasattr(source, "to_dict") and not hasattr(source, "columns"):  # a series of pandas
-        source = source.to_dict()
     if not isinstance(source, Mapping | list | tuple) or not source:
         return source, ()
     entries = list(source.items() if isinstance(source, Mapping) else enumerate(source, start=1))
     values = [value for _, value in entries]
     if isinstance(source, Mapping) and all(isinstance(value, Mapping) for value in values):
         rows = list(rows_of_objects(source))
-        return rows, tuple(name for name in rows[0] if name != "id")
-    if any(
-        isinstance(value, Mapping | list | tuple) or hasattr(value, "shape") for value in values
-    ):
+        names = tuple(name for name in rows[0] if name != "id")
+        role = "judge" if column == "verdict" else "human"
+        return rows, () if any(is_usual_name(name, role) for name in names) else names
+    if any(map(_is_table, values)):
         return source, ()
     return [{"id": str(key), column: value} for key, value in entries], (column,)
 
@@ -223,11 +252,11 @@ def _probabilities(
         shares: list[float | None] = []
         for row, cell in zip(wide.rows, cells, strict=True):
             share = cell.number
-            if share is not None and is_percent and not cell.shown.endswith("%"):
+            if share is not None and is_percent and not cell.text.endswith("%"):
                 share /= 100
             if share is not None and not 0 <= share <= 1:
                 expected = "expected 0 to 1, or 0 to 100 in all rows"
-                problem = f"found {shorten(cell.shown, 40)}, {expected}"
+                problem = f"found {shorten(cell.text, 40)}, {expected}"
                 raise InputError(f"probability of {name}: {problem}", line=row.line)
             shares.append(share)
         answers = verdicts[judge].answers
@@ -248,7 +277,7 @@ def _probability(row: WideRow, judge: str) -> AnswerCell:
     """Return the cell of a probability: a number or nothing; InputError for another."""
     cell = read_cell(row.probabilities.get(judge))
     if cell.number is None and not cell.blank:
-        problem = f"found {shorten(cell.shown, 40)}, expected a number"
+        problem = f"found {shorten(cell.text, 40)}, expected a number"
         raise InputError(f"probability of {shorten(judge, 40)}: {problem}", line=row.line)
     return cell
 

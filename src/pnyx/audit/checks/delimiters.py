@@ -72,7 +72,7 @@ def _stated(line: str) -> str:
 def _fit(lines: list[str], delimiter: str) -> tuple[bool, float, int]:
     """Return whether the table begins in the first row, the share of rows as wide, and the width.
 
-    The share is of the rows from the header on. All three are 0 if there is no table.
+    The share is of the rows from the header on. Without a table, all three are 0.
     """
     try:
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if any(row)]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.assessments import AssessedItem, Assessment, Side, assessed_table
 from pnyx.audit.checks.check_rows import NumberedRow, TableRows
-from pnyx.audit.checks.column_names import is_human_name, usual_name
+from pnyx.audit.checks.column_names import is_usual_name, usual_name
 from pnyx.audit.checks.inspect_log import inspect_items, is_inspect_sample
 from pnyx.audit.checks.json_rows import json_object, json_objects, parse_document
 from pnyx.errors import InputError
@@ -90,7 +90,7 @@ def _people(cells: Mapping[str, Any]) -> list[Assessment]:
     return [
         Assessment("human" if usual_name(name) in ("human", "label") else name, "human", value)
         for name, value in cells.items()
-        if is_human_name(name) and not read_cell(value).blank
+        if is_usual_name(name, "human") and not read_cell(value).blank
     ]
 
 
@@ -105,27 +105,46 @@ def _promptfoo_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
         item = AssessedItem(cell_text(row.get("id")) or str(line), line)
         item.group = f"test {row['testIdx']}" if row.get("testIdx") is not None else ""
         item.cells = {**variables, "output": json_object(row.get("response")).get("output")}
-        passes: list[bool | None] = []
-        is_rated = False
-        for part in json_objects(grading.get("componentResults")):
+        parts = json_objects(grading.get("componentResults"))
+        for part in parts:
             assertion = json_object(part.get("assertion"))
-            if assertion.get("type") == "human":
-                item.assessments.append(Assessment("human", "human", part.get("pass")))
-                is_rated = True
-                continue
             name = cell_text(assertion.get("metric") or assertion.get("type")) or "assertion"
-            item.assessments.append(Assessment(name, "judge", part.get("pass")))
-            passes.append(part.get("pass"))
-        passed, reason = grading.get("pass"), "" if grading else cell_text(row.get("error"))
-        if is_rated:  # the rating replaced the verdict on the whole item
-            has_threshold = test.get("threshold") is not None
-            passed = None if not passes or None in passes or has_threshold else all(passes)
-            reason = _REPLACED if has_threshold else ""
-        item.assessments.append(Assessment("passed", "judge", passed, reason=reason))
-        if not is_rated:
+            if _is_rating(part):
+                item.assessments.append(Assessment("human", "human", part.get("pass")))
+            else:
+                item.assessments.append(Assessment(name, "judge", part.get("pass")))
+        item.assessments.append(_test_verdict(row, test, grading))
+        if not any(map(_is_rating, parts)):
             item.assessments += _people(json_object(test.get("metadata")))
             item.assessments += _people(json_object(row.get("metadata")))
         yield item
+
+
+def _is_rating(part: Mapping[str, Any]) -> bool:
+    """Say whether a part of a test's result is a person's rating."""
+    return json_object(part.get("assertion")).get("type") == "human"
+
+
+def _test_verdict(
+    row: Mapping[str, Any], test: Mapping[str, Any], grading: Mapping[str, Any]
+) -> Assessment:
+    """Return the verdict on a whole test, which a person's rating has replaced in the file."""
+    parts = json_objects(grading.get("componentResults"))
+    if not any(map(_is_rating, parts)):
+        error = "" if grading else cell_text(row.get("error"))
+        return Assessment("passed", "judge", grading.get("pass"), reason=error)
+    if test.get("threshold") is not None:
+        return Assessment("passed", "judge", None, reason=_REPLACED)
+    passes: list[bool | None] = []
+    members = 0  # of an assertion set, which follow it and do not count on their own
+    for part in parts:
+        if members:
+            members -= 1
+        elif not _is_rating(part):
+            passes.append(part.get("pass"))
+            members = len(json_objects(part.get("componentResults")))
+    passed = None if not passes or None in passes else all(passes)
+    return Assessment("passed", "judge", passed)
 
 
 def _is_deepeval(row: Mapping[str, Any]) -> bool:
@@ -142,7 +161,7 @@ def _deepeval_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
             **json_object(case.get("additional_metadata")),
         }
         item.cells = {name: case.get(name) for name in texts}
-        item.cells |= {n: v for n, v in metadata.items() if not is_human_name(n)}
+        item.cells |= {n: v for n, v in metadata.items() if not is_usual_name(n, "human")}
         for metric in json_objects(case["metrics_data"]):
             name, error = cell_text(metric.get("name")), cell_text(metric.get("error"))
             value = None if error else metric.get("success")
@@ -230,13 +249,11 @@ def _langfuse_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
         text = score.get("string_value")
         value = score["value"] if read_cell(text).blank else text
         name = cell_text(score["name"])
-        if score["source"] == "ANNOTATION":
-            author = cell_text(score.get("author_user_id"))
-            item.assessments.append(Assessment(name, "human", value, author))
-            item.cells["human comment"] = score.get("comment")
-        else:
-            item.assessments.append(Assessment(name, "judge", value))
-            item.cells["judge comment"] = score.get("comment")
+        side: Side = "human" if score["source"] == "ANNOTATION" else "judge"
+        author = cell_text(score.get("author_user_id")) if side == "human" else ""
+        item.assessments.append(Assessment(name, side, value, author))
+        if comment := score.get("comment"):
+            item.cells[f"{side} comment"] = comment
     yield from items.values()
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.assessments import AssessedItem, Assessment
 from pnyx.audit.checks.check_rows import NumberedRow
-from pnyx.audit.checks.column_names import is_human_name, usual_name
+from pnyx.audit.checks.column_names import is_usual_name, usual_name
 from pnyx.audit.checks.json_rows import json_object, json_objects, parse_document
 from pnyx.corpora.text.office_files import check_archive
 from pnyx.errors import InputError, shorten
@@ -60,14 +60,14 @@ def inspect_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
             if isinstance(score, dict):
                 item.assessments += _assessments(scorer, score)
         for field, value in json_object(row.get("metadata")).items():
-            if is_human_name(field) and not read_cell(value).blank:
+            if is_usual_name(field, "human") and not read_cell(value).blank:
                 item.assessments.append(Assessment("human", "human", value, field))
         yield item
 
 
 def _assessments(name: str, score: Mapping[str, Any]) -> list[Assessment]:
     """Return a score's assessments: the scorer's, and a person's if a person edited its value."""
-    if is_human_name(name) or usual_name(name).startswith("human_"):
+    if is_usual_name(name, "human") or usual_name(name).startswith("human_"):
         return [Assessment("human", "human", _value(score.get("value")), name)]
     history = json_objects(score.get("history"))
     original = history[0] if history else score

@@ -130,8 +130,8 @@ class _Chooser:
             second = ", or give labels in a second table with --labels FILE"
             people = people or self._by_cells("human", second)
         if named.probability and len(stated) != len(judges):
-            found = f"{len(stated)} for {len(judges)} judges"
-            raise self._error(f"--probability: found {found}, expected one for each --judge")
+            counts = f"found {len(stated)} for {len(judges)} judges"
+            raise self._error(f"--probability: {counts}, expected one for each --judge")
         group = group or self._group()
         reason = next(iter(self._roles.get("reason", ())), "")
         dimension = next(iter(self._roles.get("dimension", ())), "")

@@ -162,7 +162,8 @@ def join_labels_by_id(
         raise InputError("labels are joined by id: name its column with --id", path=source)
     names = _names_in(file, labelled.people)
     by_key: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in labelled.rows:
+    with_id = [row for row in labelled.rows if row.id]
+    for row in with_id:
         labels = by_key.setdefault(row.key, {})
         for person, cell in row.labels.items():
             if names[person] not in labels or not _is_blank(cell):
@@ -176,6 +177,8 @@ def join_labels_by_id(
         row.labels |= by_key.get(row.key, {})
     verdicts.people = tuple(dict.fromkeys((*verdicts.people, *names.values())))
     verdicts.notes += labelled.notes
+    if missing := len(labelled.rows) - len(with_id):
+        verdicts.notes.append(f"{_rows(missing)} a label without an id, which is left out")
     if rest:
         verdicts.notes.append(
             f"{rest:,} of {len(by_key):,} labelled ids have no verdict and are left out"
