@@ -45,8 +45,8 @@ def metric(verdict: bool | None, *, camel: bool) -> dict[str, Any]:
     error = "timed out" if verdict is None else None
     score = None if verdict is None else float(verdict)
     strict = {"strictMode" if camel else "strict_mode": False}
-    said = {"name": "Faithfulness", "threshold": 0.5, "success": bool(verdict), "score": score}
-    return {**said, "reason": "r", **strict, **({"error": error} if error or not camel else {})}
+    data = {"name": "Faithfulness", "threshold": 0.5, "success": bool(verdict), "score": score}
+    return {**data, "reason": "r", **strict, **({"error": error} if error or not camel else {})}
 
 
 def cases(*, camel: bool, labels: bool = True) -> list[dict[str, Any]]:
@@ -105,10 +105,10 @@ def ragas_table(path: Path, label: bool) -> Path:
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow([*names, *(["label"] if label else [])])
-        for number, (verdict, said) in enumerate(zip(VERDICTS, LABELS, strict=True)):
+        for number, (verdict, cell) in enumerate(zip(VERDICTS, LABELS, strict=True)):
             score = "" if verdict is None else 0.25 + 0.5 * verdict
             row = [number, f"q{number % 3}", "['one', 'two']", "an answer", "Paris", score]
-            writer.writerow([*row, *([said] if label else [])])
+            writer.writerow([*row, *([cell] if label else [])])
     return path
 
 
@@ -162,15 +162,15 @@ def assessment(name: str, value: bool | None, kind: str, who: str, **more: Any) 
 def traces(*, labels: bool = True) -> list[dict[str, Any]]:
     rows = []
     for number, (verdict, label) in enumerate(zip(VERDICTS, LABELS, strict=True)):
-        said = [
+        assessments = [
             assessment("correct", not verdict, "LLM_JUDGE", "gpt-4o", valid=False),
             assessment("correct", verdict, "LLM_JUDGE", "gpt-4o"),
         ]
         if label is not None and labels:
-            said.append(assessment("correct", label, "HUMAN", "jo"))
+            assessments.append(assessment("correct", label, "HUMAN", "jo"))
         expected = assessment("expected_response", True, "HUMAN", "jo") | {"feedback": None}
-        said.append(expected | {"expectation": {"value": "Paris"}})
-        info = {"trace_id": f"tr-{number}", "state": "OK", "assessments": said, "tags": {}}
+        assessments.append(expected | {"expectation": {"value": "Paris"}})
+        info = {"trace_id": f"tr-{number}", "state": "OK", "assessments": assessments, "tags": {}}
         rows.append({"info": {**info, "request_preview": f"q{number}"}, "data": {"spans": []}})
     return rows
 
@@ -248,9 +248,9 @@ def test_langfuse(tmp_path, form):
 def test_langfuse_observations_and_sessions_are_items_of_their_own(tmp_path):
     rows: list[dict[str, Any]] = []
     for number in range(4):
-        place = {"kind": "observation", "id": f"o{number}", "traceId": "t1"}
+        subject = {"kind": "observation", "id": f"o{number}", "traceId": "t1"}
         both = (score(number, source, number < 2, "v3") for source in ("EVAL", "ANNOTATION"))
-        rows += ({**row, "subject": place} for row in both)
+        rows += ({**row, "subject": subject} for row in both)
     items = read_check_items(str(write(tmp_path / "scores.json", {"data": rows})))
     assert [item.id for item in items.items] == ["t1 o0", "t1 o1", "t1 o2", "t1 o3"]
     for number, row in enumerate(rows):

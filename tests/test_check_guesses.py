@@ -55,10 +55,10 @@ def test_words_of_verdicts_are_short(length, answers):
     assert ("mine holds" in refused(source)) == answers
 
 
-@pytest.mark.parametrize(("known", "answers"), [(8, True), (7, False)])
-def test_a_column_is_of_answers_if_most_cells_are_usual_words(known, answers):
+@pytest.mark.parametrize(("usual", "answers"), [(8, True), (7, False)])
+def test_a_column_is_of_answers_if_most_cells_are_usual_words(usual, answers):
     """Of 14 cells all others differ, so that there are too many words to be guessed."""
-    cells = ["yes"] * known + [f"remark {n}" for n in range(14 - known)]
+    cells = ["yes"] * usual + [f"remark {n}" for n in range(14 - usual)]
     source = columns(14, mine=cells, label=YES_NO)
     if answers:
         assert judge_of(source) == "mine"
@@ -120,12 +120,12 @@ def test_a_message_names_twenty_columns(count, more):
 # What cells mean ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("length", "known"), [(60, True), (61, False)])
-def test_a_cell_of_more_than_sixty_characters_is_a_text(length, known):
+@pytest.mark.parametrize(("length", "understood"), [(60, True), (61, False)])
+def test_a_cell_of_more_than_sixty_characters_is_a_text(length, understood):
     long = "yes" + "!" * (length - 3)
     source = columns(verdict=[long, "no"], label=YES_NO)
     item = read_check_items(source, judge="verdict").items[0]
-    assert item.verdicts["verdict"] is (True if known else None)
+    assert item.verdicts["verdict"] is (True if understood else None)
 
 
 @pytest.mark.parametrize(("largest", "kind"), [(2, "rating"), (1, "yes-no")])
@@ -172,11 +172,11 @@ def test_at_most_ten_other_labels_count_as_no(others, clear):
         )
 
 
-@pytest.mark.parametrize(("length", "known"), [(30, True), (31, False)])
-def test_a_single_other_verdict_counts_as_no_if_it_is_short(length, known):
+@pytest.mark.parametrize(("length", "understood"), [(30, True), (31, False)])
+def test_a_single_other_verdict_counts_as_no_if_it_is_short(length, understood):
     source = columns(verdict=["fine", "x" * length], label=YES_NO)
     items = read_check_items(source, judge="verdict", yes=["fine", "yes"]).items
-    assert items[1].verdicts["verdict"] is (False if known else None)
+    assert items[1].verdicts["verdict"] is (False if understood else None)
 
 
 def test_an_option_for_the_numbers_of_another_column_is_refused():
@@ -186,8 +186,8 @@ def test_an_option_for_the_numbers_of_another_column_is_refused():
         "verdict: >=3 counts every number (0.2 to 0.7) as no: name the column of each option, such "
         'as --yes "verdict>=3"'
     )
-    found = read_check_items(both, yes=["label>=3", "verdict>=0.5"]).items
-    assert [found[0].verdicts["verdict"], found[1].verdicts["verdict"]] == [False, True]
+    items = read_check_items(both, yes=["label>=3", "verdict>=0.5"]).items
+    assert [items[0].verdicts["verdict"], items[1].verdicts["verdict"]] == [False, True]
     problem = refused(columns(verdict=[1], label=[1, 2, 3, 4, 5]), yes="4,5")
     assert problem.startswith("verdict: every number is 1, and --yes does not name it: add --yes")
     same = read_check_items(columns(verdict=[0, 1], label=[1, 2, 3, 4, 5]), yes="4,5").items
@@ -195,8 +195,8 @@ def test_an_option_for_the_numbers_of_another_column_is_refused():
 
 
 def test_the_example_names_the_upper_half_of_a_scale_at_most_three():
-    shown = {3: "label=3", 4: "label=3,4", 5: "label=4,5", 7: "label=5,6,7", 9: "label=7,8,9"}
-    for largest, example in shown.items():
+    examples = {3: "label=3", 4: "label=3,4", 5: "label=4,5", 7: "label=5,6,7", 9: "label=7,8,9"}
+    for largest, example in examples.items():
         source = columns(20, verdict=YES_NO, label=list(range(1, largest + 1)))
         assert f'such as --yes "{example}"' in refused(source)
     assert 'such as --yes "label=5"' in refused(columns(verdict=YES_NO, label=[5]))
@@ -205,8 +205,10 @@ def test_the_example_names_the_upper_half_of_a_scale_at_most_three():
 def test_three_reasons_of_unscored_verdicts_are_named():
     words = ["yes", "error: a", "error: b", "error: c", "error: d", ""]
     notes = read_check_items(columns(12, verdict=words, label=YES_NO)).notes
-    said = "2 empty; 2 'error: a', line 2; 2 'error: b', line 3; 2 'error: c', line 4; 2 for other"
-    assert f"verdict: 10 of 12 verdicts are unscored ({said} reasons)" in notes
+    reasons = (
+        "2 empty; 2 'error: a', line 2; 2 'error: b', line 3; 2 'error: c', line 4; 2 for other"
+    )
+    assert f"verdict: 10 of 12 verdicts are unscored ({reasons} reasons)" in notes
 
 
 @pytest.mark.parametrize(("large", "percent"), [(3, True), (2, False)])
@@ -214,9 +216,9 @@ def test_probabilities_are_percentages_if_most_are_above_one(large, percent):
     """Of 5 probabilities, 2 or 3 are 40; the median decides."""
     source = columns(5, verdict=YES_NO, label=YES_NO, p=[*[40] * large, *[1] * (5 - large)])
     if percent:
-        found = read_check_items(source, probability="p")
-        assert found.items[0].probabilities == {"verdict": 0.4}
-        assert "verdict: probabilities are read as percentages" in found.notes
+        items = read_check_items(source, probability="p")
+        assert items.items[0].probabilities == {"verdict": 0.4}
+        assert "verdict: probabilities are read as percentages" in items.notes
     else:
         assert "found 40, expected 0 to 1, or 0 to 100" in refused(source, probability="p")
 
@@ -232,10 +234,10 @@ def lines(path: Path, *rows: str) -> str:
 TABLE = ["verdict,label", *["yes,yes", "no,no"] * 15]
 
 
-@pytest.mark.parametrize(("above", "found"), [(19, True), (20, False)])
-def test_the_header_is_among_the_first_twenty_rows(tmp_path, above, found):
+@pytest.mark.parametrize(("above", "is_read"), [(19, True), (20, False)])
+def test_the_header_is_among_the_first_twenty_rows(tmp_path, above, is_read):
     path = lines(tmp_path / "t.csv", *["a note"] * above, *TABLE)
-    if found:
+    if is_read:
         assert judge_of(path) == "verdict"
     else:
         assert "found one column" in refused(path)
@@ -253,11 +255,11 @@ def test_a_broken_row_of_many_cells_is_no_header(tmp_path):
     assert judge_of(lines(tmp_path / "t.csv", TABLE[0], "a,b,1,2,3,4", *TABLE[1:])) == "verdict"
 
 
-@pytest.mark.parametrize(("broken", "found"), [(3, True), (4, False)])
-def test_half_of_the_rows_below_a_note_are_as_wide_as_the_header(tmp_path, broken, found):
+@pytest.mark.parametrize(("broken", "is_read"), [(3, True), (4, False)])
+def test_half_of_the_rows_below_a_note_are_as_wide_as_the_header(tmp_path, broken, is_read):
     body = ["verdict,label", "yes,no", "no,no", *["yes"] * broken]
     path = lines(tmp_path / "t.csv", "note", *body)
-    if found:
+    if is_read:
         assert judge_of(path, judge="verdict") == "verdict"
     else:
         assert "found one column ('note')" in refused(path)
@@ -279,12 +281,12 @@ def test_the_delimiter_is_chosen_from_two_hundred_lines(tmp_path):
 
 def test_three_broken_rows_are_named(tmp_path):
     path = lines(tmp_path / "t.csv", *TABLE, *["yes"] * 3)
-    shown = "; ".join(
-        f"line {n}: found 1 columns, expected 2 as in the header" for n in (32, 33, 34)
+    faults = "; ".join(
+        f"line {n}: found 1 column, expected 2 as in the header" for n in (32, 33, 34)
     )
-    assert f"3 broken rows were skipped ({shown})" in read_check_items(path).notes
+    assert f"3 broken rows were skipped ({faults})" in read_check_items(path).notes
     path = lines(tmp_path / "t.csv", *TABLE, *["yes"] * 4)
-    assert f"4 broken rows were skipped ({shown}; ...)" in read_check_items(path).notes
+    assert f"4 broken rows were skipped ({faults}; ...)" in read_check_items(path).notes
 
 
 def test_a_table_that_is_too_large_is_refused(tmp_path, monkeypatch):
@@ -297,9 +299,9 @@ def test_a_table_that_is_too_large_is_refused(tmp_path, monkeypatch):
 
 def test_ids_are_unique_whatever_they_are():
     source = columns(5, id=["a", "a", "a (2)", "", "a"], verdict=YES_NO, label=YES_NO)
-    found = read_check_items(source, judge="verdict", human="label", group="verdict")
-    assert [item.id for item in found.items] == ["a", "a (3)", "a (2)", "4", "a (4)"]
-    assert "id: 1 row has no id; the line counts as the id" in found.notes
-    assert "id: 2 rows have an id that occurs before; it was numbered" in found.notes
+    items = read_check_items(source, judge="verdict", human="label", group="verdict")
+    assert [item.id for item in items.items] == ["a", "a (3)", "a (2)", "4", "a (4)"]
+    assert "id: 1 row has no id; the line counts as the id" in items.notes
+    assert "id: 2 rows have an id that occurs before; it was numbered" in items.notes
     clash = read_check_items(columns(2, id=["2", ""], verdict=YES_NO, label=YES_NO))
     assert [item.id for item in clash.items] == ["2", "line 2"]

@@ -189,6 +189,11 @@ REFUSED: dict[str, tuple[str | bytes, tuple[str, ...], str]] = {
         "holds several lists of objects (a, b)",
     ),
     "broken JSON": ('[{"verdict": "yes"},', (), "not valid JSON"),
+    "a list of lines with a comma missing": (
+        '[\n{"verdict": "yes", "label": "no"}\n{"verdict": "no", "label": "no"}\n]',
+        (),
+        "t.csv:3: not valid JSON (Expecting ',' delimiter)",
+    ),
     "a list of numbers": ("[1, 2]", (), "item 1: found 1, expected an object"),
     "uneven columns": ('{"verdict": ["yes"], "label": []}', (), "columns have different lengths"),
     "old Excel": (b"\xd0\xcf\x11\xe0" * 9, (), "is an older Excel file (.xls): save it as .xlsx"),
@@ -227,12 +232,12 @@ def test_ratings_count_as_named(tmp_path, capsys):
 
 def test_probabilities_are_shares_or_percentages(tmp_path, capsys):
     header = HEADER + ",confidence"
-    sure: dict[str, tuple[str, str]] = {
+    cells: dict[str, tuple[str, str]] = {
         "shares": ("0.9", "0.1"), "German": ("0,9", "0,1"), "percentages": ("90", "10"),
         "with signs": ("90 %", "10%"),
     }  # fmt: skip
-    for words in sure.values():
-        table = text(header, lambda n, v, la, said=words: (*plain(n, v, la), said[v != "yes"]))
+    for pair in cells.values():
+        table = text(header, lambda n, v, la, pair=pair: (*plain(n, v, la), pair[v != "yes"]))
         printed = checked(capsys, tmp_path / "t.csv", table, "--probability", "confidence")
         # (0.1 ** 2 * 23 + 0.9 ** 2 * 7) / 30
         assert measures(printed)["brier"] == pytest.approx((0.01 * 23 + 0.81 * 7) / 30)
@@ -326,18 +331,18 @@ def test_every_format_gives_the_same_figures(tmp_path, pairs, words, remark):
     for name in NAMES:
         write_table(tmp_path / name, rows)
         try:
-            found = pnyx.check(str(tmp_path / name), judge="verdict", human="label")
+            result = pnyx.check(str(tmp_path / name), judge="verdict", human="label")
         except InputError as error:
             figures.append(error.problem)
             continue
-        row = {**found.row(), "source": ""}
+        row = {**result.row(), "source": ""}
         for disagreement in row["judges"][0]["disagreements"]:
             del disagreement["line"]
-        figures.append([row, *(item.texts for item in found.items.items)])
-    assert all(one == figures[0] for one in figures)
+        figures.append([row, *(item.texts for item in result.items.items)])
+    assert figures == figures[:1] * len(NAMES)
     agreed = [(v, la) for v, la in pairs if la is not None]
     if agreed:
-        accuracy = found.judges[0].figures["accuracy"]
+        accuracy = result.judges[0].figures["accuracy"]
         assert accuracy.scored == len(agreed)
         assert accuracy.value == pytest.approx(sum(v == la for v, la in agreed) / len(agreed))
 

@@ -143,6 +143,68 @@ def test_an_ambiguous_table_says_what_to_type(tmp_path, capsys):
     assert "--a-first" not in error
 
 
+def test_a_judge_and_a_person_may_have_the_same_name():
+    """Both tables have a column `label`: the verdicts are good or poor, the labels yes or no."""
+    verdicts = [{"id": n, "label": "good" if v else "poor"} for n, v in enumerate(ANSWERS)]
+    labels = [{"id": n, "label": "yes" if la else "no"} for n, la in enumerate(LABELS)]
+    items = read_check_items(verdicts, judge="label", labels=labels, yes="good")
+    assert [item.verdicts["label"] for item in items.items] == ANSWERS
+    assert [item.labels["label"] for item in items.items] == LABELS
+    blank = [{"id": n, "label": ""} for n in range(12)]
+    with pytest.raises(InputError, match="label: no row has a verdict"):
+        read_check_items(blank, judge="label", labels=labels)
+
+
+def test_labels_without_an_id_are_not_joined():
+    verdicts = [{"id": "a", "verdict": "yes"}, {"id": "", "verdict": "no"}]
+    labels = [{"id": "a", "label": "yes"}, {"id": "", "label": "no"}]
+    items = read_check_items(verdicts, labels=labels)
+    assert [item.labels["label"] for item in items.items] == [True, None]
+    assert "1 row has a label without an id, which is left out" in items.notes
+
+
+def test_lists_of_verdicts_and_labels_are_of_one_length():
+    verdicts, labels = ["yes", "no", "yes"], ["yes", "no"]
+    with pytest.raises(InputError, match="found 2 labels for 3 verdicts, expected one for each"):
+        read_check_items(verdicts, labels=labels)
+    items = read_check_items(verdicts, labels=[*labels, None]).items
+    assert [item.labels["label"] for item in items] == [True, False, None]
+
+
+def test_columns_of_verdicts_by_id_are_guessed_among_others():
+    """Of columns in a dict by id, one is called `verdict`; without such a name, all are people."""
+    rows = {f"a{n}": {"verdict": word(v), "question": f"q{n // 3}"} for n, v in enumerate(ANSWERS)}
+    labels = {f"a{n}": {"jo": word(la), "al": "pass"} for n, la in enumerate(LABELS)}
+    items = read_check_items(rows, labels=labels)
+    assert (items.judges, items.people, items.group) == (("verdict",), ("jo", "al"), "question")
+
+
+def test_truth_values_of_numpy_are_answers():
+    numpy = pytest.importorskip("numpy")
+    verdicts, labels = numpy.array(ANSWERS), numpy.array(LABELS)
+    for source, second in ((verdicts, labels), (list(verdicts), list(labels))):
+        items = read_check_items(source, labels=second).items
+        assert [item.verdicts["verdict"] for item in items] == ANSWERS
+        assert [item.labels["label"] for item in items] == LABELS
+
+
+def test_a_series_of_polars_is_a_list_of_answers():
+    polars = pytest.importorskip("polars")
+    items = read_check_items(polars.Series(ANSWERS), labels=polars.Series(LABELS)).items
+    assert [item.labels["label"] for item in items] == LABELS
+
+
+def test_labels_may_have_another_column_of_ids(tmp_path):
+    rows = [[n, 20 - n, word(v)] for n, v in enumerate(ANSWERS)]
+    verdicts = write_csv(tmp_path / "v.csv", "item,index,verdict", rows)
+    labels = [{"nr": n, "label": word(la)} for n, la in enumerate(LABELS)]
+    items = read_check_items(verdicts, id="item", labels=labels)
+    assert [item.labels["label"] for item in items.items] == LABELS
+    note = "the table of labels has no column 'item': labels are joined by 'nr'"
+    assert note in items.notes
+    assert note not in read_check_items(verdicts, labels=labels).notes
+
+
 def promptfoo(*, rated: int) -> dict[str, Any]:
     """Return results of promptfoo, in which a person's rating overrides the whole verdict."""
     results = []
@@ -169,6 +231,49 @@ def test_promptfoo_compares_the_model_with_the_person(tmp_path, capsys):
     assert "read as results of promptfoo" in printed
     assert "judge: column passed; people: column human" in printed
     assert "2 answers have no label" in printed
+
+
+def test_promptfoo_verdicts_of_tests_with_a_threshold(tmp_path):
+    """One of two parts fails and the whole passes; a person's rating replaces the whole."""
+    results = promptfoo(rated=2)["results"]["results"]
+    for row in results:
+        row["testCase"] = {"threshold": 0.5, "metadata": {"human": "pass"}}
+        row["gradingResult"]["componentResults"] += [
+            {"pass": True, "assertion": {"type": "a"}},
+            {"pass": False, "assertion": {"type": "b"}},
+        ]
+    for row in results[2:]:
+        row["gradingResult"]["pass"] = True
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"results": results}))
+    items = read_check_items(str(path), judge="passed").items
+    assert [item.verdicts["passed"] for item in items] == [None] * 2 + [True] * 10
+    assert "replaced the verdict of a test with a threshold" in items[0].unscored["passed"]
+
+
+def test_a_promptfoo_assertion_without_a_result_leaves_the_test_unscored(tmp_path):
+    content = promptfoo(rated=12)
+    first = content["results"]["results"][0]["gradingResult"]["componentResults"]
+    first.append({"assertion": {"type": "contains"}})
+    (tmp_path / "results.json").write_text(json.dumps(content))
+    items = read_check_items(str(tmp_path / "results.json"), judge="passed").items
+    assert [item.verdicts["passed"] for item in items] == [None, *ANSWERS[1:]]
+
+
+def test_members_of_a_promptfoo_assertion_set_do_not_count_on_their_own(tmp_path):
+    """The set passes with one of its two members, as its threshold allows."""
+    results = promptfoo(rated=12)["results"]["results"]
+    members = [
+        {"pass": True, "assertion": {"type": "a"}},
+        {"pass": False, "assertion": {"type": "b"}},
+    ]
+    for row in results:
+        verdict, rating = row["gradingResult"]["componentResults"]
+        whole = {"pass": True, "assertion": {"type": "set"}, "componentResults": members}
+        row["gradingResult"]["componentResults"] = [whole, *members, verdict, rating]
+    (tmp_path / "results.json").write_text(json.dumps({"results": results}))
+    items = read_check_items(str(tmp_path / "results.json"), judge="passed").items
+    assert [item.verdicts["passed"] for item in items] == ANSWERS
 
 
 def test_a_file_without_labels_says_how_to_get_them(tmp_path, capsys):
@@ -198,8 +303,8 @@ def test_logs_of_inspect_are_read(tmp_path, packed):
     if packed:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("header.json", "{}")
-            for number, one in enumerate(samples):
-                archive.writestr(f"samples/{number:02d}_epoch_1.json", json.dumps(one))
+            for number, content in enumerate(samples):
+                archive.writestr(f"samples/{number:02d}_epoch_1.json", json.dumps(content))
     else:
         path.write_text(json.dumps({"version": 2, "eval": {"task": "t"}, "samples": samples}))
     items = read_check_items(str(path), judge="model_graded_qa", human="human")
@@ -215,10 +320,39 @@ def test_a_log_of_inspect_with_an_odd_history_is_read(tmp_path):
     assert items.items[0].verdicts["model_graded_qa"] is True
 
 
+def test_edits_of_scores_in_inspect_are_labels_only_of_values(tmp_path):
+    """A person changed the value of s0, only the explanation of s1, and added the score of s2."""
+    author = {"provenance": {"author": "jo"}}
+    histories = [
+        [{"value": "C"}, {"value": "I", **author}],
+        [{"value": "C"}, {"value": "UNCHANGED", "explanation": "e", **author}],
+        [{"value": "C", **author}],
+    ]
+    samples = [sample(number, True, True) for number in range(3)]
+    for log, history in zip(samples, histories, strict=True):
+        log["scores"]["model_graded_qa"] = {"value": history[0]["value"], "history": history}
+        log["metadata"] = {}
+    (tmp_path / "log.json").write_text(json.dumps({"samples": samples}))
+    items = read_check_items(str(tmp_path / "log.json"))
+    assert [item.verdicts["model_graded_qa"] for item in items.items] == [True, True, None]
+    assert [item.labels["human model_graded_qa"] for item in items.items] == [False, None, True]
+
+
+def test_labels_in_the_metadata_of_inspect_are_of_different_people(tmp_path):
+    samples = [sample(n, v, v) for n, v in enumerate(ANSWERS)]
+    for log, label in zip(samples, LABELS, strict=True):
+        log["metadata"] = {"human_label": word(label), "reviewer": "pass"}
+    (tmp_path / "log.json").write_text(json.dumps({"samples": samples}))
+    items = read_check_items(str(tmp_path / "log.json"))
+    assert items.people == ("human (human_label)", "human (reviewer)")
+    assert [item.labels["human (human_label)"] for item in items.items] == LABELS
+    assert {item.labels["human (reviewer)"] for item in items.items} == {True}
+
+
 def test_several_labelled_metrics_must_be_chosen(tmp_path, capsys):
     cases = []
     for number, (verdict, label) in enumerate(pairs()):
-        said = {
+        results = {
             side: [
                 {"from_name": name, "value": {"choices": [word(answer)]}}
                 for name in ("tone", "facts")
@@ -226,8 +360,8 @@ def test_several_labelled_metrics_must_be_chosen(tmp_path, capsys):
             for side, answer in (("annotations", label), ("predictions", verdict))
         }
         case = {"id": number, "data": {"text": "t"}}
-        case["annotations"] = [{"completed_by": 7, "result": said["annotations"]}]
-        case["predictions"] = [{"model_version": "m", "result": said["predictions"]}]
+        case["annotations"] = [{"completed_by": 7, "result": results["annotations"]}]
+        case["predictions"] = [{"model_version": "m", "result": results["predictions"]}]
         cases.append(case)
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps(cases))

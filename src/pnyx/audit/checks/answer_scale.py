@@ -19,43 +19,36 @@ _MOST_OTHER_WORDS = 10
 _TRIVIAL = frozenset(("yes", "no", "true", "false", "1", "0"))
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPlace:
-    """A cell with its line in the table."""
-
-    line: int
-    cell: AnswerCell
-
-
 @dataclass(frozen=True)
 class AnswerColumn:
-    """A column of verdicts or of labels."""
+    """A column of verdicts or of labels: its cells, and the line of each in the table."""
 
     name: str
     side: Literal["judge", "human"]
-    places: Sequence[AnswerPlace]
+    cells: Sequence[AnswerCell]
+    lines: Sequence[int]
 
     @cached_property
-    def said(self) -> list[AnswerPlace]:
-        """The cells that say something."""
-        return [place for place in self.places if not place.cell.blank and not place.cell.reason]
+    def answers(self) -> list[AnswerCell]:
+        """The cells that hold an answer: not empty ones, nor reasons why there is none."""
+        return [cell for cell in self.cells if not cell.blank and not cell.reason]
 
     @cached_property
     def numbers(self) -> frozenset[float]:
-        """The different numbers."""
-        return frozenset(p.cell.number for p in self.said if p.cell.number is not None)
+        """The distinct numbers."""
+        return frozenset(cell.number for cell in self.answers if cell.number is not None)
 
     @cached_property
     def share(self) -> float:
-        """The share of numbers among the cells that say something."""
-        return sum(place.cell.number is not None for place in self.said) / len(self.said)
+        """The share of numbers among the answers."""
+        return sum(cell.number is not None for cell in self.answers) / len(self.answers)
 
     @property
     def is_numeric(self) -> bool:
         """Whether it holds numbers; words among verdicts do not count if they are few."""
         if self.side == "human":
             return self.share == 1
-        words = any(p.cell.truth is not None and p.cell.number is None for p in self.said)
+        words = any(cell.truth is not None and cell.number is None for cell in self.answers)
         return not words and self.share > 0.5
 
     @property
@@ -102,11 +95,12 @@ def map_answers(
 
     InputError: it is not clear what counts as yes, or a label is not understood.
     """
-    cells = {column.name: [place.cell for place in column.said] for column in columns}
+    cells: dict[str, list[AnswerCell]] = {}  # a judge and a person may have the same name
     for column in columns:
-        if not cells[column.name]:
+        if not column.answers:
             what = "verdict" if column.side == "judge" else "label"
             raise column.error(f"no row has a {what}")
+        cells.setdefault(column.name, []).extend(column.answers)
     chosen_yes, chosen_no = read_values(yes, "--yes", cells), read_values(no, "--no", cells)
     chosen = {name: choices_for(name, chosen_yes, chosen_no) for name in cells}
     kind = _kind_of(columns, chosen)
@@ -114,30 +108,30 @@ def map_answers(
         mapped = [_mapped(column, _rating) for column in columns]
         return MappedAnswers(kind, mapped, ())
     mapped = []
-    said: Counter[tuple[str, bool]] = Counter()
+    truths: Counter[tuple[str, bool]] = Counter()
     for column in columns:
         choices = chosen[column.name]
         rule = _Rule(column, choices, _other_words(column, columns, choices))
         mapped.append(_mapped(column, rule.truth))
         _check_bounds(column, choices, mapped[-1].answers)
-        for place, answer in zip(column.places, mapped[-1].answers, strict=True):
+        for cell, answer in zip(column.cells, mapped[-1].answers, strict=True):
             if isinstance(answer, bool):
-                said[rule.shown(place.cell), answer] += 1
-    return MappedAnswers(kind, mapped, _mapping_notes(said))
+                truths[rule.description(cell), answer] += 1
+    return MappedAnswers(kind, mapped, _mapping_notes(truths))
 
 
-def _mapped(column: AnswerColumn, answer_of: Callable[[AnswerPlace], Answer]) -> MappedColumn:
-    answers = [answer_of(place) for place in column.places]
+def _mapped(column: AnswerColumn, answer_of: Callable[[AnswerCell, int], Answer]) -> MappedColumn:
+    answers = list(map(answer_of, column.cells, column.lines))
     reasons = {
-        index: _reason(place.cell)
-        for index, (place, answer) in enumerate(zip(column.places, answers, strict=True))
-        if answer is None and (column.side == "judge" or not place.cell.blank)
+        index: _reason(cell)
+        for index, (cell, answer) in enumerate(zip(column.cells, answers, strict=True))
+        if answer is None and (column.side == "judge" or not cell.blank)
     }
     return MappedColumn(answers, reasons)
 
 
-def _rating(place: AnswerPlace) -> Answer:
-    return None if place.cell.reason else place.cell.number
+def _rating(cell: AnswerCell, _line: int) -> Answer:
+    return None if cell.reason else cell.number
 
 
 def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> Kind:
@@ -166,18 +160,18 @@ def _kind_of(columns: Sequence[AnswerColumn], chosen: Mapping[str, Choices]) -> 
 def _check_numbers(column: AnswerColumn) -> None:
     """Refuse a word among labels that are ratings."""
     if column.side == "human" and 0.5 < column.share < 1 and not column.is_binary:
-        word = next(place for place in column.said if place.cell.number is None)
-        found = f"found {shorten(word.cell.shown, 40)!r}"
-        problem = f"{found}, expected a number ({column.range}), or an empty cell"
-        raise column.error(problem, word.line)
+        word = next(cell for cell in column.answers if cell.number is None)
+        expected = f"expected a number ({column.range}), or an empty cell"
+        problem = f"found {shorten(word.text, 40)!r}, {expected}"
+        raise column.error(problem, column.lines[column.cells.index(word)])
 
 
 def _mixed(column: AnswerColumn, scale: AnswerColumn) -> InputError:
-    """Return the error of one column on a scale and another that is not on this one."""
+    """Return the error for a column whose answers are not on the scale of another."""
     values = sorted(scale.numbers)
     upper = values[(len(values) + 1) // 2 :] or values[-1:]
     counted = ">=0.5" if values[-1] <= 1 else "=" + ",".join(f"{value:g}" for value in upper[-3:])
-    content = _shown_words(place.cell for place in column.said)
+    content = _word_list(column.answers)
     if column.is_numeric and not column.is_binary:
         content = f"numbers ({column.range})"
     return InputError(
@@ -186,58 +180,58 @@ def _mixed(column: AnswerColumn, scale: AnswerColumn) -> InputError:
     )
 
 
-def _shown_words(cells: Iterable[AnswerCell]) -> str:
-    shown: dict[str, str] = {}
+def _word_list(cells: Iterable[AnswerCell]) -> str:
+    """Return the first distinct words of cells, quoted, for a message."""
+    words: dict[str, str] = {}
     for cell in cells:
-        shown.setdefault(cell.word, shorten(cell.shown, 30))
-    some = list(shown.values())[:_SHOWN_WORDS]
-    more = ", ..." if len(shown) > _SHOWN_WORDS else ""
-    return ", ".join(map(repr, some)) + more
+        words.setdefault(cell.word, shorten(cell.text, 30))
+    first = list(words.values())[:_SHOWN_WORDS]
+    more = ", ..." if len(words) > _SHOWN_WORDS else ""
+    return ", ".join(map(repr, first)) + more
 
 
 def _reason(cell: AnswerCell) -> str:
     if cell.blank:
         return "empty"
-    return cell.reason or f"not understood: {shorten(cell.shown, 60)}"
+    return cell.reason or f"not understood: {shorten(cell.text, 60)}"
 
 
 def _other_words(
     column: AnswerColumn, columns: Sequence[AnswerColumn], choices: Choices
 ) -> Mapping[str, bool]:
-    """Return what words mean that are neither known nor named by --yes and --no.
+    """Return what unusual words count as that neither --yes nor --no names.
 
     If --yes names words of the column, the others count as no, and the other way round. Among
     verdicts, these are only the words of labels, or a single word: others may be failures.
     """
+    truths = [(cell, choices.truth(cell)) for cell in column.answers]
     unknown = dict.fromkeys(
-        place.cell.word
-        for place in column.said
-        if place.cell.is_unknown and choices.truth(place.cell) is None
+        cell.word for cell, truth in truths if truth is None and cell.is_unknown
     )
-    named = {p.cell.word for p in column.said if choices.truth(p.cell) is not None}
-    if not named or (choices.yes and choices.no) or not unknown:
+    is_named = any(truth is not None for _, truth in truths)
+    if not is_named or (choices.yes and choices.no) or not unknown:
         return {}
     truth = not choices.yes
     if column.side == "judge":
-        labels = {p.cell.word for other in columns if other.side == "human" for p in other.said}
+        labels = {cell.word for c in columns if c.side == "human" for cell in c.answers}
         shared = [word for word in unknown if word in labels]
         single = list(unknown) if len(unknown) == 1 and len(next(iter(unknown))) <= 30 else []
         return dict.fromkeys(shared or single, truth)
     if len(unknown) > _MOST_OTHER_WORDS:
         option = "--no" if choices.yes else "--yes"
-        shown = _shown_words(p.cell for p in column.said if p.cell.word in unknown)
-        found = f"{len(unknown):,} other labels ({shown})"
-        raise column.error(f"{found}: name those that count with {option}")
+        words = _word_list(cell for cell in column.answers if cell.word in unknown)
+        problem = f"{len(unknown):,} other labels ({words}): name those that count with {option}"
+        raise column.error(problem)
     return dict.fromkeys(unknown, truth)
 
 
 def _check_bounds(column: AnswerColumn, choices: Choices, answers: Sequence[Answer]) -> None:
     """Refuse a bound that was meant for another column: it counts every number as the same."""
-    said = {answer for answer in answers if answer is not None}
-    if len(said) != 1 or len(column.numbers) < 2 or not choices.has_bound or choices.is_own:
+    truths = {answer for answer in answers if answer is not None}
+    if len(truths) != 1 or len(column.numbers) < 2 or not choices.has_bound or choices.for_column:
         return
     bound = next(value.text for value in choices.values if value.comparison)
-    meant = "yes" if True in said else "no"
+    meant = "yes" if True in truths else "no"
     raise column.error(
         f"{bound} counts every number ({column.range}) as {meant}: "
         f'name the column of each option, such as --yes "{column.short}{bound}"'
@@ -249,7 +243,7 @@ class _Rule:
 
     def __init__(self, column: AnswerColumn, choices: Choices, others: Mapping[str, bool]) -> None:
         self._column, self._choices, self._others = column, choices, others
-        self._named = any(choices.truth(place.cell) is not None for place in column.said)
+        self._named = any(choices.truth(cell) is not None for cell in column.answers)
         self._by_number = choices.on_numbers and self._numbers_named()
         if not self._named and not self._by_number:
             self._check_clear()
@@ -268,9 +262,8 @@ class _Rule:
             raise column.error(f"every number is 1, and --yes does not name it: {option}")
         return False
 
-    def truth(self, place: AnswerPlace) -> bool | None:
+    def truth(self, cell: AnswerCell, line: int) -> bool | None:
         """Return what a cell counts as; InputError for a label that is not understood."""
-        cell = place.cell
         if cell.blank:
             return None
         named = self._choices.truth(cell)
@@ -278,76 +271,78 @@ class _Rule:
             return named
         if self._by_number and cell.number is not None:
             if self._choices.yes and self._choices.no:
-                self._check_understood(place)
+                self._check_understood(cell, line)
                 return None
             return not self._choices.yes
         if cell.truth is not None:
-            return self._usual(place, cell.truth)
+            self._check_named(cell, line)
+            return cell.truth
         if cell.word in self._others:
             return self._others[cell.word]
-        self._check_understood(place)
+        self._check_understood(cell, line)
         return None
 
-    def shown(self, cell: AnswerCell) -> str:
-        """Return what of a cell a note says: the bound that it fits, else the cell."""
+    def description(self, cell: AnswerCell) -> str:
+        """Return how a note describes a cell: the bound that it meets, else its text."""
         if cell.number is not None and self._choices.has_bound:
             values = self._choices.values
             bound = next((value.text for value in values if value.matches(cell)), "otherwise")
             return f"{shorten(self._column.name, 30)} {bound}"
-        return shorten(cell.shown, 30)
+        return shorten(cell.text, 30)
 
-    def _usual(self, place: AnswerPlace, truth: bool) -> bool:
-        """Return what a usual word says, unless --yes or --no should have named it."""
+    def _check_named(self, cell: AnswerCell, line: int) -> None:
+        """Refuse a usual word that --yes or --no should name and does not."""
         only_yes = bool(self._choices.yes) and not self._choices.no
         only_no = bool(self._choices.no) and not self._choices.yes
-        if self._named and ((only_yes and truth) or (only_no and not truth)):
+        if self._named and ((only_yes and cell.truth) or (only_no and not cell.truth)):
             option, word = ("--yes", "yes") if only_yes else ("--no", "no")
-            shown = shorten(place.cell.shown, 30)
-            problem = f"{shown!r} usually counts as {word}, but {option} does not name it: add it"
-            raise self._column.error(problem, place.line)
-        return truth
+            text = shorten(cell.text, 30)
+            problem = f"{text!r} usually counts as {word}, but {option} does not name it: add it"
+            raise self._column.error(problem, line)
 
-    def _check_understood(self, place: AnswerPlace) -> None:
+    def _check_understood(self, cell: AnswerCell, line: int) -> None:
         """Refuse a label that is not understood; such a verdict is unscored."""
         if self._column.side == "judge":
             return
-        shown = shorten(place.cell.shown, 40)
-        known = _shown_words(
-            p.cell for p in self._column.said if self._choices.truth(p.cell) is None
-            and p.cell.truth is not None
-        )  # fmt: skip
-        expected = f"expected yes or no as in {known}" if known else "expected yes or no"
-        problem = f"found {shown!r}, {expected}: name it with --yes or --no, or leave it empty"
-        raise self._column.error(problem, place.line)
+        usual = _word_list(
+            answer
+            for answer in self._column.answers
+            if answer.truth is not None and self._choices.truth(answer) is None
+        )
+        expected = f"expected yes or no as in {usual}" if usual else "expected yes or no"
+        text = shorten(cell.text, 40)
+        problem = f"found {text!r}, {expected}: name it with --yes or --no, or leave it empty"
+        raise self._column.error(problem, line)
 
     def _check_clear(self) -> None:
         """Refuse a column without a single usual answer, which --yes or --no must explain."""
-        column, said = self._column, self._column.said
+        column = self._column
         if column.is_numeric and not column.is_binary:
             raise InputError(
                 f"{column.short} holds numbers ({column.range}): say which count as yes, such as "
                 f'--yes "{column.name}>=0.5"'
             )
-        if any(place.cell.truth is not None for place in said):
+        if any(cell.truth is not None for cell in column.answers):
             return
-        words = Counter(place.cell.word for place in said).most_common()
+        words = Counter(cell.word for cell in column.answers).most_common()
         likely = next((word for word, _ in words if not seems_negative(word)), words[0][0])
-        first = next(place.cell for place in said if place.cell.word == likely)
-        shown = _shown_words(place.cell for place in said)
-        example = f"--yes {shorten(first.shown, 30)!r}"
-        raise InputError(f"{column.short} holds {shown}: say which count as yes, such as {example}")
+        first = next(cell for cell in column.answers if cell.word == likely)
+        holds = f"{column.short} holds {_word_list(column.answers)}"
+        example = f"--yes {shorten(first.text, 30)!r}"
+        raise InputError(f"{holds}: say which count as yes, such as {example}")
 
 
 def _mapping_notes(truths: Counter[tuple[str, bool]]) -> tuple[str, ...]:
     words: dict[bool, dict[str, str]] = {True: {}, False: {}}
-    for (shown, truth), _ in truths.most_common():
-        words[truth].setdefault(shown.casefold(), shown)
-    if all(word in _TRIVIAL for known in words.values() for word in known):
+    for (text, truth), _ in truths.most_common():
+        words[truth].setdefault(text.casefold(), text)
+    if words[True].keys() | words[False].keys() <= _TRIVIAL:
         return ()
     parts = []
     for truth, name in ((True, "yes"), (False, "no")):
-        some = list(words[truth].values())
-        if some:
-            shown = ", ".join(some[:_SHOWN_WORDS]) + (", ..." if len(some) > _SHOWN_WORDS else "")
-            parts.append(f"{shown} {'counts' if len(some) == 1 else 'count'} as {name}")
+        texts = list(words[truth].values())
+        if texts:
+            more = ", ..." if len(texts) > _SHOWN_WORDS else ""
+            count = "counts" if len(texts) == 1 else "count"
+            parts.append(f"{', '.join(texts[:_SHOWN_WORDS])}{more} {count} as {name}")
     return ("; ".join(parts),)

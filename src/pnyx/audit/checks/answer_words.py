@@ -1,4 +1,4 @@
-"""What a cell of a table says: yes, no, a number, nothing, or something unknown."""
+"""Cells of a table as answers: yes, no, a number, nothing, or an unknown word."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRUTH: Final[dict[str, bool]] = {
     **{word: False for _, word in _PAIRS},
     **dict.fromkeys(_OTHER_NO, False),
 }
-"""Words that say yes or no, in the form of `normal_word`."""
+"""Usual words for yes and no, in the form of `normal_word`."""
 
 _BLANK: Final = frozenset(
     ("", "na", "n/a", "#n/a", "null", "none", "nan", "<na>", "nat", "nil", "missing", "not labeled",
@@ -59,18 +59,18 @@ MAX_WORD = 60
 
 @dataclass(frozen=True, slots=True)
 class AnswerCell:
-    """What a cell says.
+    """A cell of a table as an answer.
 
     Attributes:
-        shown: the cell as it was written, for messages.
+        text: the cell as it was written, for messages.
         word: its normal form, by which cells are compared.
-        truth: yes or no, where it says so; of numbers, 1 and 0.
-        number: where it is one, percentages as shares.
-        blank: whether it says nothing.
-        reason: why it is not an answer, where it says so: "error: ..." or "unsure".
+        truth: yes or no, if its word or its number (1 or 0) is one of the usual ones.
+        number: its number, if it is one; percentages as shares.
+        blank: whether it is empty, or a usual word for an empty cell.
+        reason: why it is not an answer, if it states this: "error: ..." or "unsure".
     """
 
-    shown: str
+    text: str
     word: str
     truth: bool | None = None
     number: float | None = None
@@ -79,7 +79,7 @@ class AnswerCell:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it says something that is neither yes nor no nor a number."""
+        """Whether it is a word that is not usual for an answer, nor a number."""
         return not self.blank and not self.reason and self.truth is None and self.number is None
 
 
@@ -87,7 +87,7 @@ _NOTHING = AnswerCell("", "", blank=True)
 
 
 def read_cell(value: Any) -> AnswerCell:
-    """Return what a cell says."""
+    """Return a cell as an answer."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]  # a choice of one among several
     if value is None:
@@ -143,7 +143,10 @@ def number_of(text: str) -> float | None:
 
 
 def normal_word(text: str) -> str:
-    """Return a word as it is compared: without case, outer punctuation, hyphens and underscores."""
+    """Return the form in which words are compared.
+
+    It has no capitals, outer punctuation, hyphens or underscores.
+    """
     text = text.strip()
     if len(text) > MAX_WORD:
         return text
@@ -162,5 +165,5 @@ def cell_text(value: Any) -> str:
 
 
 def seems_negative(word: str) -> bool:
-    """Say whether an unknown word begins as words for no do; a guess, for examples only."""
+    """Say whether an unknown word begins like words for no; a guess, for examples only."""
     return bool(_NEGATIVE.match(word))

@@ -13,14 +13,14 @@ Side: TypeAlias = Literal["judge", "human"]
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What one judge or person says of one item.
+    """The verdict of a judge, or the label of a person, on one item.
 
     Attributes:
         name: what was assessed: a metric, a criterion.
-        side: who said it.
-        value: the verdict or label; None where there is none.
-        source: which judge or person, if the file says so.
-        reason: why there is no value.
+        side: whether a judge or a person assessed it.
+        value: the verdict or label; None if there is none.
+        source: name of the judge or person, if the file has it.
+        reason: why the value is missing.
     """
 
     name: str
@@ -28,6 +28,11 @@ class Assessment:
     value: Any
     source: str = ""
     reason: str = ""
+
+    @property
+    def cell(self) -> Any:
+        """The value as a cell of a table; a missing one as an error with its reason."""
+        return f"error: {self.reason}" if self.value is None and self.reason else self.value
 
 
 @dataclass(slots=True)
@@ -54,12 +59,13 @@ def assessed_table(items: Sequence[AssessedItem], source: str, overall: str = ""
     """
     names: _Names = {}
     for item in items:
-        for one in item.assessments:
-            names.setdefault((one.side, one.name), {})[one.source] = ""
+        for assessment in item.assessments:
+            names.setdefault((assessment.side, assessment.name), {})[assessment.source] = ""
     for (side, name), sources in names.items():
         column = name if side == "judge" else f"human {name}".replace("human human", "human")
-        for who in sources:
-            sources[who] = f"{column} ({who or 'unnamed'})" if len(sources) > 1 else column
+        for source_name in sources:
+            several = f"{column} ({source_name or 'unnamed'})"
+            sources[source_name] = several if len(sources) > 1 else column
     has_groups = any(item.group for item in items)
     first = ("id", "group") if has_groups else ("id",)
     taken = dict.fromkeys((*first, *(c for sources in names.values() for c in sources.values())))
@@ -67,32 +73,33 @@ def assessed_table(items: Sequence[AssessedItem], source: str, overall: str = ""
     columns = dict(taken)
     for item in items:
         cells: dict[str, Any] = dict(zip(first, (item.id, item.group), strict=False))
-        for one in item.assessments:
-            column = names[one.side, one.name][one.source]
-            value = f"error: {one.reason}" if one.value is None and one.reason else one.value
-            if value is not None or column not in cells:
-                cells[column] = value
+        for assessment in item.assessments:
+            column = names[assessment.side, assessment.name][assessment.source]
+            if assessment.cell is not None or column not in cells:
+                cells[column] = assessment.cell
         for name, cell in item.cells.items():
             if cell not in (None, "", [], {}):
                 cells[f"{name} (data)" if name in taken else name] = cell
         columns.update(dict.fromkeys(cells))
         rows.append((item.line, cells))
-    judges = {name: said for (side, name), said in names.items() if side == "judge"}
+    judges = {name: sources for (side, name), sources in names.items() if side == "judge"}
     judges = {overall: judges[overall]} if overall in judges else judges
     roles: dict[str, tuple[str, ...]] = {role: (role,) for role in first}
-    roles["judge"] = tuple(column for said in judges.values() for column in said.values())
+    roles["judge"] = tuple(column for sources in judges.values() for column in sources.values())
     return TableRows(tuple(columns), rows, source, roles=roles, pairs=_pairs(names, judges))
 
 
-def _pairs(names: _Names, overall: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
-    people = {name: tuple(said.values()) for (side, name), said in names.items() if side == "human"}
+def _pairs(names: _Names, judges: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    people = {
+        name: tuple(sources.values()) for (side, name), sources in names.items() if side == "human"
+    }
     pairs = {
         column: people[name]
-        for (side, name), said in names.items()
+        for (side, name), sources in names.items()
         if side == "judge" and name in people
-        for column in said.values()
+        for column in sources.values()
     }
     if pairs or len(people) != 1:
         return pairs
     (labels,) = people.values()
-    return {column: labels for said in overall.values() for column in said.values()}
+    return {column: labels for sources in judges.values() for column in sources.values()}

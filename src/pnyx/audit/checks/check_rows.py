@@ -18,9 +18,9 @@ class TableRows:
         rows: line in the file (or number of the row, from 1) and cells of each row.
         source: the file as the user named it, or what the table is.
         notes: what was assumed or left out, a line each.
-        roles: what columns are, where the format says so: "id", "group" -> columns.
-        pairs: column of verdicts -> columns of labels of the same thing, where the format says so.
-        missing: what to do if the format could hold labels of people and the file has none.
+        roles: role ("id", "group", ...) -> columns, if the format defines them.
+        pairs: column of verdicts -> columns of labels of the same thing, if the format pairs them.
+        missing: what to do if the format can hold labels of people and the file has none.
     """
 
     columns: tuple[str, ...]

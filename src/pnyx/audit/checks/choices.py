@@ -12,6 +12,7 @@ from pnyx.audit.checks.answer_words import AnswerCell, normal_word, number_of
 from pnyx.errors import InputError, shorten
 
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
+    "": operator.eq,
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
@@ -37,12 +38,9 @@ class Value:
 
     def matches(self, cell: AnswerCell) -> bool:
         """Say whether a cell has this value."""
-        if self.comparison:
-            inside = _COMPARE[self.comparison]
-            return cell.number is not None and inside(cell.number, self.number or 0.0)
-        if self.number is not None:
-            return cell.number == self.number
-        return cell.word == self.word and cell.number is None
+        if self.number is None:
+            return cell.number is None and cell.word == self.word
+        return cell.number is not None and _COMPARE[self.comparison](cell.number, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Choices:
         return (*self.yes, *self.no)
 
     @property
-    def is_own(self) -> bool:
+    def for_column(self) -> bool:
         """Whether the values name the column."""
         return any(value.column for value in self.values)
 
@@ -77,7 +75,7 @@ class Choices:
         yes = any(value.matches(cell) for value in self.yes)
         no = any(value.matches(cell) for value in self.no)
         if yes and no:
-            raise InputError(f"{shorten(cell.shown, 40)!r} is named by --yes and by --no")
+            raise InputError(f"{shorten(cell.text, 40)!r} is named by --yes and by --no")
         return yes if yes or no else None
 
 
@@ -92,9 +90,9 @@ def read_values(
     values: list[Value] = []
     for text in texts:
         column, rest = _column_of(str(text), words)
-        known = {word for name in words if column in ("", name) for word in words[name]}
-        whole = not _BOUND.fullmatch(rest) and normal_word(rest) in known
-        parts = [rest] if whole or _BOUND.fullmatch(rest) else rest.split(",")
+        occurring = {word for name in words if column in ("", name) for word in words[name]}
+        is_whole = bool(_BOUND.fullmatch(rest)) or normal_word(rest) in occurring
+        parts = [rest] if is_whole else rest.split(",")
         values += [_value(part.strip(), column, option) for part in parts if part.strip()]
     for value in values:
         _check_occurs(value, values, option, columns)
@@ -104,16 +102,16 @@ def read_values(
 def _check_occurs(
     value: Value, values: Sequence[Value], option: str, columns: Mapping[str, Iterable[AnswerCell]]
 ) -> None:
-    """Refuse a word that no cell is; of numbers, which are a scale, one must occur."""
+    """Refuse a word that no cell is; of several numbers, which are a scale, one must occur."""
     cells = [cell for name in columns if value.column in ("", name) for cell in columns[name]]
-    alike = [value]
+    alternatives = [value]
     if value.number is not None:
-        alike = [v for v in values if v.number is not None and v.column == value.column]
-    if value.comparison or any(one.matches(cell) for one in alike for cell in cells):
+        alternatives = [v for v in values if v.number is not None and v.column == value.column]
+    if value.comparison or any(v.matches(cell) for v in alternatives for cell in cells):
         return
-    shown = ", ".join(dict.fromkeys(shorten(cell.shown, 20) for cell in cells[:200]))
-    found = f"no cell is {shorten(value.text, 40)!r}"
-    raise InputError(f"{option}: {found} (found: {shorten(shown, 200)})")
+    words = ", ".join(dict.fromkeys(shorten(cell.text, 20) for cell in cells[:200]))
+    problem = f"no cell is {shorten(value.text, 40)!r} (found: {shorten(words, 200)})"
+    raise InputError(f"{option}: {problem}")
 
 
 def _column_of(text: str, columns: Iterable[str]) -> tuple[str, str]:
@@ -130,8 +128,8 @@ def _value(text: str, column: str, option: str) -> Value:
     number = number_of(bound[2] if bound else text)
     if bound:
         if number is None:
-            found = f"found {shorten(text, 40)!r}"
-            raise InputError(f"{option}: {found}, expected a number after {bound[1]}")
+            problem = f"found {shorten(text, 40)!r}, expected a number after {bound[1]}"
+            raise InputError(f"{option}: {problem}")
         return Value(text, column, number=number, comparison=bound[1])
     return Value(text, column, normal_word(text), number)
 

@@ -84,7 +84,7 @@ _SAMPLE = 2000
 """Rows by which columns are guessed."""
 _MOST_DISTINCT = 12
 OPTIONS: Final = {"judge": "--judge", "human": "--human", "group": "--group"}
-_WHAT: Final = {"judge": "verdicts", "human": "labels"}
+_CONTENT: Final = {"judge": "verdicts", "human": "labels"}
 
 
 def usual_name(column: str) -> str:
@@ -93,9 +93,9 @@ def usual_name(column: str) -> str:
     return re.sub(r"\W+|_+", "_", split).strip("_").lower()
 
 
-def is_human_name(column: str) -> bool:
-    """Say whether a column of people's labels is usually called so."""
-    return any(pattern.fullmatch(usual_name(column)) for pattern in _NAMES["human"])
+def is_usual_name(column: str, role: str) -> bool:
+    """Say whether columns of verdicts ("judge") or labels ("human") are usually called so."""
+    return any(pattern.fullmatch(usual_name(column)) for pattern in _NAMES[role])
 
 
 def named_column(name: str, columns: Sequence[str], source: str) -> str:
@@ -112,8 +112,8 @@ def named_column(name: str, columns: Sequence[str], source: str) -> str:
     close = difflib.get_close_matches(name.casefold(), [c.casefold() for c in columns], 1)
     meant = next((column for column in columns if close and column.casefold() == close[0]), None)
     hint = f"; did you mean {shorten(meant, 40)}?" if meant else ""
-    found = f"no column {shorten(name, 40)!r} (columns: {shown_names(columns)})"
-    raise InputError(f"{found}{hint}", path=source)
+    problem = f"no column {shorten(name, 40)!r} (columns: {shown_names(columns)}){hint}"
+    raise InputError(problem, path=source)
 
 
 def shown_names(columns: Iterable[str]) -> str:
@@ -128,15 +128,15 @@ class ColumnProfile:
 
     Attributes:
         answers: they could be verdicts or labels.
-        known: most of them are usual words for yes and no, or 1 and 0.
+        usual: most of them are usual words for yes and no, or 1 and 0.
         numeric: most of them are numbers, few different ones or from 0 to 100.
-        empty: no cell says anything.
-        distinct: how many different ones there are.
+        empty: every cell is blank.
+        distinct: number of distinct cells.
         repeats: some occur more than once.
     """
 
     answers: bool
-    known: bool
+    usual: bool
     numeric: bool
     empty: bool
     distinct: int
@@ -168,8 +168,8 @@ class ColumnGuess:
     ) -> str:
         """Return the first column that is not taken, has a usual name and fits, else nothing."""
         usual = {usual_name(c): c for c in reversed(self._table.columns) if c not in self.taken}
-        found = (usual[name] for name in names if name in usual)
-        return next((c for c in found if fits is None or fits(self.profile(c))), "")
+        columns = (usual[name] for name in names if name in usual)
+        return next((c for c in columns if fits is None or fits(self.profile(c))), "")
 
     def by_name(self, role: str) -> tuple[str, ...]:
         """Return the columns of verdicts ("judge") or labels ("human") that have usual names.
@@ -188,10 +188,10 @@ class ColumnGuess:
                 return several
             named = [column for column in free if second.fullmatch(self._usual(column))]
             if len(named) > 1:  # a "reference" may be a text, and a "score" a number
-                named = [column for column in named if self.profile(column).known] or named
+                named = [column for column in named if self.profile(column).usual] or named
         if len(named) > 1:
             raise self._ambiguous(role, named)
-        usual = (c for c in empty if any(p.fullmatch(self._usual(c)) for p in (first, second)))
+        usual = (column for column in empty if is_usual_name(self._usual(column), role))
         return tuple(named or islice(usual, 1))
 
     def by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
@@ -208,15 +208,16 @@ class ColumnGuess:
             return tuple(columns)
         if columns:
             raise self._ambiguous(role, columns)
-        shown = shown_names(self._table.columns)
-        problem = f"no column of {_WHAT[role]} found (columns: {shown}): name it with "
-        raise InputError(f"{problem}{OPTIONS[role]} COLUMN{advice}", path=self._table.source)
+        missing = f"no column of {_CONTENT[role]} found"
+        problem = f"{missing} (columns: {shown_names(self._table.columns)})"
+        problem += f": name it with {OPTIONS[role]} COLUMN{advice}"
+        raise InputError(problem, path=self._table.source)
 
     def _ambiguous(self, role: str, columns: Sequence[str]) -> InputError:
         first, second = (shlex.quote(shorten(column, 30)) for column in columns[:2])
         problem = (
-            f"several columns could hold {_WHAT[role]} ({shown_names(columns)}): name one or more, "
-            f"such as {OPTIONS[role]} {first}"
+            f"several columns could hold {_CONTENT[role]} ({shown_names(columns)}): name one or "
+            f"more, such as {OPTIONS[role]} {first}"
         )
         if role == "judge" and all(map(self._holds_sides, columns)):
             problem += f"; for pairs judged in both orders: --a-first {first} --b-first {second}"
@@ -235,14 +236,18 @@ def _is_numbered(name: str, pattern: re.Pattern[str]) -> bool:
 def _profile(values: Sequence[Any]) -> ColumnProfile:
     cells = [cell for cell in map(read_cell, values) if not cell.blank]
     words = {cell.word for cell in cells}
-    known = [cell for cell in cells if cell.truth is not None or cell.reason]
     numbers = {cell.number for cell in cells if cell.number is not None}
-    few = len(words) <= _MOST_DISTINCT and 2 * len(words) <= max(len(cells), 4)
-    short = all(len(cell.shown) <= MAX_WORD // 2 for cell in cells)
-    shares = bool(numbers) and all(0 <= number <= 1 for number in numbers)
-    percent = bool(numbers) and all(0 <= number <= 100 for number in numbers)
-    mostly = 2 * len(known) > len(cells)
+    usual = 2 * sum(cell.truth is not None or bool(cell.reason) for cell in cells) > len(cells)
     numeric = 2 * sum(cell.number is not None for cell in cells) > len(cells)
-    answers = bool(cells) and (mostly or (few and short) or (numeric and shares))
-    numeric = numeric and (percent or len(numbers) <= _MOST_DISTINCT)
-    return ColumnProfile(answers, mostly, numeric, not cells, len(words), len(words) < len(cells))
+    shares = numeric and all(0 <= number <= 1 for number in numbers)
+    percent = all(0 <= number <= 100 for number in numbers)
+    few = len(words) <= _MOST_DISTINCT and 2 * len(words) <= max(len(cells), 4)
+    short = all(len(cell.text) <= MAX_WORD // 2 for cell in cells)
+    return ColumnProfile(
+        answers=bool(cells) and (usual or (few and short) or shares),
+        usual=usual,
+        numeric=numeric and (percent or len(numbers) <= _MOST_DISTINCT),
+        empty=not cells,
+        distinct=len(words),
+        repeats=len(words) < len(cells),
+    )

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.audit.checks.answer_notes import open_notes, word_pair
-from pnyx.audit.checks.answer_scale import AnswerColumn, AnswerPlace, MappedColumn, map_answers
+from pnyx.audit.checks.answer_scale import AnswerColumn, MappedColumn, map_answers
 from pnyx.audit.checks.answer_words import AnswerCell, read_cell
 from pnyx.audit.checks.check_rows import TableRows
+from pnyx.audit.checks.column_names import is_usual_name
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.audit.checks.json_rows import rows_of_objects
 from pnyx.audit.checks.table import read_table_rows
@@ -59,28 +60,31 @@ def read_check_items(
             of several files, whose people are kept apart.
 
     Raises:
-        InputError: the table cannot be read, a column is missing or ambiguous, or it is not clear
-            what a value counts as.
+        InputError: the table cannot be read, a column is missing or ambiguous, it is not clear what
+            a value counts as, or lists of verdicts and of labels have different lengths.
         MissingExtra: Parquet or XLSX without the library that reads it.
     """
+    if labels is not None:
+        source, labels = _plain_answers(source), _plain_answers(labels)
+        _check_lengths(source, labels)
     named = Named(_texts(judge), _texts(human), group or "", id or "", _texts(probability))
-    rows, answers = (source, ()) if labels is None else _rows_by_id(source, "verdict")
-    named = replace(named, judge=named.judge or answers)
+    rows, columns = (source, ()) if labels is None else _rows_by_id(source, "verdict")
+    named = replace(named, judge=named.judge or columns)
     table = read_table_rows(rows)
     layout = verdict_layout(table, named, with_labels=labels is None)
     wide = wide_table(table, layout)
     notes = [*table.notes, *layout.notes]
     files: dict[str, tuple[str, ...]] = {}
     for file, source_of_labels in _label_sources(labels).items():
-        rows, answers = _rows_by_id(source_of_labels, "label")
+        rows, columns = _rows_by_id(source_of_labels, "label")
         second = read_table_rows(rows)
-        own = replace(named, human=named.human or answers)
-        label_columns = label_layout(second, own, layout.dimension)
-        before = wide.people
-        labelled = wide_table(second, label_columns)
+        second_named = replace(named, human=named.human or columns)
+        second_layout = label_layout(second, second_named, layout.dimension)
+        people_before = wide.people
+        labelled = wide_table(second, second_layout)
         join_labels_by_id(wide, labelled, table.source, layout.id, file)
-        files[file] = tuple(person for person in wide.people if person not in before)
-        notes += [*second.notes, *label_columns.notes]
+        files[file] = tuple(person for person in wide.people if person not in people_before)
+        notes += [*second.notes, *second_layout.notes]
     apply_adjudication(wide)
     group_column = layout.group or group_by_id(wide, layout.id)
     unique_ids(wide, layout.id, grouped=group_column != layout.group)
@@ -89,6 +93,32 @@ def read_check_items(
     except InputError as error:
         raise InputError(error.problem, path=table.source, line=error.line) from error
     return replace(items, files=files) if len(files) > 1 else items
+
+
+def _plain_answers(source: Any) -> Any:
+    """Return a series or an array of answers as a dict or a list; other sources as they are."""
+    if hasattr(source, "to_dict") and not hasattr(source, "columns"):
+        return source.to_dict()
+    if hasattr(source, "to_list"):  # a series of polars
+        return source.to_list()
+    return source.tolist() if hasattr(source, "tolist") and source.ndim == 1 else source
+
+
+def _check_lengths(source: object, labels: object) -> None:
+    """Refuse lists of verdicts and of labels that cannot be matched by position."""
+    verdicts, label_list = (
+        table if isinstance(table, list | tuple) and not any(map(_is_table, table)) else ()
+        for table in (source, labels)
+    )
+    if verdicts and label_list and len(verdicts) != len(label_list):
+        counts = f"found {len(label_list):,} labels for {len(verdicts):,} verdicts"
+        raise InputError(f"{counts}, expected one for each (None: not labelled)", path="table")
+
+
+def _is_table(value: object) -> bool:
+    """Say whether a value of a list or dict is not an answer but a row, a column or a file."""
+    is_array = bool(getattr(value, "shape", ()))  # a number of numpy has no dimensions
+    return is_array or isinstance(value, Mapping | list | tuple | Path)
 
 
 def _label_sources(labels: object) -> Mapping[str, object]:
@@ -100,37 +130,36 @@ def _label_sources(labels: object) -> Mapping[str, object]:
     if len(labels) == 1:
         return {"": labels[0]}
     names = [Path(path).name for path in labels]
-    shown = names if len(set(names)) == len(names) else map(str, labels)
-    return dict(zip(shown, labels, strict=True))
+    unique = names if len(set(names)) == len(names) else map(str, labels)
+    return dict(zip(unique, labels, strict=True))
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return what was given for an option: nothing, a text, a value, or several."""
+    """Return the values of an option as texts: it may be None, a value, or several."""
     if value is None:
         return ()
     values = value if isinstance(value, list | tuple | set | frozenset) else (value,)
-    return tuple(str(one) for one in values)
+    return tuple(map(str, values))
 
 
 def _rows_by_id(source: Any, column: str) -> tuple[Any, tuple[str, ...]]:
     """Return the rows of a dict of id -> answer, or of answers alone, and their column.
 
-    Other sources are returned as they are, without a column.
+    Other sources are returned as they are, without a column. Several columns, of a dict of
+    id -> column -> answer, are all of answers unless one has a usual name.
     """
-    if hasattr(source, "to_dict") and not hasattr(source, "columns"):  # a series of pandas
-        source = source.to_dict()
     if not isinstance(source, Mapping | list | tuple) or not source:
         return source, ()
-    known = list(source.items() if isinstance(source, Mapping) else enumerate(source, start=1))
-    values = [value for _, value in known]
+    entries = list(source.items() if isinstance(source, Mapping) else enumerate(source, start=1))
+    values = [value for _, value in entries]
     if isinstance(source, Mapping) and all(isinstance(value, Mapping) for value in values):
         rows = list(rows_of_objects(source))
-        return rows, tuple(name for name in rows[0] if name != "id")
-    if any(
-        isinstance(value, Mapping | list | tuple) or hasattr(value, "shape") for value in values
-    ):
+        names = tuple(name for name in rows[0] if name != "id")
+        role = "judge" if column == "verdict" else "human"
+        return rows, () if any(is_usual_name(name, role) for name in names) else names
+    if any(map(_is_table, values)):
         return source, ()
-    return [{"id": str(key), column: value} for key, value in known], (column,)
+    return [{"id": str(key), column: value} for key, value in entries], (column,)
 
 
 def _check_items(
@@ -141,16 +170,16 @@ def _check_items(
     yes: Sequence[str],
     no: Sequence[str],
 ) -> CheckItems:
-    rows = wide.rows
-    columns = [
-        *(AnswerColumn(name, "judge", [_verdict(r, name) for r in rows]) for name in wide.judges),
-        *(AnswerColumn(name, "human", [_label(r, name) for r in rows]) for name in wide.people),
-    ]
+    columns, count = _answer_columns(wide), len(wide.judges)
     mapped = map_answers(columns, yes, no)
-    verdicts = dict(zip(wide.judges, mapped.columns, strict=False))
-    labels = dict(zip(wide.people, mapped.columns[len(wide.judges) :], strict=True))
-    open_cells = [n for c, m in zip(columns, mapped.columns, strict=True) for n in open_notes(c, m)]
-    probabilities, more = _probabilities(wide, verdicts)
+    verdicts = dict(zip(wide.judges, mapped.columns[:count], strict=True))
+    labels = dict(zip(wide.people, mapped.columns[count:], strict=True))
+    open_cells = [
+        note
+        for column, answers in zip(columns, mapped.columns, strict=True)
+        for note in open_notes(column, answers)
+    ]
+    probabilities, probability_notes = _probabilities(wide, verdicts)
     items = [
         CheckItem(
             id=row.id,
@@ -171,7 +200,7 @@ def _check_items(
             texts=row.texts,
             dimension=row.dimension,
         )
-        for index, row in enumerate(rows)
+        for index, row in enumerate(wide.rows)
     ]
     return CheckItems(
         items,
@@ -180,21 +209,29 @@ def _check_items(
         wide.people,
         group,
         table.source,
-        (*notes, *wide.notes, *mapped.notes, *open_cells, *more),
+        (*notes, *wide.notes, *mapped.notes, *open_cells, *probability_notes),
         word_pair(columns, mapped.columns),
     )
 
 
-def _verdict(row: WideRow, judge: str) -> AnswerPlace:
-    """Return the cell of a verdict; an empty one says why it is unscored, if this is known."""
+def _answer_columns(wide: WideTable) -> list[AnswerColumn]:
+    """Return the columns of verdicts, then those of labels."""
+    rows, lines = wide.rows, [row.line for row in wide.rows]
+    verdicts = [
+        AnswerColumn(judge, "judge", [_verdict(row, judge) for row in rows], lines)
+        for judge in wide.judges
+    ]
+    labels = [
+        AnswerColumn(person, "human", [read_cell(row.labels.get(person)) for row in rows], lines)
+        for person in wide.people
+    ]
+    return verdicts + labels
+
+
+def _verdict(row: WideRow, judge: str) -> AnswerCell:
+    """Return the cell of a verdict; an empty one has the reason why it is unscored, if known."""
     cell, reason = read_cell(row.verdicts.get(judge)), row.reasons.get(judge, "")
-    if cell.blank and reason:
-        cell = replace(cell, blank=False, reason=reason)
-    return AnswerPlace(row.line, cell)
-
-
-def _label(row: WideRow, person: str) -> AnswerPlace:
-    return AnswerPlace(row.line, read_cell(row.labels.get(person)))
+    return replace(cell, blank=False, reason=reason) if cell.blank and reason else cell
 
 
 def _probabilities(
@@ -206,21 +243,21 @@ def _probabilities(
     for judge in wide.judges:
         if not any(judge in row.probabilities for row in wide.rows):
             continue
-        shown = shorten(judge, 40)
+        name = shorten(judge, 40)
         cells = [_probability(row, judge) for row in wide.rows]
         stated = [cell.number for cell in cells if cell.number is not None]
         is_percent = bool(stated) and statistics.median(stated) > 1
         if is_percent:
-            notes.append(f"{shown}: probabilities are read as percentages")
+            notes.append(f"{name}: probabilities are read as percentages")
         shares: list[float | None] = []
         for row, cell in zip(wide.rows, cells, strict=True):
             share = cell.number
-            if share is not None and is_percent and not cell.shown.endswith("%"):
+            if share is not None and is_percent and not cell.text.endswith("%"):
                 share /= 100
             if share is not None and not 0 <= share <= 1:
                 expected = "expected 0 to 1, or 0 to 100 in all rows"
-                found = f"found {shorten(cell.shown, 40)}, {expected}"
-                raise InputError(f"probability of {shown}: {found}", line=row.line)
+                problem = f"found {shorten(cell.text, 40)}, {expected}"
+                raise InputError(f"probability of {name}: {problem}", line=row.line)
             shares.append(share)
         answers = verdicts[judge].answers
         if _is_confidence(shares, answers):
@@ -229,7 +266,7 @@ def _probabilities(
                 for share, answer in zip(shares, answers, strict=True)
             ]
             notes.append(
-                f"{shown}: probabilities are read as those of the verdict: none is below 0.5, not "
+                f"{name}: probabilities are read as those of the verdict: none is below 0.5, not "
                 "even of a no"
             )
         columns[judge] = shares
@@ -240,8 +277,8 @@ def _probability(row: WideRow, judge: str) -> AnswerCell:
     """Return the cell of a probability: a number or nothing; InputError for another."""
     cell = read_cell(row.probabilities.get(judge))
     if cell.number is None and not cell.blank:
-        found = f"found {shorten(cell.shown, 40)}, expected a number"
-        raise InputError(f"probability of {shorten(judge, 40)}: {found}", line=row.line)
+        problem = f"found {shorten(cell.text, 40)}, expected a number"
+        raise InputError(f"probability of {shorten(judge, 40)}: {problem}", line=row.line)
     return cell
 
 

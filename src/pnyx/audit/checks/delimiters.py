@@ -12,19 +12,19 @@ from pnyx.errors import InputError
 DELIMITERS = ",;\t|"
 """In the order in which they are preferred."""
 _HEADER_ROWS = 20
-"""Rows among which the header is."""
+"""First rows, among which the header is."""
 _SAMPLE_CHARACTERS = 1 << 20
 SAMPLE_ROWS = 200
 """Rows from which the delimiter and the header are chosen."""
 _LEAST_SHARE = 0.5
-"""Share of rows as wide as the header from which it is plainly one."""
+"""Least share of rows that are as wide as the header."""
 _UNFIT = (False, 0.0, 0)
 
 NumberedLine = tuple[int, str]
 
 
 def delimiter_of(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedLine]]:
-    """Return the delimiter of a table and its lines, without one that states it (`sep=;`).
+    """Return the delimiter of a table, and its lines without a first one that states it (`sep=;`).
 
     The delimiter is the one by which most sampled rows have as many cells as the header, at least
     two; one with a header in the first row is preferred. InputError: there is none.
@@ -43,14 +43,14 @@ def delimiter_of(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedL
     fits = {delimiter: _fit(texts, delimiter) for delimiter in DELIMITERS}
     best = max(fits, key=lambda delimiter: fits[delimiter])
     if not fits[best][-1]:
-        found = " ".join(texts[0].split())[:60] if texts else ""
-        problem = f"found one column ({found!r}), expected a table with a header, such as CSV"
+        start = " ".join(texts[0].split())[:60] if texts else ""
+        problem = f"found one column ({start!r}), expected a table with a header, such as CSV"
         raise InputError(problem, line=sample[0][0] if sample else None)
     return best, chain(sample, lines)
 
 
 def header_index(rows: Sequence[Sequence[object]]) -> int:
-    """Return which row is the header: the first with more than half of the cells of the fullest.
+    """Return the index of the header: the first row with more than half the cells of the fullest.
 
     A title or a note above the header fills a cell or two. Rows of another width than most are not
     among the fullest: they are notes, or broken.
@@ -72,7 +72,7 @@ def _stated(line: str) -> str:
 def _fit(lines: list[str], delimiter: str) -> tuple[bool, float, int]:
     """Return whether the table begins in the first row, the share of rows as wide, and the width.
 
-    The share is of rows from the header on. All are 0 where there is no table.
+    The share is of the rows from the header on. Without a table, all three are 0.
     """
     try:
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if any(row)]

@@ -11,13 +11,15 @@ from typing import Any, Final
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.assessments import AssessedItem, Assessment
 from pnyx.audit.checks.check_rows import NumberedRow
-from pnyx.audit.checks.column_names import is_human_name, usual_name
-from pnyx.audit.checks.json_rows import parse_document
+from pnyx.audit.checks.column_names import is_usual_name, usual_name
+from pnyx.audit.checks.json_rows import json_object, json_objects, parse_document
 from pnyx.corpora.text.office_files import check_archive
 from pnyx.errors import InputError, shorten
 
 _NO_ANSWER: Final = "N"
 """The value of a score for a refusal or no answer, which Inspect counts as 0: here unscored."""
+_UNCHANGED: Final = "UNCHANGED"
+"""The value of an edit that changes something else, such as the explanation."""
 
 
 def is_inspect_sample(row: Mapping[str, Any]) -> bool:
@@ -31,7 +33,9 @@ def read_inspect_archive(path: Path) -> list[dict[str, Any]]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [
-                n for n in archive.namelist() if n.startswith("samples/") and n[-5:] == ".json"
+                name
+                for name in archive.namelist()
+                if name.startswith("samples/") and name.endswith(".json")
             ]
             samples = [parse_document(archive.read(name).decode()) for name in names]
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError,
@@ -49,35 +53,39 @@ def inspect_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
         sample = cell_text(row["id"])
         name = f"{sample} epoch {cell_text(row['epoch'])}" if several else sample
         item = AssessedItem(name, line, group=sample if several else "")
-        output = row.get("output")
-        completion = output.get("completion") if isinstance(output, dict) else None
+        completion = json_object(row.get("output")).get("completion")
         item.cells = {"input": _text_of(row["input"]), "target": cell_text(row.get("target"))}
         item.cells["output"] = cell_text(completion)
-        scores, metadata = row["scores"], row.get("metadata")
-        for name, score in (scores if isinstance(scores, dict) else {}).items():
+        for scorer, score in json_object(row["scores"]).items():
             if isinstance(score, dict):
-                item.assessments += _assessments(name, score)
-        for name, value in (metadata if isinstance(metadata, dict) else {}).items():
-            if is_human_name(name) and not read_cell(value).blank:
-                item.assessments.append(Assessment("human", "human", value))
+                item.assessments += _assessments(scorer, score)
+        for field, value in json_object(row.get("metadata")).items():
+            if is_usual_name(field, "human") and not read_cell(value).blank:
+                item.assessments.append(Assessment("human", "human", value, field))
         yield item
 
 
 def _assessments(name: str, score: Mapping[str, Any]) -> list[Assessment]:
-    """Return a score's assessments: the scorer's, and a person's if a person edited it."""
-    value = _value(score.get("value"))
-    if is_human_name(name) or usual_name(name).startswith("human_"):
-        return [Assessment("human", "human", value)]
-    known = score.get("history")
-    history = [edit for edit in known if isinstance(edit, dict)] if isinstance(known, list) else []
-    edits = [edit for edit in history if isinstance(edit.get("provenance"), dict)]
-    first = next((edit for edit in history if not edit.get("provenance")), score).get("value")
-    reason = "no answer" if first == _NO_ANSWER else ""
-    assessments = [Assessment(name, "judge", _value(first), reason=reason)]
+    """Return a score's assessments: the scorer's, and a person's if a person edited its value."""
+    if is_usual_name(name, "human") or usual_name(name).startswith("human_"):
+        return [Assessment("human", "human", _value(score.get("value")), name)]
+    history = json_objects(score.get("history"))
+    original = history[0] if history else score
+    assessments = []
+    if not _has_author(original):  # otherwise a person added the score
+        reason = "no answer" if original.get("value") == _NO_ANSWER else ""
+        verdict = _value(original.get("value"))
+        assessments.append(Assessment(name, "judge", verdict, reason=reason))
+    edits = [edit for edit in history if _has_author(edit) and edit.get("value") != _UNCHANGED]
     if edits:
         author = cell_text(edits[-1]["provenance"].get("author"))
-        assessments.append(Assessment(name, "human", value, author))
+        label = _value(edits[-1].get("value"))
+        assessments.append(Assessment(name, "human", label, author))
     return assessments
+
+
+def _has_author(edit: Mapping[str, Any]) -> bool:
+    return isinstance(edit.get("provenance"), dict)
 
 
 def _value(value: Any) -> Any:

@@ -22,7 +22,7 @@ class CheckItem:
         group: what clusters the items, such as their question; empty where there is none.
         line: the row's line in its file, or its number from 1 in memory.
         verdicts: column of a judge -> its verdict.
-        labels: column (or annotator) -> what this person says.
+        labels: column (or annotator) -> this person's label.
         probabilities: column of a judge -> probability of yes, in [0, 1]; only where it is stated.
         unscored: column of a judge -> why it has no verdict; only where it has none.
         texts: further column -> its cell as text, in the order of the table: shown with a
@@ -53,7 +53,7 @@ class CheckItems:
         group: the column of groups; empty where there is none.
         source: the file, or what the table is, for messages.
         notes: what was guessed, mapped or left out, a line each, to be shown to the user.
-        words: what the table writes for yes and for no, such as `pass` and `fail`.
+        words: the table's words for yes and for no, such as `pass` and `fail`.
         files: of labels in several files: name of each file -> its people.
     """
 

@@ -19,10 +19,10 @@ from pnyx.measure.core.weighted import Index
 
 
 def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> Joined:
-    """Join one judge's verdicts with what people say, as `measure_agreement` takes it.
+    """Join one judge's verdicts with people's labels, as `measure_agreement` takes them.
 
-    Of several people the majority counts, of ratings the mean; items without a majority are
-    `tied`, and count among the answers without a label.
+    Of several people the majority counts, of ratings the mean. Items without a majority count as
+    `tied`; they are also in `unlabelled`, but not in `answers_without_label`.
 
     Args:
         items: the table.
@@ -67,13 +67,13 @@ def check_judge(items: CheckItems, judge: str) -> None:
 
 
 def labels_of(item: CheckItem, people: Sequence[str]) -> list[bool | float]:
-    """Return what those of these people say who labelled the item."""
+    """Return the labels of those of these people who labelled the item."""
     labels = (item.labels.get(person) for person in people)
     return [label for label in labels if label is not None]
 
 
 def settled_label(votes: Sequence[bool | float], items: CheckItems) -> Answer:
-    """Return what several people say together: the majority, or the mean of ratings."""
+    """Return the label of several people: the majority, or the mean of ratings; None if tied."""
     if items.kind == "yes-no":
         return consensus(votes)
     return math.fsum(votes) / len(votes) if votes else None

@@ -16,13 +16,23 @@ _EXPECTED = "a list of objects, an object with one such list, or an object of co
 
 
 def parse_document(text: str) -> Any:
-    """Decode a JSON document, NaN and Infinity as null; InputError with its line if it is none."""
+    """Decode a JSON document, NaN and Infinity as null; InputError with the line of the fault."""
     try:
         return clean_value(_loads(text.removeprefix("\ufeff")))
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise InputError(f"not valid JSON ({shorten(what)})", line=line) from error
+        problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise InputError(f"not valid JSON ({shorten(problem)})", line=line) from error
+
+
+def json_object(value: Any) -> dict[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def json_objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; none if the value is not a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _loads(text: str) -> Any:
@@ -30,7 +40,7 @@ def _loads(text: str) -> Any:
 
 
 def json_line_rows(lines: Iterable[str], faults: list[str]) -> Iterator[NumberedRow]:
-    """Yield the objects of JSON Lines; what is wrong with other lines goes to `faults`."""
+    """Yield the objects of JSON Lines; add a problem to `faults` for each other line."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -46,7 +56,7 @@ def json_line_rows(lines: Iterable[str], faults: list[str]) -> Iterator[Numbered
 
 
 def json_rows(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a JSON document; InputError where it has none."""
+    """Return the rows of a JSON document; InputError if it has none."""
     if isinstance(value, dict):
         return _rows_of_object(value)
     if isinstance(value, list):
@@ -57,8 +67,7 @@ def json_rows(value: Any) -> Iterator[dict[str, Any]]:
 def _rows_of_list(items: list[Any]) -> Iterator[dict[str, Any]]:
     for number, item in enumerate(items, start=1):
         if not isinstance(item, dict):
-            problem = f"item {number}: found {shorten(item, 40)}, expected an object"
-            raise InputError(problem)
+            raise InputError(f"item {number}: found {shorten(item, 40)}, expected an object")
         yield item
 
 
@@ -74,22 +83,22 @@ def _rows_of_object(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if len(lists) == 1:
         return _rows_of_list(value[lists[0]])
     if len(lists) > 1:
-        shown = ", ".join(shorten(name, 30) for name in lists[:6])
-        raise InputError(f"holds several lists of objects ({shown}), expected one")
+        first = ", ".join(shorten(name, 30) for name in lists[:6])
+        raise InputError(f"holds several lists of objects ({first}), expected one")
     if value and all(isinstance(entry, dict) for entry in value.values()):
         return rows_of_objects(value)
     if value and all(isinstance(entry, list) for entry in value.values()):
         return rows_of_columns(value)
     if any(isinstance(entry, list | dict) for entry in value.values()):
-        shown = ", ".join(shorten(name, 30) for name in list(value)[:8])
-        raise InputError(f"found an object with {shown}, expected {_EXPECTED}")
+        first = ", ".join(shorten(name, 30) for name in list(value)[:8])
+        raise InputError(f"found an object with {first}, expected {_EXPECTED}")
     return iter([value] if value else [])
 
 
 def rows_of_objects(value: Mapping[Any, Mapping[Any, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a dict of dicts: column -> id -> cell, or id -> column -> cell.
+    """Return the rows of a dict of dicts: column -> id -> cell, or id -> column -> cell.
 
-    It is one of columns if these are fewer than the ids, or if the ids are row numbers.
+    The outer keys are columns if they are fewer than the inner ones, or if these are row numbers.
     """
     keys = dict.fromkeys(key for entry in value.values() for key in entry)
     if len(value) < len(keys) or all(str(key).isdigit() for key in keys):
@@ -100,17 +109,17 @@ def rows_of_objects(value: Mapping[Any, Mapping[Any, Any]]) -> Iterator[dict[str
 
 
 def rows_of_columns(columns: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a dict of columns, each a list or an array; InputError for others."""
+    """Return the rows of a dict of columns, each a list or an array; InputError for others."""
     if columns and all(isinstance(column, Mapping) for column in columns.values()):
         return rows_of_objects(columns)
     cells: dict[str, Sequence[Any]] = {}
     for name, column in columns.items():
         if isinstance(column, str | bytes) or not isinstance(column, Iterable):
-            found = f"column {shorten(name, 40)!r}: found {shorten(column, 40)}"
-            raise InputError(f"{found}, expected a list of cells")
+            problem = f"found {shorten(column, 40)}, expected a list of cells"
+            raise InputError(f"column {shorten(name, 40)!r}: {problem}")
         cells[str(name)] = list(column)
     sizes = {name: len(values) for name, values in cells.items()}
     if len(set(sizes.values())) > 1:
-        shown = ", ".join(f"{shorten(name, 30)} {size}" for name, size in list(sizes.items())[:5])
-        raise InputError(f"columns have different lengths ({shown})")
+        first = ", ".join(f"{shorten(name, 30)} {size}" for name, size in list(sizes.items())[:5])
+        raise InputError(f"columns have different lengths ({first})")
     return (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))

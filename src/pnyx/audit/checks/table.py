@@ -55,8 +55,8 @@ def read_table_rows(source: object) -> TableRows:
     if isinstance(source, str | Path):
         table = _read_file(str(source))
     else:
-        given = rows_of_columns(source) if isinstance(source, Mapping) else rows_in_memory(source)
-        rows = enumerate(given, start=1)
+        cells = rows_of_columns(source) if isinstance(source, Mapping) else rows_in_memory(source)
+        rows = enumerate(cells, start=1)
         table = _table(((number, _plain_row(row, number)) for number, row in rows), "table")
     if not table.rows:
         raise InputError("has no rows, expected a table with a header and rows", path=table.source)
@@ -75,14 +75,14 @@ def _plain_row(row: object, number: int) -> Mapping[str, Any]:
 def _table(
     rows: Iterable[NumberedRow], source: str, faults: Sequence[str] = (), notes: Iterable[str] = ()
 ) -> TableRows:
-    """Collect rows; `faults` (what is wrong with rows left out) is complete after the last row."""
+    """Collect rows that are not blank; `rows` adds to `faults` while it is read."""
     columns: dict[str, None] = {}
-    kept: list[NumberedRow] = []
+    filled: list[NumberedRow] = []
     for line, row in rows:
         if any(not _is_blank(value) for value in row.values()):
-            kept.append((line, row))
+            filled.append((line, row))
             columns.update(dict.fromkeys(row))
-    return TableRows(tuple(columns), kept, source, (*notes, *_fault_notes(faults)))
+    return TableRows(tuple(columns), filled, source, (*notes, *_fault_notes(faults)))
 
 
 def _is_blank(value: object) -> bool:
@@ -92,10 +92,10 @@ def _is_blank(value: object) -> bool:
 def _fault_notes(faults: Sequence[str]) -> tuple[str, ...]:
     if not faults:
         return ()
-    shown = "; ".join(faults[:_SHOWN_FAULTS])
+    first = "; ".join(faults[:_SHOWN_FAULTS])
     more = "; ..." if len(faults) > _SHOWN_FAULTS else ""
     rows = "1 broken row was" if len(faults) == 1 else f"{len(faults):,} broken rows were"
-    return (f"{rows} skipped ({shown}{more})",)
+    return (f"{rows} skipped ({first}{more})",)
 
 
 def _read_file(name: str) -> TableRows:
@@ -151,7 +151,7 @@ def _read_path(path: Path) -> TableRows:
     assumed = (f"read as {encoding.assumed}",) if encoding.assumed else ()
     start = head.decode(encoding.codec, "ignore").lstrip("\ufeff \t\r\n")
     if start[:1] in ("{", "["):
-        table = _read_json(path, encoding)
+        table = _read_json(path, encoding, may_be_lines=start[0] == "{")
     else:
         table = _read_delimited(_bounded_lines(path, encoding))
     return replace(table, notes=(*assumed, *table.notes))
@@ -213,7 +213,8 @@ def _read_delimited(lines: Iterator[str]) -> TableRows:
         while len(cells) > width and not cells[-1].strip():
             cells = cells[:-1]
         if len(cells) != width:
-            raise InputError(f"found {len(cells)} columns, expected {width} as in the header")
+            count = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+            raise InputError(f"found {count}, expected {width} as in the header")
         return cells
 
     table = _with_header(rows(), fitted, skipped=skipped)
@@ -228,23 +229,23 @@ def _with_header(
     notes: Sequence[str] = (),
     skipped: list[str] | None = None,
 ) -> TableRows:
-    """Return rows of cells as a table; `fitted` makes each as wide as the header or refuses it."""
+    """Return rows of cells as a table; `fitted` makes each as wide as the header, or raises."""
     skipped = [] if skipped is None else skipped
-    some = list(islice(rows, SAMPLE_ROWS))
-    if not some:
+    sample = list(islice(rows, SAMPLE_ROWS))
+    if not sample:
         return _table((), "")
-    first = header_index([cells for _, cells in some])
-    names = ["" if cell is None else clean_text(str(cell)) for cell in some[first][1]]
+    first = header_index([cells for _, cells in sample])
+    names = ["" if cell is None else clean_text(str(cell)) for cell in sample[first][1]]
     header, repeated = _column_names(names)
     if first:
-        above = f"the header is in row {some[first][0]}; the rows above it were left out"
-        notes = (*notes, above)
+        note = f"the header is in row {sample[first][0]}; the rows above it were left out"
+        notes = (*notes, note)
     if repeated:
-        again = f"{shorten(repeated, 40)!r} is the name of several columns; they were numbered"
-        notes = (*notes, again)
+        note = f"{shorten(repeated, 40)!r} is the name of several columns; they were numbered"
+        notes = (*notes, note)
 
     def cells_by_name() -> Iterator[NumberedRow]:
-        for line, cells in chain(some[first + 1 :], rows):
+        for line, cells in chain(sample[first + 1 :], rows):
             try:
                 yield line, dict(zip(header, fitted(cells, len(header)), strict=True))
             except InputError as error:
@@ -254,9 +255,9 @@ def _with_header(
 
 
 def _column_names(cells: Sequence[str]) -> tuple[list[str], str]:
-    """Return names of columns in one line each, and one that is repeated.
+    """Return names of columns, each on one line, and a name that is repeated, if any.
 
-    Nameless and repeated ones are numbered.
+    Columns without a name, and those with a repeated one, are numbered.
     """
     names: list[str] = []
     counts: Counter[str] = Counter()
@@ -273,7 +274,7 @@ def _column_names(cells: Sequence[str]) -> tuple[list[str], str]:
     return names, repeated
 
 
-def _read_json(path: Path, encoding: Encoding) -> TableRows:
+def _read_json(path: Path, encoding: Encoding, *, may_be_lines: bool) -> TableRows:
     """Read a JSON document, or JSON Lines."""
     with open_binary(path) as stream:
         raw: bytes = guarded(lambda: stream.read(MAX_JSON_BYTES + 1), str(path))
@@ -286,6 +287,8 @@ def _read_json(path: Path, encoding: Encoding) -> TableRows:
     if value is not None:
         return _table(enumerate(json_rows(unwrapped(value)), start=1), "")
     del raw
+    if problem and not may_be_lines:
+        raise InputError(problem, line=line)
     skipped: list[str] = []
     table = _table(json_line_rows(_bounded_lines(path, encoding), skipped), "", skipped)
     if table.rows:

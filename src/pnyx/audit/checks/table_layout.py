@@ -20,12 +20,12 @@ from pnyx.audit.checks.column_names import (
 )
 from pnyx.errors import InputError, shorten
 
-_SAID: Final = {"judge": "judge", "human": "people", "group": "groups"}
+_WORDS: Final = {"judge": "judge", "human": "people", "group": "groups"}
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the user named; empty where they named nothing."""
+    """The columns, judges and people that the user named, if any."""
 
     judge: tuple[str, ...] = ()
     human: tuple[str, ...] = ()
@@ -51,14 +51,14 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Columns of a table by what they hold; empty where there is none.
+    """Columns of a table by their content; empty if there is none.
 
     Attributes:
         probabilities: columns of probabilities, one for each judge.
-        reason: the column that says why there is no verdict.
-        dimension: the column of what is rated, where ratings of one item are on several.
-        used: every column that has a meaning of its own or is not worth showing.
-        notes: what was guessed.
+        reason: the column of reasons why a verdict is missing.
+        dimension: the column of dimensions, if an item has ratings on several.
+        used: every column that is not a text to show with an item.
+        notes: the guesses.
     """
 
     judge: Side = Side()
@@ -107,7 +107,8 @@ class _Chooser:
         if both is not None:
             raise self._error(f"column {shorten(both, 40)!r} is named by --judge and by --human")
         stated = tuple(map(self._column, named.probability))
-        group, id_column = self._given("group"), self._given("id") or self._guess.first(ID_NAMES)
+        group = self._stated("group")
+        id_column = self._stated("id") or self._guess.first(ID_NAMES)
         self._take(*judge.columns, *human.columns, *stated, group, id_column)
         self._take(judge.names, human.names)
         stated = stated or self._roles.get("probability", ())
@@ -129,8 +130,8 @@ class _Chooser:
             second = ", or give labels in a second table with --labels FILE"
             people = people or self._by_cells("human", second)
         if named.probability and len(stated) != len(judges):
-            found = f"{len(stated)} for {len(judges)} judges"
-            raise self._error(f"--probability: found {found}, expected one for each --judge")
+            counts = f"found {len(stated)} for {len(judges)} judges"
+            raise self._error(f"--probability: {counts}, expected one for each --judge")
         group = group or self._group()
         reason = next(iter(self._roles.get("reason", ())), "")
         dimension = next(iter(self._roles.get("dimension", ())), "")
@@ -151,11 +152,12 @@ class _Chooser:
         """Choose the columns of a table that holds labels and ids alone."""
         human = self._side("human", self._named.human)
         named = self._named.id
-        id_column = named if named in self._table.columns else self._guess.first(ID_NAMES)
+        is_present = named in self._table.columns
+        id_column = named if is_present else self._guess.first(ID_NAMES)
         if not id_column:
-            shown = shown_names(self._table.columns)
+            columns = shown_names(self._table.columns)
             raise self._error(
-                f"no column of ids found (columns: {shown}): name it with --id COLUMN"
+                f"no column of ids found (columns: {columns}): name it with --id COLUMN"
             )
         people = human.columns
         if not people and "value" in self._table.columns:
@@ -163,7 +165,11 @@ class _Chooser:
         self._take(*people, id_column, human.names)
         annotators = human.names or self._name_column("human", people)
         people = people or self._by_name("human") or self._by_cells("human")
-        return Layout(human=Side(people, annotators, human.only), id=id_column, notes=self._notes())
+        notes = self._notes()
+        if named and not is_present:
+            columns = f"{shorten(named, 40)!r}: labels are joined by {shorten(id_column, 40)!r}"
+            notes = (f"the table of labels has no column {columns}", *notes)
+        return Layout(human=Side(people, annotators, human.only), id=id_column, notes=notes)
 
     def _error(self, problem: str) -> InputError:
         return InputError(problem, path=self._table.source)
@@ -174,8 +180,8 @@ class _Chooser:
     def _column(self, name: str) -> str:
         return named_column(name, self._table.columns, self._table.source)
 
-    def _given(self, role: str) -> str:
-        """Return the column of groups or ids that the user or the format names."""
+    def _stated(self, role: str) -> str:
+        """Return the column of groups or ids that the user or the format states."""
         name: str = getattr(self._named, role)
         return self._column(name) if name else next(iter(self._roles.get(role, ())), "")
 
@@ -197,14 +203,14 @@ class _Chooser:
 
     def _names(self, role: str) -> str:
         """Return the column that may name the judge or the person of each row."""
-        if known := self._roles.get(f"{role} name"):
-            return known[0]
+        if stated := self._roles.get(f"{role} name"):
+            return stated[0]
         if role == "judge":
-            return self._guess.first(JUDGE_NAME_NAMES, lambda p: not p.known and not p.numeric)
-        return self._guess.first(ANNOTATOR_NAMES, lambda p: not p.known)
+            return self._guess.first(JUDGE_NAME_NAMES, lambda p: not p.usual and not p.numeric)
+        return self._guess.first(ANNOTATOR_NAMES, lambda p: not p.usual)
 
     def _name_column(self, role: str, columns: tuple[str, ...]) -> str:
-        """Take the column of names if each row has one verdict, or label, of whom it names."""
+        """Take the column of names if each row has a single verdict, or label, of the named."""
         column = self._names(role)
         self._take(column)
         if not column or f"{role} name" in self._roles:
@@ -218,25 +224,24 @@ class _Chooser:
     def _paired(self, judges: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the verdicts, and the labels of the same thing, where the format pairs them."""
         pairs = self._table.pairs
-        known = tuple(judge for judge in judges or pairs if judge in pairs)
-        labels = {pairs[judge] for judge in known}
+        paired = tuple(judge for judge in judges or pairs if judge in pairs)
+        labels = {pairs[judge] for judge in paired}
         if len(labels) > 1:
-            example = f"--judge {shlex.quote(shorten(known[0], 30))}"
             raise self._error(
-                f"people labelled several things ({shown_names(known)}): name one of them, such as "
-                f"{example}"
+                f"people labelled several things ({shown_names(paired)}): name one of them, such "
+                f"as --judge {shlex.quote(shorten(paired[0], 30))}"
             )
         if not labels:
             return judges, ()
         people = labels.pop()
-        self._take(*known, *people)
-        self._guessed |= {"human": people} if judges else {"judge": known, "human": people}
-        return judges or known, people
+        self._take(*paired, *people)
+        self._guessed |= {"human": people} if judges else {"judge": paired, "human": people}
+        return judges or paired, people
 
     def _by_name(self, role: str) -> tuple[str, ...]:
-        if known := self._roles.get(role):
-            self._take(*known)
-            return known
+        if stated := self._roles.get(role):
+            self._take(*stated)
+            return stated
         return self._chosen(role, self._guess.by_name(role))
 
     def _by_cells(self, role: str, advice: str = "") -> tuple[str, ...]:
@@ -258,7 +263,7 @@ class _Chooser:
         if not roles:
             return ()
         parts = [
-            f"{_SAID[role]}: column{'s' * (len(self._guessed[role]) > 1)} "
+            f"{_WORDS[role]}: column{'s' * (len(self._guessed[role]) > 1)} "
             f"{shown_names(self._guessed[role])}"
             for role in roles
         ]
@@ -268,7 +273,7 @@ class _Chooser:
 
 
 def _roles_of_answers(table: TableRows) -> dict[str, tuple[str, ...]]:
-    """Return what the columns of Pnyx's own answers are."""
+    """Return the roles of columns in Pnyx's own answers; none for other tables."""
     columns = set(table.columns)
     if not {"id", "value", "task", "judge"} <= columns:
         return {}
@@ -277,5 +282,5 @@ def _roles_of_answers(table: TableRows) -> dict[str, tuple[str, ...]]:
     roles |= {"reason": "unscored", "group": "group" if has_groups else "question_id"}
     if any(row.get("dimension") not in (None, "") for _, row in table.rows):
         roles["dimension"] = "dimension"
-    known = {role: (column,) for role, column in roles.items() if column in columns}
-    return {**known, "ignored": ("task", "prompt_hash", "group", "question_id", "label")}
+    present = {role: (column,) for role, column in roles.items() if column in columns}
+    return {**present, "ignored": ("task", "prompt_hash", "group", "question_id", "label")}

@@ -31,7 +31,7 @@ class WideRow:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is about: the item and, of ratings on several, the dimension."""
+        """The item and, if items have ratings on several dimensions, the dimension."""
         return self.id, self.dimension
 
 
@@ -113,10 +113,10 @@ def _id_text(cell: object) -> str:
 def _key(row: WideRow, cells: Mapping[str, Any], layout: Layout) -> Any:
     if layout.id:
         return row.key if row.id else None
-    own = {layout.judge.names, layout.human.names}
-    own |= {*layout.judge.columns, *layout.probabilities} if layout.judge.names else set()
-    own |= set(layout.human.columns) if layout.human.names else set()
-    return tuple((name, cell_text(cell)) for name, cell in cells.items() if name not in own)
+    varying = {layout.judge.names, layout.human.names}
+    varying |= {*layout.judge.columns, *layout.probabilities} if layout.judge.names else set()
+    varying |= set(layout.human.columns) if layout.human.names else set()
+    return tuple((name, cell_text(cell)) for name, cell in cells.items() if name not in varying)
 
 
 def _merge(first: WideRow, row: WideRow, source: str) -> int:
@@ -126,9 +126,9 @@ def _merge(first: WideRow, row: WideRow, source: str) -> int:
         if _is_blank(before):
             first.verdicts[judge] = cell
         elif not _is_blank(cell) and read_cell(cell).word != read_cell(before).word:
-            found = f"{shorten(cell_text(before), 30)!r} and {shorten(cell_text(cell), 30)!r}"
+            both = f"{shorten(cell_text(before), 30)!r} and {shorten(cell_text(cell), 30)!r}"
             item = shorten(row.id or f"line {first.line}", 40)
-            problem = f"{item}: found the verdicts {found} of {shorten(judge, 40)} on one item"
+            problem = f"{item}: found the verdicts {both} of {shorten(judge, 40)} on one item"
             raise InputError(problem, path=source, line=row.line)
     replaced = 0
     for person, cell in row.labels.items():
@@ -154,32 +154,31 @@ def _is_blank(cell: object) -> bool:
 def join_labels_by_id(
     verdicts: WideTable, labelled: WideTable, source: str, id_column: str, file: str = ""
 ) -> None:
-    """Give the rows of verdicts the labels of a second table that have the same id.
+    """Add the labels of a second table to the rows of verdicts with the same id.
 
-    Its people are called by the name of the `file`, if it is one of several, and by their own.
+    Its people are named after the `file`, if it is one of several, and after their column.
     """
     if not id_column:
         raise InputError("labels are joined by id: name its column with --id", path=source)
     names = _names_in(file, labelled.people)
     by_key: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in labelled.rows:
-        known = by_key.setdefault(row.key, {})
-        known |= {
-            names[p]: cell
-            for p, cell in row.labels.items()
-            if names[p] not in known or not _is_blank(cell)
-        }
+    with_id = [row for row in labelled.rows if row.id]
+    for row in with_id:
+        labels = by_key.setdefault(row.key, {})
+        for person, cell in row.labels.items():
+            if names[person] not in labels or not _is_blank(cell):
+                labels[names[person]] = cell
     rest = len(by_key.keys() - {row.key for row in verdicts.rows})
     if rest == len(by_key):
-        raise InputError(
-            f"no verdict has the id of a label (verdicts: {_some(r.key for r in verdicts.rows)}; "
-            f"labels: {_some(by_key)})",
-            path=source,
-        )
+        ids = f"verdicts: {_first_ids(row.key for row in verdicts.rows)}"
+        problem = f"no verdict has the id of a label ({ids}; labels: {_first_ids(by_key)})"
+        raise InputError(problem, path=source)
     for row in verdicts.rows:
         row.labels |= by_key.get(row.key, {})
     verdicts.people = tuple(dict.fromkeys((*verdicts.people, *names.values())))
     verdicts.notes += labelled.notes
+    if missing := len(labelled.rows) - len(with_id):
+        verdicts.notes.append(f"{_rows(missing)} a label without an id, which is left out")
     if rest:
         verdicts.notes.append(
             f"{rest:,} of {len(by_key):,} labelled ids have no verdict and are left out"
@@ -187,23 +186,21 @@ def join_labels_by_id(
 
 
 def _names_in(file: str, people: tuple[str, ...]) -> dict[str, str]:
-    """Return what the people of a file are called in the whole table."""
-    alone = len(people) == 1
-    return {
-        person: person if not file or person == ADJUDICATED else file if alone else
-        f"{file}: {person}"
-        for person in people
-    }  # fmt: skip
+    """Return the names in the whole table of the people of a file."""
+    if not file:
+        return {person: person for person in people}
+    long = {person: file if len(people) == 1 else f"{file}: {person}" for person in people}
+    return long | ({ADJUDICATED: ADJUDICATED} if ADJUDICATED in people else {})
 
 
-def _some(keys: Iterable[tuple[str, str]]) -> str:
+def _first_ids(keys: Iterable[tuple[str, str]]) -> str:
     """Return the first ids, each with its dimension, if it has one."""
     names = (" ".join(filter(None, key)) for key in keys)
     return ", ".join(repr(shorten(name, 30)) for name in islice(names, 2))
 
 
 def apply_adjudication(table: WideTable) -> None:
-    """Let an adjudicated label count alone, and forget the person of this name."""
+    """Drop the other labels of items with an adjudicated one."""
     if ADJUDICATED not in table.people:
         return
     others = tuple(person for person in table.people if person != ADJUDICATED)
@@ -219,7 +216,7 @@ def apply_adjudication(table: WideTable) -> None:
 
 
 def group_by_id(table: WideTable, id_column: str) -> str:
-    """Make rows of one id a group where ids occur again; return the column of groups, if so.
+    """Group rows by id if ids are repeated; return the column of groups, or nothing.
 
     Several verdicts on one item are not independent of each other.
     """
@@ -229,22 +226,21 @@ def group_by_id(table: WideTable, id_column: str) -> str:
         return ""
     for row in table.rows:
         row.group = row.id
-    shown = shorten(id_column, 40)
     table.notes.append(
-        f"{shown}: {len(ids):,} rows have {distinct:,} different ids; rows of one id count as one "
-        "group (another: --group COLUMN)"
+        f"{shorten(id_column, 40)}: {len(ids):,} rows have {distinct:,} different ids; rows of one "
+        "id count as one group (another: --group COLUMN)"
     )
     return id_column
 
 
 def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> None:
-    """Number the rows without an id by their line, and those with an id that occurs again.
+    """Number the rows without an id by their line, and those with a repeated id.
 
-    A note says so, but not of rows that are `grouped` by id, of which another note does.
+    A note says so, except for rows that are `grouped` by id: `group_by_id` has noted these.
     """
     seen: dict[tuple[str, str], int] = {}
     missing = repeated = 0
-    taken = {row.id for row in table.rows}  # in whichever dimension
+    taken = {row.id for row in table.rows}  # in any dimension
     for row in table.rows:
         if not row.id:
             missing += 1
@@ -262,11 +258,11 @@ def unique_ids(table: WideTable, id_column: str, *, grouped: bool = False) -> No
             seen[name, row.dimension] = count
             row.id = again
             taken.add(again)
-    shown = shorten(id_column, 40)
+    column = shorten(id_column, 40)
     if missing and id_column:
-        table.notes.append(f"{shown}: {_rows(missing)} no id; the line counts as the id")
+        table.notes.append(f"{column}: {_rows(missing)} no id; the line counts as the id")
     if repeated and not grouped:
-        table.notes.append(f"{shown}: {_rows(repeated)} an id that occurs before; it was numbered")
+        table.notes.append(f"{column}: {_rows(repeated)} an id that occurs before; it was numbered")
 
 
 def _rows(count: int) -> str:
