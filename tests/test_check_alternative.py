@@ -129,13 +129,21 @@ def test_too_few_items_or_people_are_said(capsys, tmp_path):
     assert alternative.MIN_ANNOTATORS == 3
     result = replaced(capsys, tmp_path, table(29, 2))
     assert (result["winning_rate"], result["passes"]) == (None, None)
-    assert result["not_valid"].startswith("no annotator has 30 items")
+    assert result["not_valid"].startswith("no annotator has 30 items, ")
     page = check_html(check(table(29, 2), judge="judge", human=PEOPLE))
     assert "May the judge replace an annotator? Not tested: no annotator has 30 items" in page
     assert replaced(capsys, tmp_path, table(40, 2, people=2)) is None
     items = check(table(40, 2, people=2), judge="judge", human=("p0", "p1")).items
     why = alternative.alternative_annotator_test(items, "judge").not_valid
     assert why == "the test needs 3 or more annotators, and there are 2"
+
+
+def test_one_group_of_items_is_not_a_test(capsys, tmp_path):
+    """A t-test needs two groups: 40 items of one question are none, and the reason says so."""
+    rows = [row | {"question": "q"} for row in table(40, 2)]
+    result = replaced(capsys, tmp_path, rows, "--group", "question")
+    assert [row["p"] for row in result["annotators"]] == [None] * 3
+    assert result["not_valid"].startswith("no annotator has 30 items, of two or more groups, that")
 
 
 def test_items_of_a_question_count_together(capsys, tmp_path):
@@ -177,7 +185,7 @@ def test_ratings_are_compared_by_their_error(capsys, tmp_path):
 def test_the_page_says_it_in_words():
     page = check_html(check(table(40, 2), judge="judge", human=PEOPLE))
     assert (
-        "By the alternative annotator test, the judge may replace an annotator: it holds its own "
+        "By the alternative annotator test, the judge may replace an annotator: it wins "
         "against 3 of 3 (winning rate 1.00, needed 0.50; epsilon 0.2). It is as good as an "
         "annotator on 95 % of the items." in page
     )

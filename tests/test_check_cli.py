@@ -77,6 +77,18 @@ def test_a_judge_is_not_trustworthy_yet_where_the_interval_holds_the_bar(
     assert ("the interval lies on both sides of 0.6" in words) == bool(wrong)
 
 
+def test_a_rate_of_fails_is_not_called_a_rate_of_passes() -> None:
+    """People fail 20 of 60, and the judge says so too; of 30 more answers it fails 10."""
+    answers = [
+        {"v": word, "h": word if n < 60 else "", "q": n % 15}
+        for n in range(90)
+        for word in ["fail" if n % 3 == 0 else "pass"]
+    ]
+    words = " ".join(str(pnyx.check(answers, judge="v", human="h", yes="fail", no="pass")).split())
+    assert words.startswith("Of 20 answers that people failed, the judge failed 20 (100 %, ")
+    assert "Its rate of 33 % fails is corrected to 33 %" in words
+
+
 def test_figures_are_those_worked_by_hand(table: str) -> None:
     (judge,) = pnyx.check(table, judge="verdict", human="label", group="question").judges
     assert judge.figures["sensitivity"].value == pytest.approx(9 / 16)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from command import called, refuser
+from command import called, refuser, write_rows
 
 BOTH = "--a-first", "forward", "--b-first", "backward"
 refused = refuser("check")
@@ -100,6 +100,18 @@ def test_pairs_of_a_question_count_together(capsys, tmp_path):
     assert alone["flips"]["value"] == grouped["flips"]["value"] == 0.5
 
 
+def test_a_group_called_0_is_a_group_and_a_blank_id_is_not_an_id(capsys, tmp_path):
+    table = [
+        {"forward": "A", "backward": "A", "question": n % 4, "id": None if n % 2 else "  "}
+        for n in range(40)
+    ]
+    path = write_rows(tmp_path / "pairs.jsonl", table)
+    grouped = json.loads(called(capsys, "check", path, *BOTH, "--group", "question", "--json")[1])
+    assert grouped["interval"]["clusters"] == 4
+    alone = json.loads(called(capsys, "check", path, *BOTH, "--id", "id", "--json")[1])
+    assert alone["interval"]["clusters"] == 40
+
+
 def test_cells_by_position_are_turned(capsys, tmp_path):
     """A judge that says 1 both times chose A, then B: by texts 1 is A both times."""
     path = pairs(tmp_path, (30, "1", "1", "A"), (10, "1", "2", "A"))
@@ -123,6 +135,8 @@ def test_cells_may_name_the_models_of_their_row(capsys, tmp_path):
     assert (result["agree"], result["second_both"], result["combined"]["value"]) == (3, 1, 0.75)
     path.write_text("\n".join(["model_a,model_b,forward,backward", "gpt,llama,gpt,claude"]) + "\n")
     assert "a model that the columns model_a and model_b name" in refused(capsys, path, *BOTH)
+    path.write_text("\n".join(["model_a,model_b,forward,backward", "gpt,gpt,gpt,gpt"]) + "\n")
+    assert "forward: found 'gpt', expected A, B or tie" in refused(capsys, path, *BOTH)
 
 
 def test_an_empty_cell_is_unscored_and_no_tie(capsys, tmp_path):

@@ -250,6 +250,15 @@ def test_a_judge_without_verdicts_on_labelled_items_has_no_figures(call: Any) ->
     assert call("t.csv", *columns("ann", "bo"), "--html", "page.html")[0] == 3
 
 
+def test_a_judge_without_an_alpha_ends_no_sentence_in_the_air(call: Any) -> None:
+    Path("t.csv").write_text("judge,ann,bo\n" + "error,y,y\nn,n,n\n" * 20)
+    status, out, _ = call("t.csv", *columns("ann", "bo"))
+    words = " ".join(out.split())
+    assert status == 3
+    assert "People agree with each other by an alpha of 1.00 (" in words
+    assert "(2 people). " in words
+
+
 def test_python_takes_several_files() -> None:
     write_rows("a.jsonl", answers([1, 2, 3]))
     for name in ("l", "m"):

@@ -92,12 +92,12 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
 def _bars(check: Check) -> Table:
     names = (Column("judge", "name"), Column("measure", "measure"), Column("bar", "name"))
     columns = (*names, Column("value, 95 % interval", "figure"), Column("the interval is", "name"))
-    said = {"above": "wholly above the bar", "below": "wholly below the bar"}
+    verdicts = {"above": "wholly above the bar", "below": "wholly below the bar"}
     rows = []
     for bar in check.decide().bars:
         lower = bar.measure in LOWER_IS_BETTER
         limit = f"at {'most' if lower else 'least'} {bar.bar:g}"
-        verdict = said.get(bar.verdict, f"undecided: {bar.why}")
+        verdict = verdicts.get(bar.verdict, f"undecided: {bar.why}")
         if lower and bar.verdict != "undecided":
             verdict = f"wholly {'within' if bar.verdict == 'above' else 'beyond'} the bar"
         rows.append((escaped(bar.judge, 60), bar.measure, limit, bar.measured, verdict))
@@ -116,20 +116,20 @@ def _figures(judge: CheckedJudge) -> Table:
 
 
 def _disagreements(check: Check, judge: CheckedJudge) -> list[Part]:
-    shown = judge.disagreements[:MAX_DISAGREEMENTS]
-    texts = _text_columns(shown)
-    grouped = any(row.item.group for row in shown)
+    listed = judge.disagreements[:MAX_DISAGREEMENTS]
+    texts = _text_columns(listed)
+    grouped = any(row.item.group for row in listed)
     columns = [Column("line", "count"), *([Column("group", "text")] * grouped)]
     columns += [Column("judge", "name"), Column("people", "name")]
     columns += [Column(escaped(name, 40), "text") for name in texts]
     rows = []
-    for row in shown:
+    for row in listed:
         cells: list[Any] = [row.item.line, *([one_line(row.item.group)[:80]] * grouped)]
         stated = "" if row.confidence is None else f" ({100 * row.confidence:.0f} %)"
         cells += [_answer(check, row.verdict) + stated, _answer(check, row.label)]
         cells += [one_line(_cut(row.item.texts.get(name, ""))) for name in texts]
         rows.append(cells)
-    left = len(judge.disagreements) - len(shown)
+    left = len(judge.disagreements) - len(listed)
     note = [f"{left} more disagreements are not shown; --json lists all."] if left else []
     return [Table(columns, rows), *note]
 

@@ -24,14 +24,14 @@ def pair_parts(check: PairCheck) -> list[Part]:
         ("agrees with people: B shown first", check.b_first),
         ("agrees with people: same text in both orders", check.settled),
     ]
-    shown = [(name, value, value) for name, value in rows if value.value is not None]
+    figures = [(name, value, value) for name, value in rows if value.value is not None]
     columns = (
         Column("measure", "measure"),
         Column("value, 95 % interval", "figure"),
         Column("pairs", "counts"),
     )
     legend = draws_legend(f"{check.clusters} groups or single pairs", check.bootstrap)
-    return [pair_sentences(check), Table(columns, shown, legend=legend)]
+    return [pair_sentences(check), Table(columns, figures, legend=legend)]
 
 
 def _count(measured: Measured) -> int:

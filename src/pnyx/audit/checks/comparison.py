@@ -40,9 +40,9 @@ def choose_among(
     Args:
         items: the table.
         joined: judge -> its answers with labels.
-        cost: columns of US dollars an answer, one for each judge; none: not known.
+        cost: columns of US dollars an answer, one for each judge; empty if they are not known.
         margin: accuracy that may be lost; `CHOICE_MARGIN` by default.
-        bootstrap: of the intervals.
+        bootstrap: how intervals are drawn.
 
     Raises:
         InputError: a cost is not a number from 0, or there is not one column for each judge.
@@ -61,7 +61,7 @@ def choose_among(
 
 
 def _mean_cost(items: CheckItems, column: str) -> float:
-    """Return the mean of a column of costs; an empty cell costs nothing known and is left out."""
+    """Return the mean of a column of costs; empty cells are left out."""
     costs = []
     for item in items.items:
         text = item.texts.get(column, "").strip()
@@ -95,18 +95,18 @@ def compare_with_earlier(
     if then is None or any(name not in then for name in _FIELDS):
         raise InputError("expected a check: JSON that pnyx check --out wrote", path=path)
     if then["kind"] != now["kind"]:
-        found = escaped(then["kind"], 20)
-        raise InputError(f"found a check of {found}, expected {now['kind']}", path=path)
+        problem = f"found a check of {escaped(then['kind'], 20)}, expected {now['kind']}"
+        raise InputError(problem, path=path)
     try:
         before, after = _figures(then), _figures(now)
         if len(then["judges"]) == len(now["judges"]) == 1:
             old, new = (row["judges"][0]["judge"] for row in (then, now))
-            before = {f"{new}{key.removeprefix(old)}": one for key, one in before.items()}
+            before = {f"{new}{key.removeprefix(old)}": value for key, value in before.items()}
         drift = compare_figures(before, after, margin, bootstrap)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"holds a damaged check ({error!r})", path=path) from error
     if not before.keys() & after.keys():
-        judges = ", ".join(escaped(one["judge"], 40) for one in then["judges"])
+        judges = ", ".join(escaped(row["judge"], 40) for row in then["judges"])
         raise InputError(f"no judge in common: it is of {judges}", path=path)
     return drift
 

@@ -39,6 +39,8 @@ _SAID = {
     **dict.fromkeys(("fail", "failed", "fails"), "failed"),
 }
 """Word for yes or no -> the verb by which a sentence says that someone answered so."""
+_RATES = {"passed": "passes", "failed": "fails"}
+"""That verb -> what a rate is of."""
 
 _OPENINGS = {
     "above": "Trustworthy",
@@ -114,9 +116,9 @@ def _shares(check: CheckedTable, judge: CheckedJudge) -> list[str]:
         judged = _SAID.get(word, f"said {_quoted(word)} to")
         who = "the judge" if not lines else "it"
         count = round((measured.value or 0.0) * measured.scored)
-        told = share(measured, "" if lines else level, inside=True)
+        figure = share(measured, "" if lines else level, inside=True)
         lines.append(
-            f"Of {measured.asked}{noun} that people {people}, {who} {judged} {count} ({told})."
+            f"Of {measured.asked}{noun} that people {people}, {who} {judged} {count} ({figure})."
         )
     return lines or [f"None of {judge.unscored} labelled answers is scored."]
 
@@ -130,14 +132,14 @@ def _answers(count: int) -> str:
 
 
 def _ratings(judge: CheckedJudge) -> list[str]:
-    exact, apart = judge.figures["accuracy"], judge.figures["mean_absolute_error"]
-    if exact.value is None or apart.value is None:
+    exact, distance = judge.figures["accuracy"], judge.figures["mean_absolute_error"]
+    if exact.value is None or distance.value is None:
         return ["No rating is scored."]
     count = round(exact.value * exact.scored)
     return [
         f"Of {exact.scored} ratings of people, the judge gave the same {count} times "
         f"({share(exact, inside=True)}).",
-        f"It is {decimals(apart)} away from people on average.",
+        f"It is {decimals(distance)} away from people on average.",
     ]
 
 
@@ -159,8 +161,8 @@ def _bar(check: CheckedTable, bar: DecidedBar, judge: CheckedJudge) -> str:
     figure = f"{bar.measure} {decimals(bar.measured, base)}"
     limit = f"{bar.bar:g}"
     if bar.verdict == "undecided":
-        held = "the interval lies on both sides of"
-        why = f"{held} {limit}" if bar.why.startswith(held) else bar.why
+        straddles = "the interval lies on both sides of"
+        why = f"{straddles} {limit}" if bar.why.startswith(straddles) else bar.why
         return f"{figure}, {why}"
     if bar.measure in LOWER_IS_BETTER:
         return f"{figure}, {'at most' if bar.verdict == 'above' else 'above'} {limit}"
@@ -173,8 +175,8 @@ def _rate(check: CheckedTable, judge: CheckedJudge) -> list[str]:
         return []
     rate = judge.rate
     word = check.items.words[0]
-    noun = "passes" if word in _SAID else _quoted(word)
-    judged = percent(rate.judged.value or 0.0)
+    noun = _RATES.get(_SAID.get(word, ""), _quoted(word))
+    judged = percent(judge.rate.judged.value)
     corrected = rate.prediction_powered
     if judge.unlabelled and corrected.value is not None:
         return [f"Its rate of {judged} {noun} is corrected to {share(corrected)}."]
@@ -189,15 +191,15 @@ def _people(check: CheckedTable) -> list[str]:
     if check.people is None or check.people.value is None:
         return []
     kind = "nominal" if check.items.kind == "yes-no" else "ordinal"
-    own = [
-        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'} with people "
-        f"{j.figures[f'alpha_{kind}'].value:.2f}"
-        for j in check.judges
-        if j.figures[f"alpha_{kind}"].value is not None
-    ]
     count = len(check.items.people)
-    text = f"People agree with each other by an alpha of {decimals(check.people)}"
-    return [f"{text} ({count} people); {', '.join(own)}."]
+    text = f"People agree with each other by an alpha of {decimals(check.people)} ({count} people)"
+    with_people = [
+        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'} with people "
+        f"{alpha.value:.2f}"
+        for j in check.judges
+        if (alpha := j.figures[f"alpha_{kind}"]).value is not None
+    ]
+    return [f"{text}; {', '.join(with_people)}." if with_people else f"{text}."]
 
 
 def _length(check: CheckedTable) -> list[str]:
@@ -221,15 +223,14 @@ def _choice(check: CheckedTable) -> list[str]:
         return []
     lines = []
     for tested in choice.comparisons:
-        said = tested.conclusion.replace("lower", "less accurate").replace(
-            "higher", "more accurate"
-        )
+        words = tested.conclusion.replace("lower", "less accurate")
+        words = words.replace("higher", "more accurate")
         if tested.good_enough and tested.conclusion == "lower":
-            said += f" by less than {choice.margin:g}"
+            words += f" by less than {choice.margin:g}"
         p = "-" if tested.p_holm is None else f"{tested.p_holm:.3g}"
         lines.append(
             f"{escaped(tested.run, 40)} against {escaped(choice.baseline, 40)}: "
-            f"{tested.test.difference:+.3f} accuracy (p {p}, Holm), {said}."
+            f"{tested.test.difference:+.3f} accuracy (p {p}, Holm), {words}."
             if tested.test.difference is not None
             else f"{escaped(tested.run, 40)}: nothing to compare."
         )
@@ -304,8 +305,9 @@ def _ends(measured: Measured) -> str:
 
 
 def _counts(measured: Measured) -> str:
-    scored, asked = measured.scored, measured.asked
-    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
+    if measured.scored == measured.asked:
+        return f"{measured.asked:,}"
+    return f"{measured.scored:,} of {measured.asked:,}"
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
