@@ -163,7 +163,7 @@ class CheckedTable(Result):
         return Decision(decided, sum(judge.unscored for judge in self.judges))
 
     def passes(self, **bars: float) -> bool | None:
-        """Return whether every judge reaches these bars; None if the labels cannot decide it yet."""
+        """Return whether every judge reaches these bars; None if it is undecided."""
         return self.decide(bars).passed
 
     def _figure(self, judge: CheckedJudge, name: str) -> Measured:

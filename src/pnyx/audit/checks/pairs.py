@@ -34,7 +34,7 @@ class JudgedPair:
         a_first: the verdict with A shown first; None where it is unscored.
         b_first: the verdict with B shown first, also in terms of A and B.
         labels: what people say.
-        one_order: whether the judge was asked in one order only; its verdict is then the combined one.
+        one_order: whether there was one order only, whose verdict is then the combined one.
     """
 
     id: str
