@@ -57,10 +57,10 @@ def test_a_judge_that_errs_seldom_may_replace_each_person(capsys, tmp_path):
     result = replaced(capsys, tmp_path, table(40, 2))
     assert (result["epsilon"], result["winning_rate"], result["passes"]) == (0.2, 1, True)
     assert result["advantage"] == pytest.approx(38 / 40)
-    for one in result["annotators"]:
-        assert (one["items"], one["clusters"], one["judge_wins"]) == (40, 40, True)
-        assert (one["judge_as_good"], one["annotator_as_good"]) == (38 / 40, 1)
-        assert one["p"] == pytest.approx(5.6e-5, rel=0.02)
+    for row in result["annotators"]:
+        assert (row["items"], row["clusters"], row["judge_wins"]) == (40, 40, True)
+        assert (row["judge_as_good"], row["annotator_as_good"]) == (38 / 40, 1)
+        assert row["p"] == pytest.approx(5.6e-5, rel=0.02)
     assert t_of(0, 2, 40, 0.2) == pytest.approx(-4.30, abs=0.005)
 
 
@@ -93,8 +93,8 @@ def test_the_correction_is_that_of_benjamini_and_yekutieli(capsys, tmp_path, cou
     """Three equal p: significant up to 0.05 / (1 + 1/2 + 1/3) = 0.0273; Bonferroni has 0.0167."""
     assert alternative.FALSE_DISCOVERIES == 0.05
     result = replaced(capsys, tmp_path, table(count, 4))
-    assert [one["p"] for one in result["annotators"]] == pytest.approx([p] * 3, abs=5e-4)
-    assert {one["judge_wins"] for one in result["annotators"]} == {wins}
+    assert [row["p"] for row in result["annotators"]] == pytest.approx([p] * 3, abs=5e-4)
+    assert {row["judge_wins"] for row in result["annotators"]} == {wins}
 
 
 @pytest.mark.parametrize("people", [4, 5])
@@ -103,7 +103,7 @@ def test_the_judge_must_win_against_half_of_the_people(capsys, tmp_path, people)
     assert alternative.PASSING == 0.5
     rows = table(60, 16, people, p2=range(16, 38), p3=range(38, 60))
     result = replaced(capsys, tmp_path, rows)
-    wins = [one["judge_wins"] for one in result["annotators"]]
+    wins = [row["judge_wins"] for row in result["annotators"]]
     assert wins == [False, False, True, True, False][:people]
     assert result["winning_rate"] == pytest.approx(2 / people)
     assert result["passes"] is (people == 4)
@@ -152,8 +152,8 @@ def test_items_of_a_question_count_together(capsys, tmp_path):
     twice = [row | {"id": f"{row['id']}{k}", "question": row["id"]} for row in once for k in "ab"]
     alone = replaced(capsys, tmp_path, once)["annotators"]
     both = replaced(capsys, tmp_path, twice, "--group", "question")["annotators"]
-    assert [one["p"] for one in both] == pytest.approx([one["p"] for one in alone])
-    assert [(one["items"], one["clusters"]) for one in both] == [(80, 40)] * 3
+    assert [row["p"] for row in both] == pytest.approx([row["p"] for row in alone])
+    assert [(row["items"], row["clusters"]) for row in both] == [(80, 40)] * 3
 
 
 def test_unscored_verdicts_are_left_out(capsys, tmp_path):

@@ -37,9 +37,9 @@ def texts(longer: int, shorter: int, passes: int = 10, column: str = "answer") -
     table = []
     for n in range(longer + shorter):
         long = n < longer
-        place = n if long else n - longer
-        people = place % 2 == 0
-        judge = people or (long and place // 2 < passes)
+        number = n if long else n - longer
+        people = number % 2 == 0
+        judge = people or (long and number // 2 < passes)
         text = " ".join(["word"] * (9 if long else 3))
         table.append(
             {
@@ -145,8 +145,8 @@ def votes(unanimous: int, split: int, tied: int = 0) -> list[dict[str, Any]]:
     for n in range(unanimous + split + tied):
         majority = n % 2 == 0
         people = [majority, majority, majority if n < unanimous else not majority]
-        place = n if n < unanimous else n - unanimous
-        wrong = place < (2 if n < unanimous else 10)
+        number = n if n < unanimous else n - unanimous
+        wrong = number < (2 if n < unanimous else 10)
         row = {f"p{k}": "yes" if vote else "no" for k, vote in enumerate(people)}
         if n >= unanimous + split:
             row["p0"] = ""  # the two others are divided
@@ -178,8 +178,8 @@ def test_a_part_of_fewer_than_20_items_gets_no_figure(capsys, tmp_path, split):
     has = split >= MIN_PART
     assert (part["value"]["value"] is not None) == has
     assert part["no_figure"] == ("" if has else "19 items, and a figure needs 20")
-    shown = "Where people are split: no figure (19 items, and a figure needs 20)."
-    assert (shown in page(votes(30, split), "p0", "p1", "p2")) == (not has)
+    sentence = "Where people are split: no figure (19 items, and a figure needs 20)."
+    assert (sentence in page(votes(30, split), "p0", "p1", "p2")) == (not has)
 
 
 def test_one_person_has_no_consensus(capsys, tmp_path):

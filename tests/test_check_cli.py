@@ -122,19 +122,19 @@ def test_the_exit_status_says_above_below_or_cannot_tell(
 ) -> None:
     assert check(table, *NAMED, "--bar", bar) == status
     value = float(bar.partition("=")[2])
-    found = pnyx.check(table, judge="verdict", human="label", group="question")
-    assert found.passes(kappa=value) is passed
+    checked = pnyx.check(table, judge="verdict", human="label", group="question")
+    assert checked.passes(kappa=value) is passed
 
 
 def test_a_bar_at_the_end_of_the_interval_is_reached(table: str) -> None:
-    found = pnyx.check(table, judge="verdict", human="label", group="question")
-    low, high = found.judges[0].figures["kappa"].low, found.judges[0].figures["kappa"].high
+    checked = pnyx.check(table, judge="verdict", human="label", group="question")
+    low, high = checked.judges[0].figures["kappa"].low, checked.judges[0].figures["kappa"].high
     assert low is not None
     assert high is not None
-    assert found.passes(kappa=low) is True
-    assert found.passes(kappa=low + 1e-9) is None
-    assert found.passes(kappa=high) is None
-    assert found.passes(kappa=high + 1e-9) is False
+    assert checked.passes(kappa=low) is True
+    assert checked.passes(kappa=low + 1e-9) is None
+    assert checked.passes(kappa=high) is None
+    assert checked.passes(kappa=high + 1e-9) is False
 
 
 @pytest.mark.parametrize("bar", ["auroc=0.8", "nonsense=0.5", "kappa", "kappa=x"])

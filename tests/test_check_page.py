@@ -123,8 +123,8 @@ def table(tmp_path: Path) -> str:
         for n in range(120):
             right = n % 7 != 0
             label = "" if n >= 100 else ("correct" if n % 3 else "incorrect")
-            said = "correct" if bool(n % 3) == right else "incorrect"
-            writer.writerow([f"q{n % 15}", f"text {n}", said, label])
+            verdict = "correct" if bool(n % 3) == right else "incorrect"
+            writer.writerow([f"q{n % 15}", f"text {n}", verdict, label])
     return str(path)
 
 

@@ -77,7 +77,7 @@ def test_the_words_say_the_same(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "said"),
+    ("kinds", "sentence"),
     [
         ([(20, "A", "B", "A"), (20, "A", "A", "A")], "the judge favours the text shown first."),
         ([(20, "B", "A", "A"), (20, "A", "A", "A")], "the judge favours the text shown second."),
@@ -86,9 +86,9 @@ def test_the_words_say_the_same(capsys, tmp_path):
         ([(2, "A", "B", "A")], "the text shown first"),
     ],
 )  # fmt: skip
-def test_position_bias_is_shown_where_the_interval_excludes_half(capsys, tmp_path, kinds, said):
+def test_position_bias_is_shown_where_the_interval_excludes_half(capsys, tmp_path, kinds, sentence):
     path = pairs(tmp_path, *kinds)
-    assert said in " ".join(called(capsys, "check", path, *BOTH)[1].split())
+    assert sentence in " ".join(called(capsys, "check", path, *BOTH)[1].split())
 
 
 def test_pairs_of_a_question_count_together(capsys, tmp_path):

@@ -19,7 +19,7 @@ BASE = {"human": "label", "group": "question"}
 
 
 def rows(count: int = 80, **wrong: int) -> list[dict[str, Any]]:
-    """Return rows of 20 questions; each judge is wrong on so many of the first."""
+    """Return rows of 20 questions; each judge is wrong on the first of them, as many as it says."""
     return [
         {
             "id": f"a{n}",
@@ -169,7 +169,7 @@ def test_a_judge_that_became_worse_ends_with_1(tmp_path: Path, capsys: Any) -> N
     code, out, _ = called(capsys, "check", good, "--judge", "judge", *now)
     assert (code, "no figure is worse" in out) == (0, True)
     code, out, _ = called(capsys, "check", poor, "--judge", "verdict", *now, "--json")
-    drift = {one["name"]: one for one in json.loads(out)["drift"]}
+    drift = {row["name"]: row for row in json.loads(out)["drift"]}
     accuracy = drift["verdict: accuracy"]
     assert accuracy["paired"]
     assert accuracy["better"] == pytest.approx(-56 / 200)
