@@ -137,17 +137,6 @@ def test_a_bar_at_the_end_of_the_interval_is_reached(table: str) -> None:
     assert checked.passes(kappa=high + 1e-9) is False
 
 
-@pytest.mark.parametrize("bar", ["auroc=0.8", "nonsense=0.5", "kappa", "kappa=x"])
-def test_a_bar_that_the_table_does_not_allow_is_one_line(
-    table: str, bar: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(table, *NAMED, "--bar", bar) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert len([line for line in captured.err.splitlines() if line.startswith("pnyx:")]) <= 2
-    assert "Traceback" not in captured.err
-
-
 def test_a_column_that_is_not_there_is_named(
     table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,8 +131,6 @@ def test_values_are_those_of_scikit_learn(judge, peer):
     scored = [row for row in table() if row["judge"] and row["human"]]
     people, judged = ([row[name] == "yes" for row in scored] for name in ("human", "judge"))
     p = [row["p"] for row in scored]
-    assert judge.figures["kappa"].value == pytest.approx(
-        metrics.cohen_kappa_score(people, verdicts)
-    )
+    assert judge.figures["kappa"].value == pytest.approx(metrics.cohen_kappa_score(people, judged))
     assert judge.figures["auroc"].value == pytest.approx(metrics.roc_auc_score(people, p))
     assert judge.figures["brier"].value == pytest.approx(metrics.brier_score_loss(people, p))

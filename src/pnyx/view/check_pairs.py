@@ -6,7 +6,7 @@ from pnyx.audit.checks.figures import percent, percent_ends, share
 from pnyx.audit.checks.pairs import PairCheck
 from pnyx.measure.core.base import Measured
 from pnyx.view.tables import Column, Part, Table, draws_legend
-from pnyx.view.text import many
+from pnyx.view.text import listed, many
 
 
 def pair_sentences(check: PairCheck) -> list[str]:
@@ -57,7 +57,7 @@ def _flips(check: PairCheck) -> list[str]:
     ]
     counts = (check.first_both, check.second_both, ties)
     named = [part for part, count in zip(parts, counts, strict=True) if count]
-    return [f"{line} Of these, {' and '.join(named)}."]
+    return [f"{line} Of these, {listed(named)}."]
 
 
 def _verb(count: int, verb: str) -> str:

@@ -6,7 +6,7 @@ from pnyx.audit.checks.figures import decimals, percent
 from pnyx.audit.checks.plan import LIKELY, MOST_LABELS, LabelCandidate, LabelGoal, LabelPlan
 from pnyx.errors import escaped
 from pnyx.view.tables import Column, OwnWords, Part, Table
-from pnyx.view.text import many
+from pnyx.view.text import listed, many
 
 SHOWN_ROWS = 20
 """Rows to label that the terminal shows; `--json` has all."""
@@ -126,11 +126,10 @@ def _rows_sentence(plan: LabelPlan) -> str:
         have += f": add rows{new} with the judge's verdict"
     over = [*([_groups(plan)] if plan.group else []), "verdicts"]
     over += ["doubt"] if any(row.doubt is not None for row in plan.first) else []
-    spread = " and ".join(filter(None, (", ".join(over[:-1]), over[-1])))
     first = f", new {_groups(plan)} first" if plan.group else ""
     return (
         f"{have}. Label in the order listed: it is random (seed {plan.seed}), spread evenly over "
-        f"{spread}{first}. Labelling only doubtful rows would bias all figures."
+        f"{listed(over)}{first}. Labelling only doubtful rows would bias all figures."
     )
 
 

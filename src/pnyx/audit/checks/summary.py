@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 """Columns of a printed result, at most."""
 MAX_LINES = 25
-"""Lines of a summary; further notes are counted."""
+"""Lines of a summary, as far as notes make it long: those that do not fit are only counted."""
 
 SHOWN = {
     "yes-no": ("accuracy", "kappa", "f1", "precision", "npv", "auroc", "ece", "brier"),
@@ -59,11 +60,18 @@ def summary_text(check: CheckedTable) -> str:
     """Return sentences, a short table and notes, in at most `MAX_LINES` lines."""
     lines = _wrapped(sentences(check))
     table = figure_lines(check)
-    notes = _wrapped(notes_of(check))
-    room = MAX_LINES - len(lines) - len(table) - 2
-    if len(notes) > room:
-        notes = [*notes[: max(0, room - 1)], f"{len(notes) - max(0, room - 1)} more notes: --json"]
+    notes = _first_notes(notes_of(check), MAX_LINES - len(lines) - len(table) - 2)
     return "\n".join([*lines, "", *table, *([""] if notes else []), *notes])
+
+
+def _first_notes(notes: Sequence[str], room: int) -> list[str]:
+    """Return the notes that fit into `room` lines, whole, then how many are left."""
+    ends = list(accumulate(len(_wrapped([note])) for note in notes))
+    if not ends or ends[-1] <= room:
+        return _wrapped(notes)
+    fitting = sum(end < room for end in ends)
+    left = len(notes) - fitting
+    return [*_wrapped(notes[:fitting]), f"{left} more {'note' if left == 1 else 'notes'}: --json"]
 
 
 def _wrapped(lines: Iterable[str]) -> list[str]:
