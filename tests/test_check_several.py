@@ -83,6 +83,23 @@ def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
     assert ("less accurate by less than 0.1." in str(wide)) == (errors == 24)
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"cost": "c"}, "costs are of use only for two or more judges of yes and no"),
+        ({"margin": 0.1}, "a margin is of use only with an earlier check, or several judges"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(options: Any, problem: str) -> None:
+    table = [{**row, "c": 0.1} for row in rows(80, a=2)]
+    with pytest.raises(pnyx.InputError, match=problem):
+        pnyx.check(table, judge="a", **options, **BASE)
+    rated = [{"a": 1 + n % 5, "b": 1 + n % 5, "label": 1 + n % 5, "c": 0.1} for n in range(40)]
+    options = {name: ["c", "c"] if name == "cost" else value for name, value in options.items()}
+    with pytest.raises(pnyx.InputError, match=problem):
+        pnyx.check(rated, judge=["a", "b"], human="label", **options)
+
+
 def test_every_judge_must_reach_the_bars() -> None:
     check = pnyx.check(rows(400, a=0, c=190), judge=["a", "c"], **BASE)
     assert check.passes(kappa=0.6) is False
@@ -93,7 +110,7 @@ def test_every_judge_must_reach_the_bars() -> None:
 @pytest.mark.parametrize(
     ("cost", "problem"),
     [
-        (["price"], "1 columns of costs for 2 judges: expected one for each"),
+        (["price"], "found 1 for cost, expected a column for each of 2 judges"),
         (["price", "none"], "no row has a cost in 'none'"),
         (["price", "label"], "label: found 'no', expected dollars from 0"),
     ],

@@ -17,7 +17,7 @@ from pnyx.view.judges import judge_parts
 from pnyx.view.plots import reliability_plot
 from pnyx.view.rates import rate_notes, rate_table
 from pnyx.view.tables import Column, Table
-from pnyx.view.text import one_line
+from pnyx.view.text import many, one_line
 from pnyx.view.trials import rater_parts
 
 if TYPE_CHECKING:
@@ -58,11 +58,10 @@ def check_sections(check: Check) -> list[Section]:
     sections: list[Section] = [("In words", sentences(check))]
     sections.append(("Figures", [_bars(check), *map(_figures, check.judges)]))
     if check.choice is not None:
-        parts = [part for part in judge_parts(check.choice) if part]
-        flat: list[Part] = []
-        for part in parts:
-            flat += [part] if isinstance(part, Table) else list(part)
-        sections.append(("Which judge to take", flat))
+        choice: list[Part] = []
+        for part in judge_parts(check.choice):
+            choice += [part] if isinstance(part, Table) else list(part)
+        sections.append(("Which judge to take", choice))
     if check.drift:
         sections.append(("Since the earlier check", [drift_table(check.drift)]))
     if check.compared:
@@ -130,7 +129,7 @@ def _disagreements(check: Check, judge: CheckedJudge) -> list[Part]:
         cells += [one_line(_cut(row.item.texts.get(name, ""))) for name in texts]
         rows.append(cells)
     left = len(judge.disagreements) - len(listed)
-    note = [f"{left} more disagreements are not shown; --json lists all."] if left else []
+    note = [f"Not shown: {many(left, 'further disagreement')} (--json)."] if left else []
     return [Table(columns, rows), *note]
 
 

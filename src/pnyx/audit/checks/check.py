@@ -89,8 +89,8 @@ def check(
         The numbers, intervals included, equal those of `pnyx measure` on the same answers.
 
     Raises:
-        InputError: the table cannot be understood, no row has verdict and label, or a bar names a
-            measure that the table does not allow.
+        InputError: the table cannot be understood, no row has verdict and label, a bar names a
+            measure that the table does not allow, or costs or a margin would change nothing.
     """
     items = _items_of(
         source, judge=judge, human=human, group=group, id=id, probability=probability,
@@ -101,6 +101,7 @@ def check(
         pairs = join_items(items, name)  # in the order in which `pnyx measure` has them
         joined[name] = replace(pairs, pairs=PairColumns.of(pairs.pairs).by_id())
     judges = [_checked(items, name, joined[name], bootstrap) for name in items.judges]
+    cost = [cost] if isinstance(cost, str) else cost
     checked = Check(
         items,
         judges,
@@ -108,8 +109,11 @@ def check(
         max(pairs.tied for pairs in joined.values()),
         canonical_bars(bars or {}),
         bootstrap,
-        choose_among(items, joined, [cost] if isinstance(cost, str) else cost, margin, bootstrap),
+        choose_among(items, joined, cost, margin, bootstrap),
     )
+    if margin is not None and against is None and checked.choice is None:
+        problem = "a margin is of use only with an earlier check, or several judges of yes and no"
+        raise InputError(problem, path=items.source)
     checked.decide()  # A bar that the table does not allow is refused here, not at its first use
     if against is None:
         return checked

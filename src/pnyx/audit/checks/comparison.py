@@ -45,17 +45,20 @@ def choose_among(
         bootstrap: how intervals are drawn.
 
     Raises:
-        InputError: a cost is not a number from 0, or there is not one column for each judge.
+        InputError: a cost is not a number from 0, there is not one column for each judge, or
+            there are costs without several judges of yes and no.
     """
-    if cost and len(cost) != len(items.judges):
-        counts = f"{len(cost)} columns of costs for {len(items.judges)} judges"
-        raise InputError(f"{counts}: expected one for each, in their order", path=items.source)
-    costs = {
-        judge: (_mean_cost(items, column), None)
-        for judge, column in zip(items.judges, cost, strict=False)
-    }
-    if len(items.judges) < 2 or items.kind != "yes-no":
+    judges = items.judges
+    if len(judges) < 2 or items.kind != "yes-no":
+        if cost:
+            problem = "costs are of use only for two or more judges of yes and no"
+            raise InputError(problem, path=items.source)
         return None
+    if cost and len(cost) != len(judges):
+        problem = f"found {len(cost)} for cost, expected a column for each of {len(judges)} judges"
+        raise InputError(f"{problem}, in their order", path=items.source)
+    columns = zip(judges, cost, strict=True) if cost else ()
+    costs = {judge: (_mean_cost(items, column), None) for judge, column in columns}
     allowed = CHOICE_MARGIN if margin is None else margin
     return choose_joined(joined, costs, margin=allowed, bootstrap=bootstrap)
 

@@ -340,10 +340,12 @@ def notes_of(check: CheckedTable) -> list[str]:
             notes.append(f"{name}{judge.unscored} of {counts['asked']} labelled answers are "
                          f"unscored: {reasons}")  # fmt: skip
     if check.tied:
-        notes.append(f"{check.tied} items are tied between people and left out")
+        items = "item is" if check.tied == 1 else "items are"
+        notes.append(f"{check.tied} {items} tied between people and left out")
     unlabelled = max(judge.unlabelled for judge in check.judges) - check.tied
     if unlabelled > 0:
-        notes.append(f"{unlabelled} answers have no label")
+        has = "has" if unlabelled == 1 else "have"
+        notes.append(f"{unlabelled} {_answers(unlabelled)} {has} no label")
     notes += _withheld(check)
     notes += _uneven(check)
     if not check.items.group:
