@@ -257,8 +257,11 @@ def test_a_judge_without_an_alpha_ends_no_sentence_in_the_air(call: Any) -> None
     status, out, _ = call("t.csv", *columns("ann", "bo"))
     words = " ".join(out.split())
     assert status == 3
-    assert "People agree with each other by an alpha of 1.00 (" in words
-    assert "(2 people). " in words
+    assert "89 to 100\n" not in out  # `100 %` stays on one line
+    assert "\n100 %). Not" not in out
+    assert "\n100 %).\n" in out
+    assert "People's agreement with each other: alpha 1.00 (" in words
+    assert ", 2 people). " in words
 
 
 def test_python_takes_several_files() -> None:

@@ -146,7 +146,10 @@ def test_the_majority_of_people_counts_and_ties_are_left_out() -> None:
     assert judge.figures["accuracy"].value == pytest.approx(20 / 30)
     assert "10 items are tied between people and left out" in str(check)
     assert check.people is not None
-    assert f"by an alpha of {check.people.value:.2f}" in str(check)
+    line = f"People's agreement with each other: alpha {check.people.value:.2f} ("
+    words = " ".join(str(check).split())
+    assert line in words
+    assert "; the judge's with people: " in words
     assert judge.alternative is not None
     assert pnyx.check(table, judge="judge", human=["p1", "p2"]).judges[0].alternative is None
     assert pnyx.check(table, judge="judge", human="p1").people is None

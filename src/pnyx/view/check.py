@@ -83,7 +83,7 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
     return [
         ("Calibration", _calibration(judge)),
         ("Corrected rate", _rate(check, judge)),
-        ("Biases", _biases(judge)),
+        ("Biases", _biases(check, judge)),
         ("Groups", _groups(judge)),
     ]
 
@@ -170,10 +170,10 @@ def _rate(check: Check, judge: CheckedJudge) -> list[Part]:
     return [rate_table(rate, check.items.words), *notes]
 
 
-def _biases(judge: CheckedJudge) -> list[Part]:
+def _biases(check: Check, judge: CheckedJudge) -> list[Part]:
     alternative = judge.alternative
     tested = [] if alternative is None else alternative_sentences(alternative)
-    return [*bias_sentences(judge.biases), *tested]
+    return [*bias_sentences(judge.biases, check.items.words), *tested]
 
 
 def _groups(judge: CheckedJudge) -> list[Part]:

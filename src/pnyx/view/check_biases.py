@@ -5,19 +5,25 @@ from __future__ import annotations
 from pnyx.audit.checks.alternative import MIN_ITEMS, PASSING, AlternativeTest
 from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
 from pnyx.audit.checks.figures import decimals, percent, share, signed
+from pnyx.audit.checks.summary import leaning
 from pnyx.errors import escaped
 
 
-def bias_sentences(biases: Biases) -> list[str]:
-    """Return what verdicts and labels show about a judge's biases, a line each."""
+def bias_sentences(biases: Biases, words: tuple[str, str]) -> list[str]:
+    """Return what verdicts and labels show about a judge's biases, a line each.
+
+    Args:
+        biases: of one judge.
+        words: what the table writes for yes and for no.
+    """
     return [
-        *length_sentences(biases.length),
+        *length_sentences(biases.length, words[0]),
         *consensus_sentences(biases.consensus),
         *annotator_sentences(biases.annotators),
     ]
 
 
-def length_sentences(bias: LengthBias) -> list[str]:
+def length_sentences(bias: LengthBias, yes: str) -> list[str]:
     """Say whether the judge favours longer texts more than people do; nothing without texts."""
     if not bias.column:
         return []
@@ -25,24 +31,24 @@ def length_sentences(bias: LengthBias) -> list[str]:
         return [f"Length bias: no figure, as {bias.no_figure}."]
     longer, shorter = bias.longer, bias.shorter
     figure = signed(bias.difference, points=bias.judge_yes is not None)
+    texts = f"{longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} words)"
     if bias.judge_yes is None or bias.people_yes is None:
         line = (
-            f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
-            f"words), the judge rates {longer.value:+.2f} against people, of {shorter.scored} "
-            f"others {shorter.value:+.2f}"
+            f"On {texts}, the judge's ratings differ from people's by {longer.value:+.2f}, on "
+            f"{shorter.scored} others by {shorter.value:+.2f}."
         )
     else:
         line = (
-            f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
-            f"words), the judge passes {bias.judge_yes[0]} and people {bias.people_yes[0]}; of "
-            f"{shorter.scored} others, {bias.judge_yes[1]} and {bias.people_yes[1]}"
+            f'Of {texts}, the judge said "{escaped(yes, 40)}" to {bias.judge_yes[0]} and people to '
+            f"{bias.people_yes[0]}; of {shorter.scored} others, to {bias.judge_yes[1]} and "
+            f"{bias.people_yes[1]}."
         )
     if bias.shown is None:
-        return [f"{line}: a difference of {figure}, without an interval."]
+        return [f"{line} The difference of {figure} has no interval."]
     if bias.shown:
         which = "longer" if (bias.difference.value or 0) > 0 else "shorter"
-        return [f"{line}: it favours {which} texts by {figure} more than people do."]
-    return [f"{line}: no length bias is shown ({figure})."]
+        return [f"{line} It {leaning(f'{which} texts', yes)}: {figure}."]
+    return [f"{line} No length bias is shown ({figure})."]
 
 
 def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:

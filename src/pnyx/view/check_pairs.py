@@ -80,7 +80,7 @@ def _position(check: PairCheck) -> list[str]:
 
 def _people(check: PairCheck) -> list[str]:
     if not check.labels:
-        return ["There are no labels of people to compare with."] * (not check.tied_labels)
+        return ["There are no human labels to compare with."] * (not check.tied_labels)
     combined = check.combined
     if combined.value is None:
         return [f"None of the {many(check.labels, 'labelled pair')} has a verdict."]

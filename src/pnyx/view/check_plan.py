@@ -94,8 +94,8 @@ def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
         return lines
     if goal.correlation is None:
         lines.append(
-            f"All labels are of one of the {_groups(plan)}: a correlation of "
-            f"{goal.used_correlation:.2f} between rows of one is assumed."
+            f"All labels belong to one {_group(plan)}, so a correlation of "
+            f"{goal.used_correlation:.2f} between its rows is assumed."
         )
     else:
         alike = f"Rows that share a {_group(plan)} are alike (correlation {goal.correlation:.2f})"

@@ -36,10 +36,10 @@ class ReplacedAnnotator:
     Attributes:
         name: the annotator's column.
         items: items that the annotator, another annotator and the judge all answer.
-        clusters: groups of these items; an item without a group is a group of its own.
+        clusters: groups of these items; an item without a group is a group alone.
         judge_as_good: share of items on which the judge agrees at least as well with the others.
         annotator_as_good: share of items on which the annotator does.
-        p: of the test that the annotator is not `epsilon` better; None where it is not valid.
+        p: of the test that the annotator is not `epsilon` better; None if that is not valid.
         judge_wins: whether p is significant after the correction of Benjamini and Yekutieli.
     """
 

@@ -29,7 +29,7 @@ class Disagreement:
     Attributes:
         item: the row, with its texts.
         verdict, label: what the judge says, and people together.
-        confidence: the judge's probability of its verdict; None where it states none.
+        confidence: the judge's probability of its verdict; None if it states none.
     """
 
     item: CheckItem

@@ -12,7 +12,7 @@ def percent(value: float) -> str:
 
 
 def percent_ends(measured: Measured) -> str:
-    """Return the ends of an interval, `30 to 80 %`; empty where there is none."""
+    """Return the ends of an interval, `30 to 80 %`; empty without one."""
     if measured.low is None or measured.high is None:
         return ""
     return f"{percent(measured.low).removesuffix(' %')} to {percent(measured.high)}"

@@ -32,7 +32,7 @@ def read_pairs(
         answers: answers.jsonl of `pnyx judge preference`, its results folder, or what `pnyx.ask`
             returned.
         labels: people's labels (a, b or tie) by id; by default each answer's own field `label`.
-        judge: whose answers count, where there are several judges'.
+        judge: whose answers count, if the file has those of several judges.
 
     Raises:
         InputError: a line is malformed or of another task, or no label belongs to an answer.
@@ -49,7 +49,7 @@ def read_pairs(
 
 
 def _checked(verdict: Verdict) -> Verdict:
-    """Return a verdict on two texts; InputError where it is another task's."""
+    """Return a verdict on two texts; InputError if it is another task's."""
     if verdict.task not in ("", *_TASKS):
         raise InputError(f"task: found {shorten(verdict.task, 40)!r}, expected preference")
     _label(verdict)  # Refused if it is malformed, whether it counts or not

@@ -33,7 +33,7 @@ class PairWords:
     """How the cells of a table of pairs are read.
 
     Attributes:
-        a: the column that names the model whose text is A; empty where there is none.
+        a: the column that names the model whose text is A; empty without one.
         b: the same of B.
         by_position: whether A and B (1 and 2) name the text that is shown first and second, rather
             than the two texts in whichever order.

@@ -30,8 +30,8 @@ class JudgedPair:
 
     Attributes:
         id: of the pair; pairs without a group that share an id count as one group.
-        group: what clusters the pairs; empty where there is none.
-        a_first: the verdict with A shown first; None where it is unscored.
+        group: what clusters the pairs; empty without one.
+        a_first: the verdict with A shown first; None if it is unscored.
         b_first: the verdict with B shown first, also in terms of A and B.
         labels: what people say.
         one_order: whether there was one order only, whose verdict is then the combined one.

@@ -39,7 +39,7 @@ class LabelGoal:
     """How many more labels one goal needs.
 
     Attributes:
-        measure: its name, as Pnyx has it everywhere.
+        measure: the name that Pnyx uses everywhere.
         value: the measure on the labels so far.
         half_width: the half-width that its interval is to have, or None.
         bar: the bar that its interval is to exclude, or None.
@@ -51,7 +51,7 @@ class LabelGoal:
         chance: of a decision about the bar then, as the value may move; None of a half-width.
         likely_more: labels that decide about the bar with a chance of 80 %; None if there is no
             such number up to `MOST_LABELS`, or the goal is a half-width.
-        correlation: of items within groups, estimated; None where it cannot be.
+        correlation: of items within groups, estimated; None if it cannot be.
         used_correlation: what the plan takes it to be; higher if there are few groups.
         design_effect: by how much groups increase the variance, with `used_correlation`.
         why: why no number can be named; empty if one is.
@@ -101,7 +101,7 @@ class LabelPlan:
 
     Attributes:
         judge: the column of verdicts.
-        group: the column of groups; empty where there is none.
+        group: the column of groups; empty without one.
         labels: rows with a label and a verdict.
         groups: their groups; equal to `labels` without groups.
         goals: the half-width, or a bar each.

@@ -75,7 +75,10 @@ def _first_notes(notes: Sequence[str], room: int) -> list[str]:
 
 
 def _wrapped(lines: Iterable[str]) -> list[str]:
-    return [part for line in lines for part in textwrap.wrap(line, WIDTH, break_long_words=False)]
+    """Return lines of at most `WIDTH` columns; `30 %` is not broken."""
+    joined = (line.replace(" %", "\N{NO-BREAK SPACE}%") for line in lines)
+    wrapped = (textwrap.wrap(line, WIDTH, break_long_words=False) for line in joined)
+    return [part.replace("\N{NO-BREAK SPACE}%", " %") for parts in wrapped for part in parts]
 
 
 def sentences(check: CheckedTable) -> list[str]:
@@ -112,7 +115,7 @@ def disagreement_line(check: CheckedTable, where: str = "") -> str:
 
 
 def _shares(check: CheckedTable, judge: CheckedJudge) -> list[str]:
-    """Return how many of people's yes, and of their no, the judge gives back."""
+    """Return on how many of people's yes, and of their no, the judge agrees."""
     level = f"{100 * check.bootstrap.confidence:g} % interval "
     lines: list[str] = []
     for side, name in enumerate(("sensitivity", "specificity")):
@@ -147,7 +150,7 @@ def _ratings(judge: CheckedJudge) -> list[str]:
     return [
         f"Of {exact.scored} ratings of people, the judge gave the same {count} times "
         f"({share(exact, inside=True)}).",
-        f"It is {decimals(distance)} away from people on average.",
+        f"On average, it differs from people by {decimals(distance)}.",
     ]
 
 
@@ -199,19 +202,18 @@ def _people(check: CheckedTable) -> list[str]:
     if check.people is None or check.people.value is None:
         return []
     kind = "nominal" if check.items.kind == "yes-no" else "ordinal"
-    count = len(check.items.people)
-    text = f"People agree with each other by an alpha of {decimals(check.people)} ({count} people)"
-    with_people = [
-        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'} with people "
+    agreement = decimals(check.people, f"{len(check.items.people)} people")
+    judges = [
+        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'}'s with people: "
         f"{alpha.value:.2f}"
         for j in check.judges
         if (alpha := j.figures[f"alpha_{kind}"]).value is not None
     ]
-    return [f"{text}; {', '.join(with_people)}." if with_people else f"{text}."]
+    return ["; ".join([f"People's agreement with each other: alpha {agreement}", *judges]) + "."]
 
 
 def _length(check: CheckedTable) -> list[str]:
-    """Say where a judge favours longer or shorter texts by more than chance."""
+    """Say which judges favour longer or shorter texts by more than chance explains."""
     lines = []
     for judge in check.judges:
         length = judge.biases.length
@@ -221,8 +223,15 @@ def _length(check: CheckedTable) -> list[str]:
             texts = f"{'longer' if longer else 'shorter'} texts ({escaped(length.column, 40)} "
             texts += f"{'above' if longer else 'up to'} {length.words:g} words)"
             figure = signed(length.difference, points=check.items.kind == "yes-no")
-            lines.append(f"{who} favours {texts} more than people do: {figure}.")
+            lines.append(f"{who} {leaning(texts, check.items.words[0])}: {figure}.")
     return lines
+
+
+def leaning(texts: str, yes: str) -> str:
+    """Return how a judge treats texts to which it says yes too often; yes may mean a failure."""
+    if _SAID.get(yes) == "failed":
+        return f"is harder on {texts} than people are"
+    return f"favours {texts} more than people do"
 
 
 def _choice(check: CheckedTable) -> list[str]:
@@ -268,7 +277,7 @@ _COUNTED = frozenset(
 
 
 def cluster_noun(check: CheckedTable, count: int) -> str:
-    """Return what is drawn, by the column of groups where it is a plain word: `questions`."""
+    """Return what is drawn, named after the column of groups if that is a usual word."""
     name = check.items.group.lower().removesuffix("_id").removesuffix(" id")
     grouped = any(judge.agreement.clustered_by == "group" for judge in check.judges)
     if not grouped:
