@@ -173,6 +173,14 @@ def test_a_peer_that_fails_is_listed_with_its_error(tmp_path, bench):
     assert outcome.failure == "ModuleNotFoundError: No module named 'judgy'"
 
 
+def test_a_peer_that_does_not_end_is_listed_with_the_limit(tmp_path, bench, monkeypatch):
+    peers = bench("peers")
+    monkeypatch.setattr(peers, "TIMEOUT", 0.5)
+    endless = peers.Peer("judgy", ("python -c 'import time; time.sleep(60)'",), "no", "no")
+    outcome = peers.try_peer(endless, tmp_path, sys.executable, 1)
+    assert outcome.failure == "not finished after 0.5 s"
+
+
 def test_samples_of_checks_have_the_kappa_and_the_error_that_they_claim(bench):
     """The true kappa is that of many questions; its naive error is right of independent answers."""
     samples, rng = bench("check_samples"), np.random.default_rng(1)

@@ -57,10 +57,10 @@ def test_a_judge_that_errs_seldom_may_replace_each_person(capsys, tmp_path):
     result = replaced(capsys, tmp_path, table(40, 2))
     assert (result["epsilon"], result["winning_rate"], result["passes"]) == (0.2, 1, True)
     assert result["advantage"] == pytest.approx(38 / 40)
-    for one in result["annotators"]:
-        assert (one["items"], one["clusters"], one["judge_wins"]) == (40, 40, True)
-        assert (one["judge_as_good"], one["annotator_as_good"]) == (38 / 40, 1)
-        assert one["p"] == pytest.approx(5.6e-5, rel=0.02)
+    for row in result["annotators"]:
+        assert (row["items"], row["clusters"], row["judge_wins"]) == (40, 40, True)
+        assert (row["judge_as_good"], row["annotator_as_good"]) == (38 / 40, 1)
+        assert row["p"] == pytest.approx(5.6e-5, rel=0.02)
     assert t_of(0, 2, 40, 0.2) == pytest.approx(-4.30, abs=0.005)
 
 
@@ -93,8 +93,8 @@ def test_the_correction_is_that_of_benjamini_and_yekutieli(capsys, tmp_path, cou
     """Three equal p: significant up to 0.05 / (1 + 1/2 + 1/3) = 0.0273; Bonferroni has 0.0167."""
     assert alternative.FALSE_DISCOVERIES == 0.05
     result = replaced(capsys, tmp_path, table(count, 4))
-    assert [one["p"] for one in result["annotators"]] == pytest.approx([p] * 3, abs=5e-4)
-    assert {one["judge_wins"] for one in result["annotators"]} == {wins}
+    assert [row["p"] for row in result["annotators"]] == pytest.approx([p] * 3, abs=5e-4)
+    assert {row["judge_wins"] for row in result["annotators"]} == {wins}
 
 
 @pytest.mark.parametrize("people", [4, 5])
@@ -103,7 +103,7 @@ def test_the_judge_must_win_against_half_of_the_people(capsys, tmp_path, people)
     assert alternative.PASSING == 0.5
     rows = table(60, 16, people, p2=range(16, 38), p3=range(38, 60))
     result = replaced(capsys, tmp_path, rows)
-    wins = [one["judge_wins"] for one in result["annotators"]]
+    wins = [row["judge_wins"] for row in result["annotators"]]
     assert wins == [False, False, True, True, False][:people]
     assert result["winning_rate"] == pytest.approx(2 / people)
     assert result["passes"] is (people == 4)
@@ -129,7 +129,7 @@ def test_too_few_items_or_people_are_said(capsys, tmp_path):
     assert alternative.MIN_ANNOTATORS == 3
     result = replaced(capsys, tmp_path, table(29, 2))
     assert (result["winning_rate"], result["passes"]) == (None, None)
-    assert result["not_valid"].startswith("no annotator has 30 items")
+    assert result["not_valid"].startswith("no annotator has 30 items, ")
     page = check_html(check(table(29, 2), judge="judge", human=PEOPLE))
     assert "May the judge replace an annotator? Not tested: no annotator has 30 items" in page
     assert replaced(capsys, tmp_path, table(40, 2, people=2)) is None
@@ -138,14 +138,22 @@ def test_too_few_items_or_people_are_said(capsys, tmp_path):
     assert why == "the test needs 3 or more annotators, and there are 2"
 
 
+def test_one_group_of_items_is_not_a_test(capsys, tmp_path):
+    """A t-test needs two groups: 40 items of one question are none, and the reason says so."""
+    rows = [row | {"question": "q"} for row in table(40, 2)]
+    result = replaced(capsys, tmp_path, rows, "--group", "question")
+    assert [row["p"] for row in result["annotators"]] == [None] * 3
+    assert result["not_valid"].startswith("no annotator has 30 items, of two or more groups, that")
+
+
 def test_items_of_a_question_count_together(capsys, tmp_path):
     """Each item twice, in one question: as if it were there once."""
     once = table(40, 4, p2=range(10, 14))
     twice = [row | {"id": f"{row['id']}{k}", "question": row["id"]} for row in once for k in "ab"]
     alone = replaced(capsys, tmp_path, once)["annotators"]
     both = replaced(capsys, tmp_path, twice, "--group", "question")["annotators"]
-    assert [one["p"] for one in both] == pytest.approx([one["p"] for one in alone])
-    assert [(one["items"], one["clusters"]) for one in both] == [(80, 40)] * 3
+    assert [row["p"] for row in both] == pytest.approx([row["p"] for row in alone])
+    assert [(row["items"], row["clusters"]) for row in both] == [(80, 40)] * 3
 
 
 def test_unscored_verdicts_are_left_out(capsys, tmp_path):
@@ -177,7 +185,7 @@ def test_ratings_are_compared_by_their_error(capsys, tmp_path):
 def test_the_page_says_it_in_words():
     page = check_html(check(table(40, 2), judge="judge", human=PEOPLE))
     assert (
-        "By the alternative annotator test, the judge may replace an annotator: it holds its own "
+        "By the alternative annotator test, the judge may replace an annotator: it wins "
         "against 3 of 3 (winning rate 1.00, needed 0.50; epsilon 0.2). It is as good as an "
         "annotator on 95 % of the items." in page
     )

@@ -37,9 +37,9 @@ def texts(longer: int, shorter: int, passes: int = 10, column: str = "answer") -
     table = []
     for n in range(longer + shorter):
         long = n < longer
-        place = n if long else n - longer
-        people = place % 2 == 0
-        judge = people or (long and place // 2 < passes)
+        number = n if long else n - longer
+        people = number % 2 == 0
+        judge = people or (long and number // 2 < passes)
         text = " ".join(["word"] * (9 if long else 3))
         table.append(
             {
@@ -70,15 +70,32 @@ def test_a_judge_that_passes_long_answers_favours_them(capsys, tmp_path):
         in words
     )
     html = page(texts(40, 40), "human")
-    assert "Of 40 longer texts (answer above 6 words), the judge passes 30 and people 20; " in html
-    assert "of 40 others, 20 and 20: it favours longer texts by +25 points" in html
+    assert (
+        "Of 40 longer texts (answer above 6 words), the judge said &#34;yes&#34; to 30 and people "
+        "to 20; of 40 others, to 20 and 20. It favours longer texts more than people do: +25 points"
+        in html
+    )
+
+
+def test_a_judge_that_fails_long_answers_more_often_does_not_favour_them():
+    """As above, but its yes is `fail`: it fails 30 of 40 long answers, people 20."""
+    word = {"yes": "fail", "no": "pass"}
+    table = [row | {name: word[row[name]] for name in ("judge", "human")} for row in texts(40, 40)]
+    named = {"judge": "judge", "human": "human", "yes": "fail", "no": "pass"}
+    words = " ".join(str(check(table, **named)).split())
+    verdict = "is harder on longer texts (answer above 6 words) than people are: +25 points"
+    assert f"The judge {verdict}" in words
+    html = check_html(check(table, **named))
+    assert "the judge said &#34;fail&#34; to 30 and people to 20" in html
+    assert "It is harder on longer texts than people are: +25 points" in html
+    assert "favours" not in words + html
 
 
 def test_a_judge_that_passes_short_answers_favours_these():
     table = texts(40, 40)
     for row in table:
         row["answer"] = "word " * (12 - len(row["answer"].split()))
-    assert "it favours shorter texts by -25 points" in page(table, "human")
+    assert "It favours shorter texts more than people do: -25 points" in page(table, "human")
     words = " ".join(str(check(table, judge="judge", human="human")).split())
     assert "favours shorter texts (answer up to 6 words) more than people do: -25 points" in words
 
@@ -88,7 +105,7 @@ def test_two_long_answers_more_show_no_bias(capsys, tmp_path):
     assert judge["biases"]["length"]["difference"]["value"] == pytest.approx(2 / 40)
     assert judge["biases"]["length"]["shown"] is False
     assert "favours" not in words
-    assert "no length bias is shown (+5 points" in page(texts(40, 40, passes=2), "human")
+    assert "No length bias is shown (+5 points" in page(texts(40, 40, passes=2), "human")
 
 
 @pytest.mark.parametrize(("longer", "shorter"), [(20, 20), (19, 25), (20, 19)])
@@ -133,7 +150,8 @@ def test_ratings_of_long_texts_may_be_higher(capsys, tmp_path):
     length = measured(capsys, tmp_path, table, "--human", "human")[0]["biases"]["length"]
     assert length["judge_yes"] is None
     assert length["difference"]["value"] == pytest.approx(39 / 40)
-    assert "the judge rates +0.97 against people, of 40 others +0.00" in page(table, "human")
+    line = "the judge&#39;s ratings differ from people&#39;s by +0.97, on 40 others by +0.00."
+    assert line in page(table, "human")
 
 
 # How far people agree ----------------------------------------------------------------------------
@@ -145,8 +163,8 @@ def votes(unanimous: int, split: int, tied: int = 0) -> list[dict[str, Any]]:
     for n in range(unanimous + split + tied):
         majority = n % 2 == 0
         people = [majority, majority, majority if n < unanimous else not majority]
-        place = n if n < unanimous else n - unanimous
-        wrong = place < (2 if n < unanimous else 10)
+        number = n if n < unanimous else n - unanimous
+        wrong = number < (2 if n < unanimous else 10)
         row = {f"p{k}": "yes" if vote else "no" for k, vote in enumerate(people)}
         if n >= unanimous + split:
             row["p0"] = ""  # the two others are divided
@@ -178,8 +196,8 @@ def test_a_part_of_fewer_than_20_items_gets_no_figure(capsys, tmp_path, split):
     has = split >= MIN_PART
     assert (part["value"]["value"] is not None) == has
     assert part["no_figure"] == ("" if has else "19 items, and a figure needs 20")
-    shown = "Where people are split: no figure (19 items, and a figure needs 20)."
-    assert (shown in page(votes(30, split), "p0", "p1", "p2")) == (not has)
+    sentence = "Where people are split: no figure (19 items, and a figure needs 20)."
+    assert (sentence in page(votes(30, split), "p0", "p1", "p2")) == (not has)
 
 
 def test_one_person_has_no_consensus(capsys, tmp_path):

@@ -112,25 +112,25 @@ def test_the_words_show_the_corrected_rate(judge, capsys, tmp_path):
     rate = judge.rate
     assert rate is not None
     figure = rate.prediction_powered
-    shown = f"{100 * figure.value:.0f} % ({100 * figure.low:.0f} to {100 * figure.high:.0f} %)"
-    assert f'rate of {100 * rate.judged.value:.0f} % "yes" is corrected to {shown}' in words
+    corrected = f"{100 * figure.value:.0f} % ({100 * figure.low:.0f} to {100 * figure.high:.0f} %)"
+    assert f'rate of {100 * rate.judged.value:.0f} % "yes" is corrected to {corrected}' in words
 
 
 def test_precision_and_npv_are_counted_by_the_judge_s_answers(judge):
     """Of the judge's yes, those that people share; of its no, the same."""
     scored = [row for row in table() if row["judge"] and row["human"]]
-    for name, said in (("precision", "yes"), ("npv", "no")):
-        labels = [row["human"] for row in scored if row["judge"] == said]
+    for name, verdict in (("precision", "yes"), ("npv", "no")):
+        labels = [row["human"] for row in scored if row["judge"] == verdict]
         figure = judge.figures[name]
-        assert (figure.value, figure.scored) == (labels.count(said) / len(labels), len(labels))
+        assert (figure.value, figure.scored) == (labels.count(verdict) / len(labels), len(labels))
 
 
 @pytest.mark.parametrize("peer", ["sklearn.metrics"])
 def test_values_are_those_of_scikit_learn(judge, peer):
     metrics = pytest.importorskip(peer)
     scored = [row for row in table() if row["judge"] and row["human"]]
-    people, said = ([row[name] == "yes" for row in scored] for name in ("human", "judge"))
+    people, judged = ([row[name] == "yes" for row in scored] for name in ("human", "judge"))
     p = [row["p"] for row in scored]
-    assert judge.figures["kappa"].value == pytest.approx(metrics.cohen_kappa_score(people, said))
+    assert judge.figures["kappa"].value == pytest.approx(metrics.cohen_kappa_score(people, judged))
     assert judge.figures["auroc"].value == pytest.approx(metrics.roc_auc_score(people, p))
     assert judge.figures["brier"].value == pytest.approx(metrics.brier_score_loss(people, p))

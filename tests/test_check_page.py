@@ -13,8 +13,9 @@ import pytest
 import pnyx
 from command import called, refuser
 from pnyx.audit.checks.items import CheckItem, CheckItems
+from pnyx.audit.checks.summary import MAX_LINES
 from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
-from pnyx.view.check import MAX_DISAGREEMENTS, MAX_TEXT, check_html
+from pnyx.view.check import MAX_DISAGREEMENTS, MAX_TEXT, MAX_TEXT_COLUMNS, check_html
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00 &amp; '\""
 refused = refuser("check")
@@ -87,7 +88,8 @@ def test_the_most_confident_disagreements_come_first_then_by_line() -> None:
 def test_the_page_shows_at_most_100_disagreements(wrong: int, left: int) -> None:
     page = check_html(pnyx.check(items(400, wrong, group="")))
     assert page.count("&lt;script&gt;") == MAX_DISAGREEMENTS
-    assert (f"{left} more disagreements are not shown" in page) == bool(left)
+    assert ("Not shown: 1 further disagreement (--json)." in page) == bool(left)
+    assert MAX_DISAGREEMENTS == 100
 
 
 def test_a_long_text_is_cut() -> None:
@@ -102,8 +104,40 @@ def test_a_long_text_is_cut() -> None:
         assert ("x" * (MAX_TEXT - 1) + "…" in page) == cut
 
 
+def test_the_two_columns_with_the_longest_texts_are_shown() -> None:
+    assert MAX_TEXT_COLUMNS == 2
+    rows = [
+        {"verdict": "no", "label": "no" if n % 2 else "yes", "note": "n" * 5, "passage": "p" * 90,
+         "answer": "a" * 6}
+        for n in range(40)
+    ]  # fmt: skip
+    page = check_html(pnyx.check(rows))
+    assert page.count("p" * 90) == page.count(">" + "a" * 6 + "<") == 20
+    assert "nnnnn" not in page
+
+
+@pytest.mark.parametrize(
+    ("words", "count", "listed", "left"),
+    [(1, 12, 12, 0), (1, 13, 12, 2), (20, 4, 4, 0), (20, 5, 4, 2)],
+)
+def test_a_summary_has_25_lines_and_counts_the_notes_that_do_not_fit(
+    words: int, count: int, listed: int, left: int
+) -> None:
+    """4 sentences, 6 lines of table and 2 blank ones leave 13; the check has a note of its own.
+
+    Notes of 20 times three words take three lines each, and are shown whole or not at all.
+    """
+    assert MAX_LINES == 25
+    notes = tuple(f"note {'word of it ' * words}{n}" for n in range(count))
+    lines = str(pnyx.check(items(120, 30, notes=notes))).splitlines()
+    assert len(lines) <= 25
+    assert sum(line.startswith("note ") for line in lines) == listed
+    assert (lines[-1] == f"{left} more notes: --json") == bool(left)
+
+
 @pytest.mark.parametrize("size", [MIN_GROUP_LABELS - 1, MIN_GROUP_LABELS])
 def test_a_small_group_gets_counts_and_no_figure(size: int) -> None:
+    assert MIN_GROUP_LABELS == 20
     (judge,) = pnyx.check(items(6 * size, 6)).judges
     assert {group.right for group in judge.groups} == {size - 1}
     assert all(group.accuracy.scored == size for group in judge.groups)
@@ -123,8 +157,8 @@ def table(tmp_path: Path) -> str:
         for n in range(120):
             right = n % 7 != 0
             label = "" if n >= 100 else ("correct" if n % 3 else "incorrect")
-            said = "correct" if bool(n % 3) == right else "incorrect"
-            writer.writerow([f"q{n % 15}", f"text {n}", said, label])
+            verdict = "correct" if bool(n % 3) == right else "incorrect"
+            writer.writerow([f"q{n % 15}", f"text {n}", verdict, label])
     return str(path)
 
 
@@ -179,6 +213,7 @@ def test_a_plan_and_pairs_go_through_the_same_command(
         (["--bar", "kappa=nan"], "expected MEASURE=VALUE"),
         (["--bar", "kappa=0.6", "--bar", "kappa=0.7"], "the measure is given twice"),
         (["--bar", "kappa=60"], "bar kappa: found 60, expected a number from -1 to 1"),
+        (["--bar", "nonsense=0.5"], "bar nonsense: not measured here, expected one of f1"),
         (["--bar", "auroc=0.6"], "bar auroc: not measured here, expected one of f1, accuracy"),
         (["--plan"], "--plan requires --half-width X or --bar MEASURE=VALUE"),
         (["--plan", "--bar", "kappa=0.6", "--html", "x.html"], "--html has no effect with --plan"),

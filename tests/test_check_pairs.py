@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from command import called, refuser
+from command import called, refuser, write_rows
 
 BOTH = "--a-first", "forward", "--b-first", "backward"
 refused = refuser("check")
@@ -67,8 +67,8 @@ def test_the_words_say_the_same(capsys, tmp_path):
     words = " ".join(called(capsys, "check", path, *BOTH, "--human", "human")[1].split())
     assert words.startswith("The two orders agree on 26 of 40 pairs; 14 flip (35 %, 95 % interval ")
     assert (
-        "Of these, 8 favour the text shown first both times and 2 favour the text shown second and "
-        "4 are a tie in one order only." in words
+        "Of these, 8 favour the text shown first both times, 2 favour the text shown second and 4 "
+        "are a tie in one order only." in words
     )
     assert "The text shown first wins 60 % of the time (" in words
     assert "agrees with people on 23 of 40 pairs (57 %, " in words
@@ -77,18 +77,18 @@ def test_the_words_say_the_same(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "said"),
+    ("kinds", "sentence"),
     [
         ([(20, "A", "B", "A"), (20, "A", "A", "A")], "the judge favours the text shown first."),
         ([(20, "B", "A", "A"), (20, "A", "A", "A")], "the judge favours the text shown second."),
         ([(5, "A", "B", "A"), (5, "B", "A", "A"), (20, "A", "A", "A")],
          "no position bias is shown, as the interval includes 50 %."),
-        ([(2, "A", "B", "A")], "the text shown first"),
+        ([(1, "A", "B", "A")], "there are too few pairs or groups for an interval."),
     ],
 )  # fmt: skip
-def test_position_bias_is_shown_where_the_interval_excludes_half(capsys, tmp_path, kinds, said):
+def test_position_bias_is_shown_where_the_interval_excludes_half(capsys, tmp_path, kinds, sentence):
     path = pairs(tmp_path, *kinds)
-    assert said in " ".join(called(capsys, "check", path, *BOTH)[1].split())
+    assert sentence in " ".join(called(capsys, "check", path, *BOTH)[1].split())
 
 
 def test_pairs_of_a_question_count_together(capsys, tmp_path):
@@ -98,6 +98,18 @@ def test_pairs_of_a_question_count_together(capsys, tmp_path):
     grouped = json.loads(called(capsys, "check", path, *BOTH, "--group", "question", "--json")[1])
     assert (alone["interval"]["clusters"], grouped["interval"]["clusters"]) == (80, 4)
     assert alone["flips"]["value"] == grouped["flips"]["value"] == 0.5
+
+
+def test_a_group_called_0_is_a_group_and_a_blank_id_is_not_an_id(capsys, tmp_path):
+    table = [
+        {"forward": "A", "backward": "A", "question": n % 4, "id": None if n % 2 else "  "}
+        for n in range(40)
+    ]
+    path = write_rows(tmp_path / "pairs.jsonl", table)
+    grouped = json.loads(called(capsys, "check", path, *BOTH, "--group", "question", "--json")[1])
+    assert grouped["interval"]["clusters"] == 4
+    alone = json.loads(called(capsys, "check", path, *BOTH, "--id", "id", "--json")[1])
+    assert alone["interval"]["clusters"] == 40
 
 
 def test_cells_by_position_are_turned(capsys, tmp_path):
@@ -123,6 +135,8 @@ def test_cells_may_name_the_models_of_their_row(capsys, tmp_path):
     assert (result["agree"], result["second_both"], result["combined"]["value"]) == (3, 1, 0.75)
     path.write_text("\n".join(["model_a,model_b,forward,backward", "gpt,llama,gpt,claude"]) + "\n")
     assert "a model that the columns model_a and model_b name" in refused(capsys, path, *BOTH)
+    path.write_text("\n".join(["model_a,model_b,forward,backward", "gpt,gpt,gpt,gpt"]) + "\n")
+    assert "forward: found 'gpt', expected A, B or tie" in refused(capsys, path, *BOTH)
 
 
 def test_an_empty_cell_is_unscored_and_no_tie(capsys, tmp_path):

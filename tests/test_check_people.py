@@ -45,18 +45,18 @@ def checked(call: Any, *arguments: str, status: int = 0) -> dict[str, Any]:
 
 
 def between(row: dict[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
-    return {(one["kind"], *one["between"]): one for one in row["compared"]}
+    return {(pair["kind"], *pair["between"]): pair for pair in row["compared"]}
 
 
 def test_all_people_each_pair_and_the_judge_with_each_by_hand(call: Any) -> None:
     row = checked(call, table(), *columns(*BY))
-    found = between(row)
-    assert list(found) == [
+    compared = between(row)
+    assert list(compared) == [
         ("raters", "all people"),
         *(("human-judge", "judge", name) for name in BY),
         ("human-human", "ann", "bo"), ("human-human", "ann", "cy"), ("human-human", "bo", "cy"),
     ]  # fmt: skip
-    every = found["raters", "all people"]
+    every = compared["raters", "all people"]
     assert every["raters"] == 3
     values = [[float(mark == "y") for mark in marks] for marks in BY.values()]
     alpha = krippendorff_alpha(values, "nominal")
@@ -64,9 +64,9 @@ def test_all_people_each_pair_and_the_judge_with_each_by_hand(call: Any) -> None
     assert row["people_agreement"] == every["mean"]["alpha_nominal"]
     assert every["mean"]["accuracy"]["value"] == pytest.approx((5 + 5 + 4) / 18)
     # ann and bo: 5 of 6 the same; by chance 3/6 x 4/6 + 3/6 x 2/6 = 1/2: (5/6 - 1/2) / (1/2).
-    assert found["human-human", "ann", "bo"]["mean"]["kappa"]["value"] == pytest.approx(2 / 3)
+    assert compared["human-human", "ann", "bo"]["mean"]["kappa"]["value"] == pytest.approx(2 / 3)
     # The judge and cy: 4 of 6; by chance 4/6 x 2/6 + 2/6 x 4/6 = 4/9: (2/3 - 4/9) / (5/9).
-    with_cy = found["human-judge", "judge", "cy"]["mean"]
+    with_cy = compared["human-judge", "judge", "cy"]["mean"]
     assert with_cy["accuracy"]["value"] == pytest.approx(4 / 6)
     assert with_cy["kappa"]["value"] == pytest.approx(2 / 5)
     assert with_cy["kappa"]["low"] < 2 / 5 < with_cy["kappa"]["high"]
@@ -111,10 +111,10 @@ def test_people_who_share_no_item_with_the_judge_or_another_are_left_out() -> No
         {"cy": True},
     ]
     items = [CheckItem(str(n), "", n, {"judge": n == 0}, some) for n, some in enumerate(labels)]
-    found = compare_people(
+    compared = compare_people(
         CheckItems(items, "yes-no", ("judge",), ("ann", "bo", "cy")), Bootstrap(draws=0)
     )
-    assert [one.names for one in found if one.kind == "human-human"] == [("ann", "bo")]
+    assert [pair.names for pair in compared if pair.kind == "human-human"] == [("ann", "bo")]
     assert (
         compare_people(CheckItems(items[2:], "yes-no", ("judge",), ("ann", "cy")), Bootstrap())
         == []
@@ -151,23 +151,23 @@ def test_people_within_a_file_and_files_with_each_other_by_hand(call: Any) -> No
     files = ("--labels", "people.jsonl", "--labels", "others.jsonl")
     row = checked(call, "a.jsonl", *files)
     assert row["people"] == [*(f"people.jsonl: {name}" for name in by), "others.jsonl"]
-    found = between(row)
-    assert list(found) == [
+    compared = between(row)
+    assert list(compared) == [
         ("raters", "all people"), ("human-judge", "j", "people.jsonl"),
         ("human-judge", "j", "others.jsonl"), ("human-human", "people.jsonl", "others.jsonl"),
         ("raters", "people.jsonl"),
     ]  # fmt: skip
-    within = found["raters", "people.jsonl"]["mean"]
+    within = compared["raters", "people.jsonl"]["mean"]
     alpha = krippendorff_alpha(list(by.values()), "ordinal")
     assert within["alpha_ordinal"]["value"] == pytest.approx(alpha)
     # x and y agree on 3 of 4, x and z on 3, y and z on 2.
     assert within["accuracy"]["value"] == pytest.approx((3 + 3 + 2) / 12)
     # The raters' means are 4/3, 2, 3, 7/3: the judge equals the second and the third.
-    assert found["human-judge", "j", "people.jsonl"]["mean"]["accuracy"]["value"] == 0.5
+    assert compared["human-judge", "j", "people.jsonl"]["mean"]["accuracy"]["value"] == 0.5
     python = measure_raters("a.jsonl", ["people.jsonl", "others.jsonl"])
-    expected = {(one.kind, *one.names): one.row() for one in python.compared}
-    for key, one in expected.items():
-        assert found[key] == one, key
+    expected = {(pair.kind, *pair.names): pair.row() for pair in python.compared}
+    for key, pair in expected.items():
+        assert compared[key] == pair, key
 
 
 def test_ratings_on_dimensions_have_the_figures_of_measure(call: Any, measure: Any) -> None:
@@ -175,9 +175,9 @@ def test_ratings_on_dimensions_have_the_figures_of_measure(call: Any, measure: A
     truth = [int(v) for v in rng.integers(1, 4, 60)]
     rows, people = [], []
     for dimension, noise in (("clarity", 0.0), ("cogency", 1.0)):
-        said: list[Any] = [v if rng.random() > noise else int(rng.integers(1, 4)) for v in truth]
-        said[0] = None
-        rows += answers(said, dimension=dimension)
+        ratings: list[Any] = [v if rng.random() > noise else int(rng.integers(1, 4)) for v in truth]
+        ratings[0] = None
+        rows += answers(ratings, dimension=dimension)
         people += labels(truth, dimension=dimension)
     write_rows("a.jsonl", rows)
     write_rows("l.jsonl", people)
@@ -201,8 +201,10 @@ def test_labels_of_another_dimension_belong_to_no_answer(call: Any) -> None:
     write_rows("l.jsonl", labels([1, 2], dimension="cogency"))
     status, _, err = call("a.jsonl", "--labels", "l.jsonl")
     assert (status, err.count("\n")) == (2, 1)
-    said = "no verdict has the id of a label (verdicts: 'i0 clarity', 'i1 clarity'; labels: 'i0 cog"
-    assert said in err
+    problem = (
+        "no verdict has the id of a label (verdicts: 'i0 clarity', 'i1 clarity'; labels: 'i0 cog"
+    )
+    assert problem in err
     write_rows("l.jsonl", [{"id": "i0", "value": 1}])
     status, _, err = call("a.jsonl", "--labels", "l.jsonl")
     assert (status, err.count("\n")) == (2, 1)
@@ -221,19 +223,19 @@ def test_an_adjudicated_label_counts_alone_in_several_files(call: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "problem"),
     [
         (("--labels", "l.jsonl", "--labels", "l.jsonl"), "names a file twice"),
         (("--labels", "none.jsonl"), "none.jsonl"),
         (("--labels", "-", "--labels", "-"), "only one file can be standard input"),
     ],
 )
-def test_files_of_labels_that_cannot_be_are_one_line(more: Any, said: str, call: Any) -> None:
+def test_files_of_labels_that_cannot_be_are_one_line(more: Any, problem: str, call: Any) -> None:
     write_rows("a.jsonl", answers([1, 2]))
     write_rows("l.jsonl", labels([1, 2]))
     status, _, err = call("a.jsonl", *more)
     assert (status, err.count("\n")) == (2, 1)
-    assert said in err
+    assert problem in err
 
 
 def test_the_former_command_names_the_new_one(audit: Any) -> None:
@@ -244,10 +246,22 @@ def test_the_former_command_names_the_new_one(audit: Any) -> None:
 
 def test_a_judge_without_verdicts_on_labelled_items_has_no_figures(call: Any) -> None:
     Path("t.csv").write_text("judge,ann,bo\nerror,y,y\nerror,n,y\ny,,\nn,,\n")
-    found = between(checked(call, "t.csv", *columns("ann", "bo"), status=3))
-    assert ("human-human", "ann", "bo") in found
-    assert found["human-judge", "judge", "ann"]["mean"] == {}
+    compared = between(checked(call, "t.csv", *columns("ann", "bo"), status=3))
+    assert ("human-human", "ann", "bo") in compared
+    assert compared["human-judge", "judge", "ann"]["mean"] == {}
     assert call("t.csv", *columns("ann", "bo"), "--html", "page.html")[0] == 3
+
+
+def test_a_judge_without_an_alpha_ends_no_sentence_in_the_air(call: Any) -> None:
+    Path("t.csv").write_text("judge,ann,bo\n" + "error,y,y\nn,n,n\n" * 20)
+    status, out, _ = call("t.csv", *columns("ann", "bo"))
+    words = " ".join(out.split())
+    assert status == 3
+    assert "89 to 100\n" not in out  # `100 %` stays on one line
+    assert "\n100 %). Not" not in out
+    assert "\n100 %).\n" in out
+    assert "People's agreement with each other: alpha 1.00 (" in words
+    assert ", 2 people). " in words
 
 
 def test_python_takes_several_files() -> None:

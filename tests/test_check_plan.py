@@ -37,8 +37,8 @@ def goal(capsys: Any, tmp_path: Path, table: list[dict[str, Any]], *options: str
     path = write_rows(tmp_path / "t.jsonl", table)
     status, out, _ = called(capsys, "check", path, *NAMED, "--plan", *options, "--json")
     assert status == 0
-    (one,) = json.loads(out)["goals"]
-    return dict(one)
+    (only,) = json.loads(out)["goals"]
+    return dict(only)
 
 
 def accuracy(half: float) -> tuple[str, ...]:
@@ -60,24 +60,24 @@ def least_by_wilson(share: float, half: float, t: float, effect: float = 1.0) ->
 def test_independent_answers_need_as_many_labels_as_by_wilson(capsys, tmp_path):
     """80 of 100 right; t of 240 degrees is 1.970, and the variance is that of n - 1."""
     needed = least_by_wilson(0.8, 0.05, 1.970, 100 / 99)
-    one = goal(capsys, tmp_path, rows(100, 1, 20), *accuracy(0.05))
-    assert one["more"] == pytest.approx(needed - 100, abs=2)
-    assert one["more"] == one["more_groups"] == one["more_singly"]
-    assert (one["design_effect"], one["correlation"]) == (1, None)
-    low, high = one["expected"]
+    planned = goal(capsys, tmp_path, rows(100, 1, 20), *accuracy(0.05))
+    assert planned["more"] == pytest.approx(needed - 100, abs=2)
+    assert planned["more"] == planned["more_groups"] == planned["more_singly"]
+    assert (planned["design_effect"], planned["correlation"]) == (1, None)
+    low, high = planned["expected"]
     assert (high - low) / 2 == pytest.approx(0.05, abs=2e-4)
 
 
 def test_questions_of_one_fate_count_as_one_answer_each(capsys, tmp_path):
     """40 questions of 5, 8 judged wrongly as a whole: correlation 1, so the variance is 5 times."""
     table = rows(40, 5, 40)
-    one = goal(capsys, tmp_path, table, *accuracy(0.1), "--group", "question")
-    assert one["correlation"] == one["used_correlation"] == 1
-    assert one["design_effect"] == pytest.approx(5)
+    planned = goal(capsys, tmp_path, table, *accuracy(0.1), "--group", "question")
+    assert planned["correlation"] == planned["used_correlation"] == 1
+    assert planned["design_effect"] == pytest.approx(5)
     needed = least_by_wilson(0.8, 0.1, 1.999, 5 * 200 / 199)
-    assert one["more"] == pytest.approx(needed - 200, abs=10)
-    assert one["more"] == 5 * one["more_groups"]
-    assert one["more_singly"] < one["more"]
+    assert planned["more"] == pytest.approx(needed - 200, abs=10)
+    assert planned["more"] == 5 * planned["more_groups"]
+    assert planned["more_singly"] < planned["more"]
 
 
 def test_the_correlation_is_that_of_the_analysis_of_variance(capsys, tmp_path):
@@ -89,18 +89,18 @@ def test_the_correlation_is_that_of_the_analysis_of_variance(capsys, tmp_path):
     table = rows(30, 2, 12)
     for row in table[12:24:2]:
         row["judge"] = "no" if row["judge"] == "yes" else "yes"
-    one = goal(capsys, tmp_path, table, *accuracy(0.1), "--group", "question")
+    planned = goal(capsys, tmp_path, table, *accuracy(0.1), "--group", "question")
     between = 2 * (6 * 0.49 + 6 * 0.04 + 18 * 0.09) / 29
-    assert one["correlation"] == pytest.approx((between - 0.1) / (between + 0.1))
-    assert one["used_correlation"] == one["correlation"]
+    assert planned["correlation"] == pytest.approx((between - 0.1) / (between + 0.1))
+    assert planned["used_correlation"] == planned["correlation"]
 
 
 @pytest.mark.parametrize(("groups", "cautious"), [(MANY_GROUPS - 1, True), (MANY_GROUPS, False)])
 def test_few_groups_are_planned_with_care(capsys, tmp_path, groups, cautious):
     assert MANY_GROUPS == 30
     table = rows(groups, 3, 31)
-    one = goal(capsys, tmp_path, table, *accuracy(0.05), "--group", "question")
-    assert (one["used_correlation"] > one["correlation"]) == cautious
+    planned = goal(capsys, tmp_path, table, *accuracy(0.05), "--group", "question")
+    assert (planned["used_correlation"] > planned["correlation"]) == cautious
     path = write_rows(tmp_path / "t.jsonl", table)
     _, out, _ = called(
         capsys, "check", path, *NAMED, "--plan", *accuracy(0.05), "--group", "question"
@@ -108,20 +108,35 @@ def test_few_groups_are_planned_with_care(capsys, tmp_path, groups, cautious):
     assert (f"as there are only {groups} questions" in " ".join(out.split())) == cautious
 
 
+def test_with_few_groups_the_upper_end_of_the_correlation_counts(capsys, tmp_path):
+    """12 questions of 3: 3 with all wrong, 1 with one wrong, 8 with all right.
+
+    Mean 26/36; an F of the two mean squares has its one-sided 80 % limit by scipy.
+    """
+    stats = pytest.importorskip("scipy.stats")
+    planned = goal(capsys, tmp_path, rows(12, 3, 10), *accuracy(0.1), "--group", "question")
+    mean = 26 / 36
+    between = 3 * (3 * mean**2 + (mean - 2 / 3) ** 2 + 8 * (1 - mean) ** 2) / 11
+    within = (2 / 3) / 24
+    assert planned["correlation"] == pytest.approx((between - within) / (between + 2 * within))
+    limit = between / within * stats.f.ppf(0.8, 24, 11)
+    assert planned["used_correlation"] == pytest.approx((limit - 1) / (limit + 2))
+
+
 def test_labels_of_one_question_are_taken_to_be_somewhat_alike(capsys, tmp_path):
-    one = goal(capsys, tmp_path, rows(1, 40, 8), *accuracy(0.1), "--group", "question")
-    assert one["correlation"] is None
-    assert one["used_correlation"] == UNKNOWN_CORRELATION == 0.2
-    assert one["design_effect"] == pytest.approx(1 + 39 * 0.2)
+    planned = goal(capsys, tmp_path, rows(1, 40, 8), *accuracy(0.1), "--group", "question")
+    assert planned["correlation"] is None
+    assert planned["used_correlation"] == UNKNOWN_CORRELATION == 0.2
+    assert planned["design_effect"] == pytest.approx(1 + 39 * 0.2)
 
 
 @pytest.mark.parametrize("count", [plans.MIN_LABELS - 1, plans.MIN_LABELS])
 def test_nothing_is_planned_with_fewer_than_10_labels(capsys, tmp_path, count):
-    one = goal(capsys, tmp_path, rows(count, 1, 3), *accuracy(0.05))
+    planned = goal(capsys, tmp_path, rows(count, 1, 3), *accuracy(0.05))
     assert plans.MIN_LABELS == 10
-    assert (one["more"] is None) == (count < 10)
+    assert (planned["more"] is None) == (count < 10)
     expected = f"a plan needs 10 labels and a value: label about {plans.FIRST_LABELS} rows"
-    assert one["why"] == (expected if count < 10 else "")
+    assert planned["why"] == (expected if count < 10 else "")
     assert plans.FIRST_LABELS == 30
 
 
@@ -130,8 +145,9 @@ def test_no_number_above_5000_is_named(capsys, tmp_path):
     assert plans.MOST_LABELS == 5_000
     table = rows(100, 1, 50)
     assert goal(capsys, tmp_path, table, *accuracy(0.0138))["more"] == pytest.approx(4_950, abs=60)
-    one = goal(capsys, tmp_path, table, *accuracy(0.0137))
-    assert (one["more"], one["why"]) == (None, "the interval stays too wide with 5,000 more")
+    planned = goal(capsys, tmp_path, table, *accuracy(0.0137))
+    assert planned["more"] is None
+    assert planned["why"] == "the interval stays too wide with 5,000 more"
     near = goal(capsys, tmp_path, table, "--bar", "accuracy=0.505")
     assert near["why"] == "the interval would still hold the bar with 5,000 more"
 
@@ -150,20 +166,20 @@ def test_labels_for_a_bar_decide_half_of_the_time_unless_there_are_more(capsys, 
 
     80 of 100 right, bar 0.72: Wilson's lower end reaches it with n = 114 or so.
     """
-    one = goal(capsys, tmp_path, rows(100, 1, 20), "--bar", "accuracy=0.72")
-    assert one["expected"][0] == pytest.approx(0.72, abs=0.001)
-    assert one["expected"][0] >= 0.72
-    assert one["chance"] == pytest.approx(0.5, abs=0.06)
-    assert one["likely_more"] > one["more"]
+    planned = goal(capsys, tmp_path, rows(100, 1, 20), "--bar", "accuracy=0.72")
+    assert planned["expected"][0] == pytest.approx(0.72, abs=0.001)
+    assert planned["expected"][0] >= 0.72
+    assert planned["chance"] == pytest.approx(0.5, abs=0.06)
+    assert planned["likely_more"] > planned["more"]
     path = write_rows(tmp_path / "t.jsonl", rows(100, 1, 20))
     _, out, _ = called(capsys, "check", path, *NAMED, "--plan", "--bar", "accuracy=0.72")
-    assert f"80 % takes about {one['likely_more']:,} more." in " ".join(out.split())
+    assert f"80 % takes about {planned['likely_more']:,} more." in " ".join(out.split())
 
 
 @pytest.mark.parametrize("bar", ["accuracy=0.72", "accuracy=0.86"])
 def test_80_percent_is_what_likely_means(capsys, tmp_path, bar):
     """The value may move by what its variance shrinks; room / moves is 0.8416 at 80 %."""
-    one = goal(capsys, tmp_path, rows(100, 1, 20), "--bar", bar)
+    planned = goal(capsys, tmp_path, rows(100, 1, 20), "--bar", bar)
     spread = 100 * 0.8 * 0.2 / 99
 
     def chance(more: int) -> float:
@@ -178,7 +194,7 @@ def test_80_percent_is_what_likely_means(capsys, tmp_path, bar):
 
     least = next(more for more in range(1, 5_000) if chance(more) >= plans.LIKELY)
     assert plans.LIKELY == 0.8
-    assert one["likely_more"] == pytest.approx(least, rel=0.05)
+    assert planned["likely_more"] == pytest.approx(least, rel=0.05)
 
 
 def test_a_bar_is_not_reached_by_labels_of_four_questions(capsys, tmp_path):
@@ -216,8 +232,8 @@ def test_20_rows_are_shown_and_the_others_counted(capsys, tmp_path, spare):
         capsys, "check", path, *NAMED, "--plan", "--half-width", "0.05", "--group", "question"
     )
     assert SHOWN_ROWS == 20
-    shown = [line for line in out.splitlines() if line.startswith("n")]
-    assert len(shown) == 20
+    listed = [line for line in out.splitlines() if line.startswith("n")]
+    assert len(listed) == 20
     assert ("1 further row to label in this order: --json" in out) == (spare > 20)
     assert "doubt" not in out.partition("label first")[2]
 
@@ -251,10 +267,10 @@ def test_the_words_say_what_to_do(capsys, tmp_path):
     status, out, _ = called(capsys, "check", path, *NAMED, *options)
     words = " ".join(out.split())
     plan = json.loads(out_file.read_text())
-    (one,) = plan["goals"]
+    (planned,) = plan["goals"]
     assert status == 0
     assert words.startswith(
-        f"Label about {one['more']} more, in at least {one['more_groups']} more questions, "
+        f"Label about {planned['more']} more, in at least {planned['more_groups']} more questions, "
         "for an interval of kappa of ±0.1. Now kappa is "
     )
     assert "The table has 20 rows without labels, in 10 new questions: add rows" in words

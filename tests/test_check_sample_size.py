@@ -19,8 +19,8 @@ def rows(sizes: list[int], yes: int | None = None) -> list[dict[str, Any]]:
     """Return answers to questions of these sizes, judged as people label them."""
     count = sum(sizes)
     groups = [f"q{n}" for n, size in enumerate(sizes) for _ in range(size)]
-    place = [n * 7 % count for n in range(count)] if count % 7 else list(range(count))
-    labels = ["yes" if n < (count // 2 if yes is None else yes) else "no" for n in place]
+    order = [n * 7 % count for n in range(count)] if count % 7 else list(range(count))
+    labels = ["yes" if n < (count // 2 if yes is None else yes) else "no" for n in order]
     return [
         {"id": f"a{n}", "question": group, "judge": label, "human": label}
         for n, (group, label) in enumerate(zip(groups, labels, strict=True))
@@ -62,8 +62,8 @@ def test_five_groups_of_about_equal_size_are_needed(capsys, tmp_path, sizes, why
 def test_five_labels_of_the_rarer_answer_are_needed_by_kappa(capsys, tmp_path, yes, status):
     assert sample_size.MIN_RARER == 5
     table = rows([5] * 20, yes)
-    found, words = checked(capsys, tmp_path, table, "kappa=-0.5")
-    assert found == status
+    ended, words = checked(capsys, tmp_path, table, "kappa=-0.5")
+    assert ended == status
     why = "4 labels of the rarer answer are too few to decide (5 are needed)"
     assert (why in words) == (status == 3)
     assert checked(capsys, tmp_path, table, "accuracy=0.5")[0] == 0

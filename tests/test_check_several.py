@@ -19,7 +19,7 @@ BASE = {"human": "label", "group": "question"}
 
 
 def rows(count: int = 80, **wrong: int) -> list[dict[str, Any]]:
-    """Return rows of 20 questions; each judge is wrong on so many of the first."""
+    """Return rows of 20 questions; each judge is wrong on the first of them, as many as it says."""
     return [
         {
             "id": f"a{n}",
@@ -83,6 +83,23 @@ def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
     assert ("less accurate by less than 0.1." in str(wide)) == (errors == 24)
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"cost": "c"}, "costs are of use only for two or more judges of yes and no"),
+        ({"margin": 0.1}, "a margin is of use only with an earlier check, or several judges"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(options: Any, problem: str) -> None:
+    table = [{**row, "c": 0.1} for row in rows(80, a=2)]
+    with pytest.raises(pnyx.InputError, match=problem):
+        pnyx.check(table, judge="a", **options, **BASE)
+    rated = [{"a": 1 + n % 5, "b": 1 + n % 5, "label": 1 + n % 5, "c": 0.1} for n in range(40)]
+    options = {name: ["c", "c"] if name == "cost" else value for name, value in options.items()}
+    with pytest.raises(pnyx.InputError, match=problem):
+        pnyx.check(rated, judge=["a", "b"], human="label", **options)
+
+
 def test_every_judge_must_reach_the_bars() -> None:
     check = pnyx.check(rows(400, a=0, c=190), judge=["a", "c"], **BASE)
     assert check.passes(kappa=0.6) is False
@@ -93,7 +110,7 @@ def test_every_judge_must_reach_the_bars() -> None:
 @pytest.mark.parametrize(
     ("cost", "problem"),
     [
-        (["price"], "1 columns of costs for 2 judges: expected one for each"),
+        (["price"], "found 1 for cost, expected a column for each of 2 judges"),
         (["price", "none"], "no row has a cost in 'none'"),
         (["price", "label"], "label: found 'no', expected dollars from 0"),
     ],
@@ -129,7 +146,10 @@ def test_the_majority_of_people_counts_and_ties_are_left_out() -> None:
     assert judge.figures["accuracy"].value == pytest.approx(20 / 30)
     assert "10 items are tied between people and left out" in str(check)
     assert check.people is not None
-    assert f"by an alpha of {check.people.value:.2f}" in str(check)
+    line = f"People's agreement with each other: alpha {check.people.value:.2f} ("
+    words = " ".join(str(check).split())
+    assert line in words
+    assert "; the judge's with people: " in words
     assert judge.alternative is not None
     assert pnyx.check(table, judge="judge", human=["p1", "p2"]).judges[0].alternative is None
     assert pnyx.check(table, judge="judge", human="p1").people is None
@@ -169,7 +189,7 @@ def test_a_judge_that_became_worse_ends_with_1(tmp_path: Path, capsys: Any) -> N
     code, out, _ = called(capsys, "check", good, "--judge", "judge", *now)
     assert (code, "no figure is worse" in out) == (0, True)
     code, out, _ = called(capsys, "check", poor, "--judge", "verdict", *now, "--json")
-    drift = {one["name"]: one for one in json.loads(out)["drift"]}
+    drift = {row["name"]: row for row in json.loads(out)["drift"]}
     accuracy = drift["verdict: accuracy"]
     assert accuracy["paired"]
     assert accuracy["better"] == pytest.approx(-56 / 200)

@@ -67,6 +67,13 @@ def test_flips_first_slot_and_agreement_by_hand(call: Any) -> None:
     assert rated["mean"]["kappa"]["value"] == pytest.approx((2 / 7 - 11 / 49) / (1 - 11 / 49))
 
 
+def test_orders_that_are_not_choices_leave_one_verdict(call: Any) -> None:
+    row = answers()[0] | {"notes": {"orders": [["a"], "b"]}}
+    write_rows("a.jsonl", [row])
+    status, out, _ = call("a.jsonl", "--json")
+    assert (status, json.loads(out)["both_orders"]) == (0, 0)
+
+
 def test_a_table_of_both_orders_has_the_same_figures(call: Any, check: Any) -> None:
     table = io.StringIO()
     writer = csv.writer(table)

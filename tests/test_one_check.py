@@ -27,12 +27,12 @@ def results(call: Any) -> None:
     write_rows("items.jsonl", items)
     write_rows("l.jsonl", [{"id": f"i{n}", "value": yes} for n, yes in enumerate(truth)])
     for name, errors in (("then", 0.1), ("now", 0.35)):
-        said = [
+        verdicts = [
             {"id": f"i{n}", "task": "support", "judge": "j", "unscored": None,
              "value": yes ^ (draw.random() < errors), "probability": round(draw.random(), 2)}
             for n, yes in enumerate(truth)
         ]  # fmt: skip
-        write_rows(f"{name}.jsonl", said)
+        write_rows(f"{name}.jsonl", verdicts)
         lookup = ("--lookup", f"{name}.jsonl", "--out", name)
         assert call("judge", "support", "items.jsonl", *lookup)[0] == 0
 
@@ -75,10 +75,10 @@ def test_a_judge_became_as_much_worse_as_by_audit_check(results: None, call: Any
 
 def test_a_card_and_a_check_have_the_same_agreement(results: None, call: Any) -> None:
     call("audit", "card", "now", "--labels", "l.jsonl", "--out", "card.json")
-    (asked,) = json.loads(Path("card.json").read_text())["asked"]
+    (rated,) = json.loads(Path("card.json").read_text())["asked"]
     (judge,) = printed(call, "check", "now", "--labels", "l.jsonl")["judges"]
     for name in ("accuracy", "kappa", "alpha_nominal", "spearman"):
         if name in judge["measures"]:
-            assert asked["agreement"]["measures"][name] == judge["measures"][name], name
+            assert rated["agreement"]["measures"][name] == judge["measures"][name], name
     for name in ("auroc", "ece", "brier"):
-        assert asked["calibration"]["measures"][name] == judge["measures"][name], name
+        assert rated["calibration"]["measures"][name] == judge["measures"][name], name

@@ -1,4 +1,4 @@
-"""Samples of answers that people and a judge of known kappa say yes or no to, by questions."""
+"""Samples of answers to questions: people and a judge of known kappa say yes or no to each."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pnyx.measure.core.weighted import Floats
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge with equal errors on yes and no.
+    """A judge that is equally often wrong where people say yes and where they say no.
 
     Attributes:
         kappa: its true kappa.
-        share: of yes in people's labels.
-        correlation: of answers to a question, in what people say and where the judge errs.
+        share: of yes in people's labels, in (0, 1).
+        correlation: of answers to a question, in people's labels and in the judge's errors.
     """
 
     kappa: float
@@ -90,6 +90,6 @@ def naive_kappa(rows: Iterable[CheckItem]) -> tuple[float, float]:
         return math.nan, math.nan
     kappa = (float(np.trace(cells)) - chance) / (1 - chance)
     agree = sum(cells[i, i] * (1 - (people[i] + judge[i]) * (1 - kappa)) ** 2 for i in (0, 1))
-    apart = sum(cells[i, 1 - i] * (judge[i] + people[1 - i]) ** 2 for i in (0, 1))
-    variance = agree + (1 - kappa) ** 2 * apart - (kappa - chance * (1 - kappa)) ** 2
+    differ = sum(cells[i, 1 - i] * (judge[i] + people[1 - i]) ** 2 for i in (0, 1))
+    variance = agree + (1 - kappa) ** 2 * differ - (kappa - chance * (1 - kappa)) ** 2
     return kappa, math.sqrt(max(0.0, variance) / count) / (1 - chance)

@@ -58,50 +58,50 @@ PARTS = {
     "few labels": "three times as many",
     "plans": "with 50 % yes",
 }
-"""What is simulated -> of which samples."""
+"""Part of the simulation -> its samples, in words."""
 
 
 @dataclass
 class Decisions:
-    """What was decided about one measure in many samples, and how often intervals hold it."""
+    """Decisions about one measure in many samples, and how often its intervals hold the truth."""
 
-    said: Counter[BarVerdict] = field(default_factory=Counter)
+    verdicts: Counter[BarVerdict] = field(default_factory=Counter)
     intervals: int = 0
-    held: int = 0
+    covered: int = 0
     width: float = 0.0
 
     def add(self, verdict: BarVerdict, interval: Interval | None, truth: float) -> None:
         """Add one sample."""
-        self.said[verdict] += 1
+        self.verdicts[verdict] += 1
         if interval is not None:
             self.intervals += 1
-            self.held += interval[0] <= truth <= interval[1]
+            self.covered += interval[0] <= truth <= interval[1]
             self.width += interval[1] - interval[0]
 
     def share(self, *verdicts: BarVerdict) -> str:
-        """Return how often each was said, in percent."""
-        total = max(1, self.said.total())
-        return ", ".join(f"{100 * self.said[verdict] / total:.1f}" for verdict in verdicts)
+        """Return how often each verdict was given, in percent."""
+        total = max(1, self.verdicts.total())
+        return ", ".join(f"{100 * self.verdicts[verdict] / total:.1f}" for verdict in verdicts)
 
     @property
     def coverage(self) -> str:
         """How many of the intervals hold the truth, in percent, and their mean width."""
         count = max(1, self.intervals)
-        return f"{100 * self.held / count:.1f}, {self.width / count:.2f}"
+        return f"{100 * self.covered / count:.1f}, {self.width / count:.2f}"
 
     def __add__(self, other: Decisions) -> Decisions:
         """Return both together."""
         return Decisions(
-            self.said + other.said,
+            self.verdicts + other.verdicts,
             self.intervals + other.intervals,
-            self.held + other.held,
+            self.covered + other.covered,
             self.width + other.width,
         )
 
 
 METHODS = "kappa", "tpr", "naive", "value"
 Cell = dict[tuple[str, str], Decisions]
-"""(method, truth) -> what was decided."""
+"""(method, truth) -> its decisions."""
 
 
 def decide(judge: Judge, truth: str, sizes: Sequence[int], repeats: int) -> Cell:
@@ -131,7 +131,7 @@ def interval_of(measured: Measured) -> Interval | None:
 
 
 def merged(cells: Iterable[Cell]) -> Cell:
-    """Return what was decided in several cells together."""
+    """Return the decisions of several cells together."""
     total: Cell = {}
     for cell in cells:
         for key, decisions in cell.items():
@@ -140,7 +140,7 @@ def merged(cells: Iterable[Cell]) -> Cell:
 
 
 def kinds() -> Iterator[tuple[str, list[int], float]]:
-    """Yield what the rows of the table are: name, sizes of questions, correlation."""
+    """Yield the rows of the table: name, sizes of questions, correlation."""
     for labels, questions in SIZES:
         for correlation, name in CORRELATIONS.items():
             yield f"{labels} in {questions}, {name}", sizes_of(labels, questions), correlation
@@ -170,9 +170,9 @@ def report_decisions(report: Report, repeats: int) -> None:
         "tpr at its bar: above, below",
     )
     for name, cell in rows.items():
-        said = [cell["kappa", truth].share("above", "below") for truth in TRUTHS]
+        shares = [cell["kappa", truth].share("above", "below") for truth in TRUTHS]
         every = merged({("kappa", ""): cell["kappa", truth]} for truth in TRUTHS)["kappa", ""]
-        report.row(name, *said, every.coverage, cell["tpr", "at"].share("above", "below"))
+        report.row(name, *shares, every.coverage, cell["tpr", "at"].share("above", "below"))
     report.line()
     report.line("The baselines on the same samples:")
     report.head(
@@ -184,10 +184,10 @@ def report_decisions(report: Report, repeats: int) -> None:
         f"value alone: above at {TRUTHS['low']:g}, below at {TRUTHS['high']:g}",
     )
     for name, cell in rows.items():
-        said = [cell["naive", truth].share("above", "below") for truth in TRUTHS]
+        shares = [cell["naive", truth].share("above", "below") for truth in TRUTHS]
         every = merged({("naive", ""): cell["naive", truth]} for truth in TRUTHS)["naive", ""]
         alone = f"{cell['value', 'low'].share('above')}, {cell['value', 'high'].share('below')}"
-        report.row(name, *said, every.coverage, alone)
+        report.row(name, *shares, every.coverage, alone)
 
 
 def report_few(report: Report, repeats: int) -> None:
@@ -208,8 +208,8 @@ def report_few(report: Report, repeats: int) -> None:
             (decided,) = checked.decide({measure: bar}).bars
             ruled.add(decided.verdict, None, bar)
             alone.add(decide_bar("", measure, bar, decided.measured).verdict, None, bar)
-        said = (decisions.share("above", "below") for decisions in (alone, ruled))
-        report.row(name, f"{measure} {bar:.2f}", *said)
+        shares = (decisions.share("above", "below") for decisions in (alone, ruled))
+        report.row(name, f"{measure} {bar:.2f}", *shares)
 
 
 # Plans -------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def report_few(report: Report, repeats: int) -> None:
 
 @dataclass
 class Plans:
-    """What became of plans: lists have an entry for each plan that was followed."""
+    """Outcomes of plans: lists have an entry for each plan that was followed."""
 
     named: list[int] = field(default_factory=list)
     reached: list[bool] = field(default_factory=list)
@@ -287,7 +287,7 @@ def report_plans(report: Report, repeats: int) -> None:
     """Tabulate how often the labels that a plan names are enough."""
     for half in (True, False):
         first = f"half-width {HALF_WIDTH:g}" if half else f"bar {BAR:g}"
-        shown = ("reached", "ratio", "naive") if half else ("promised", "reached", "wrong")
+        columns = ("reached", "ratio", "naive") if half else ("promised", "reached", "wrong")
         named = (
             ("reached", "half-width / goal", "with a naive number")
             if half
@@ -300,7 +300,7 @@ def report_plans(report: Report, repeats: int) -> None:
                 plans = follow_plans(labels, questions, correlation, repeats, half=half)
                 number = f"{median(plans.named):,.0f}" if plans.named else "-"
                 before = f"{plans.already}, {plans.unnamed} of {repeats}"
-                report.row(f"{labels} in {questions}, {name}", number, *plans.row(*shown), before)
+                report.row(f"{labels} in {questions}, {name}", number, *plans.row(*columns), before)
 
 
 REPORTS = {"decisions": report_decisions, "few labels": report_few, "plans": report_plans}

@@ -1,7 +1,7 @@
-"""Ask a file of questions through one client and say what that took: the engine or a peer.
+"""Ask files of questions through one client, the engine or a peer, and measure what that takes.
 
-Run by the benchmarks, each client with the interpreter of its own environment; this file imports
-nothing but the standard library and that client. Its one argument is JSON:
+The benchmarks run it for each client with the interpreter of that client's environment; it imports
+only the standard library and the client. Its one argument is JSON:
 
     client       a name of CLIENTS
     url          of the server's API
@@ -60,7 +60,7 @@ def pnyx(url: str, concurrency: int) -> Ask:
     from pnyx.models.chat.endpoint import ChatEndpoint
 
     def run(rows: Sequence[Row], folder: Path) -> int:
-        # A fresh endpoint has nothing learnt yet: each run ramps up anew.
+        # A fresh endpoint for each run, so that each ramps up from the start.
         endpoint = ChatEndpoint(url, "test", concurrency=concurrency)
         with Store(folder / "store.sqlite") as store:
             judge = LlmJudge(StoredModel(endpoint, store, concurrency))
@@ -127,9 +127,9 @@ def deepeval(url: str, concurrency: int) -> Ask:
             self.async_mode = True
 
         async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float:
-            found, _cost = await model.a_generate(test_case.input, schema=verdict)
-            self.score = float(found.answer == "yes")
-            self.reason = found.reason
+            reply, _cost = await model.a_generate(test_case.input, schema=verdict)
+            self.score = float(reply.answer == "yes")
+            self.reason = reply.reason
             self.success = self.score >= self.threshold
             return self.score
 
@@ -169,8 +169,8 @@ def deepeval_model(url: str, concurrency: int) -> Ask:
     verdict = verdict_model()
 
     async def ask(row: Row) -> str:
-        found, _cost = await model.a_generate(one_text(row), schema=verdict)
-        return str(found.answer)
+        reply, _cost = await model.a_generate(one_text(row), schema=verdict)
+        return str(reply.answer)
 
     return lambda rows, _folder: asyncio.run(bounded(rows, ask, concurrency))
 
@@ -190,8 +190,8 @@ def ragas(url: str, concurrency: int) -> Ask:
                 llm = llm_factory("test", client=client, cache=cache, temperature=0.0)
 
                 async def ask(row: Row) -> str:
-                    found: Any = await llm.agenerate(one_text(row), verdict)
-                    return str(found.answer)
+                    reply: Any = await llm.agenerate(one_text(row), verdict)
+                    return str(reply.answer)
 
                 return await bounded(rows, ask, concurrency)
 

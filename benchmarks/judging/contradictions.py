@@ -1,4 +1,4 @@
-"""How many contradictions of a passage the packaged judges refuse: 40 pairs of our own writing.
+"""How many contradictions of a passage the packaged judges refuse: 40 pairs that we wrote.
 
     python benchmarks/judging/contradictions.py
 
@@ -21,13 +21,20 @@ from pnyx.students.judge import ANSWER, CITATION, PackagedJudge
 
 PAIRS = Path(__file__).with_name("contradictions.jsonl")
 JUDGES = {CITATION: {"cites": True}, ANSWER: {"from_answer": True}, "support": {}}
-"""Task of the packaged judge -> what its questions say of themselves."""
+"""Task of the packaged judge -> options of its questions."""
 
 
-def said_yes(judge: Judge, rows: Sequence[Any], field: str, **about: bool) -> list[bool]:
-    """Return whether the judge says that each passage supports a sentence of its row."""
-    questions = [Support(row["id"], row["text"], row[field], **about) for row in rows]
-    return [isinstance(a, Judged) and a.value is True for a in ask(judge, questions)]
+def verdicts(judge: Judge, rows: Sequence[Any], field: str, **about: bool) -> list[bool]:
+    """Return whether the judge says that each passage supports a sentence of its row.
+
+    Raises:
+        ValueError: an answer is unscored, which would be neither refused nor accepted.
+    """
+    answers = ask(judge, [Support(row["id"], row["text"], row[field], **about) for row in rows])
+    scored = [answer.value is True for answer in answers if isinstance(answer, Judged)]
+    if len(scored) < len(rows):
+        raise ValueError(f"{len(rows) - len(scored)} of {len(rows)} answers are unscored")
+    return scored
 
 
 def main() -> None:
@@ -38,11 +45,11 @@ def main() -> None:
     print("|---" * (len(kinds) + 2) + "|")
     for task, about in JUDGES.items():
         judge = PackagedJudge(task)
-        false, true = (said_yes(judge, rows, field, **about) for field in ("false", "true"))
+        false, true = (verdicts(judge, rows, field, **about) for field in ("false", "true"))
         cells = []
         for kind in kinds:
-            own = [yes for yes, row in zip(false, rows, strict=True) if row["kind"] == kind]
-            cells.append(f"{own.count(False)} of {len(own)}")
+            accepted = [yes for yes, row in zip(false, rows, strict=True) if row["kind"] == kind]
+            cells.append(f"{accepted.count(False)} of {len(accepted)}")
         print(f"| {task} | {' | '.join(cells)} | {sum(true)} of {len(true)} |")
 
 

@@ -4,9 +4,9 @@
     python benchmarks/judging/peers.py --environments ~/peers --write docs/benchmarks/check-peers.md
     python benchmarks/judging/peers.py --smoke  # installs nothing: every peer is listed as such
 
-Each peer is installed from PyPI into an environment of its own and does what its README says; what
-a person has to type is in `peer_inputs/`. A peer that cannot be installed, or fails, is listed with
-the reason.
+Each peer is installed from PyPI into a separate environment and is used as its README says. The
+files that a person has to write for it are in `peer_inputs/`. A peer that cannot be installed, or
+fails, is listed with the reason.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ PEERS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a peer did; `failure` says why it did not."""
+    """Result of a peer's run; `failure` is the reason if it has no figures."""
 
     figures: Figures
     words: str = ""
@@ -151,13 +151,16 @@ class Outcome:
 WRAPPER = """
 import json, resource, subprocess, sys, time
 begun = time.perf_counter()
-status = subprocess.run(sys.argv[2:]).returncode
+try:
+    status = subprocess.run(sys.argv[3:], timeout=float(sys.argv[2])).returncode
+except subprocess.TimeoutExpired:
+    sys.exit(f"not finished after {sys.argv[2]} s")
 seconds = time.perf_counter() - begun
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 json.dump([status, seconds, peak], open(sys.argv[1], "w"))
 """
-"""Runs a command and writes its exit status, seconds and MB. A process that was started by a large
-one is charged that one's memory, so this small one starts it."""
+"""Runs a command and writes its exit status, seconds and MB; one that takes too long is ended, and
+nothing is written. A process is charged the memory of its parent, so a small one starts it."""
 
 
 def run_step(step: str, python: str, folder: Path) -> tuple[int, float, float, str, str]:
@@ -167,12 +170,11 @@ def run_step(step: str, python: str, folder: Path) -> tuple[int, float, float, s
     measured = folder / "measured.json"
     variables = {name: value for name, value in os.environ.items() if "PROXY" not in name.upper()}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", WRAPPER, str(measured), path, *options],
+        [sys.executable, "-I", "-S", "-c", WRAPPER, str(measured), str(TIMEOUT), path, *options],
         cwd=folder,
         env=variables | QUIET | {"HOME": str(folder), "COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
         check=False,
     )
     if not measured.exists():
@@ -211,8 +213,7 @@ def try_peer(peer: Peer, tables: Path, python: str, repeats: int) -> Outcome:
 def installed_version(name: str, python: str) -> str:
     packages = Path(python).parents[1] / "lib"
     paths = [str(path) for path in packages.glob("python3*/site-packages")]
-    found = [d.version for d in distributions(name=name, path=paths)]
-    return found[0] if found else ""
+    return next((d.version for d in distributions(name=name, path=paths)), "")
 
 
 def outcome_of(peer: Peer, tables: Path, homes: Path, options: Any) -> Outcome:

@@ -36,6 +36,8 @@ ERRORS = (0.05, 0.1, 0.15, 0.2, 0.3)
 _CENTS = 1e-12  # Costs that are closer are equal
 
 Cost: TypeAlias = Literal["dollars", "seconds"]
+Costs: TypeAlias = tuple[float | None, float | None]
+"""US dollars and seconds an answer; None where they are not known, which is not 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ def choose_judge(
 
 def choose_joined(
     joined: Mapping[str, Joined],
-    costs: Mapping[str, tuple[float | None, float | None]],
+    costs: Mapping[str, Costs],
     *,
     margin: float = 0.02,
     by: Cost = "dollars",
@@ -195,12 +197,12 @@ def choose_joined(
 
     Args:
         joined: name -> its answers of yes and no with labels, two or more, of one task.
-        costs: name -> US dollars and seconds an answer, None where they are not known.
-        margin: as for `choose_judge`, and so are the others.
-        by: what is to be cheap.
-        baseline: the judge that the others must not fall behind.
-        cards: for the trials of the judges.
-        bootstrap: of the intervals.
+        costs: name -> US dollars and seconds an answer; a judge without them has no known costs.
+        margin: accuracy that may be lost.
+        by: the cost that is to be small.
+        baseline: the judge that the others must not fall behind; by default the most accurate.
+        cards: with the trials of the judges.
+        bootstrap: how intervals are drawn.
 
     Raises:
         InputError: the judges share no labelled item, or none of the baseline's is scored.
@@ -210,7 +212,7 @@ def choose_joined(
     scored = {one.name: a for one in judges if (a := one.measures["accuracy"].value) is not None}
     best = baseline or max(scored, key=scored.__getitem__, default=judges[0].name)
     if best not in scored:
-        raise InputError("none of its labelled answers is scored", path=str(best))
+        raise InputError("none of its labelled answers is scored", path=best)
     everything = np.ones(len(shared.ids), dtype=np.bool_)
     right = {name: shared.right(name) for name in joined}
     tests = [
@@ -229,7 +231,7 @@ def choose_joined(
 
 def _judge(
     name: str,
-    costs: tuple[float | None, float | None],
+    costs: Costs,
     shared: _Shared,
     cards: Sequence[Mapping[str, Any]],
 ) -> ComparedJudge:
@@ -245,10 +247,8 @@ def _judge(
     return ComparedJudge(name, judge, shown, *costs, trials)
 
 
-def _costs_in(
-    path: str | Path, prices: Mapping[str, Price] | None
-) -> tuple[float | None, float | None]:
-    """Return dollars and seconds an answer took, by the manifest of a results folder."""
+def _costs_in(path: str | Path, prices: Mapping[str, Price] | None) -> Costs:
+    """Return what an answer cost, by the manifest of a results folder."""
     manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
     try:
         return costs_of(manifest or {}, prices)
@@ -256,9 +256,7 @@ def _costs_in(
         raise InputError(f"holds a damaged manifest ({error})", path=path) from error
 
 
-def costs_of(
-    manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = None
-) -> tuple[float | None, float | None]:
+def costs_of(manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = None) -> Costs:
     """Return US dollars and seconds an answer took, None where the manifest cannot tell.
 
     Stored replies cost nothing again, and a resumed run took longer than its last part: neither

@@ -18,7 +18,6 @@ from pnyx.errors import OptionError, escaped
 from pnyx.view.tables import OwnWords
 
 if TYPE_CHECKING:
-    from pnyx.audit.checks.check import Check
     from pnyx.audit.checks.items import CheckItems
     from pnyx.view.tables import Part
 
@@ -46,20 +45,22 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
     )
     no: tuple[Words, ...] = opt((), "Values that mean no. Repeatable.", metavar="VALUES")
     labels: tuple[FileName, ...] = file_opt(
-        (), "People's labels in a file of their own, by id. Repeatable."
+        (), "File of people's labels, joined to TABLE by id. Repeatable."
     )
     cost: tuple[Words, ...] = opt(
-        (), "Column of US dollars an answer, for each judge. Repeatable.", metavar="COL"
+        (),
+        "Column of what an answer cost in US dollars, for each judge. Repeatable.",
+        metavar="COL",
     )
 
 
 class _DecisionSpec(Spec, heading="Decision", rare="margin"):
-    """What is good enough."""
+    """How good a judge must be."""
 
     bar: tuple[Words, ...] = opt(
         (),
-        "What the judge must reach, e.g. kappa=0.6; of ece, brier and mean_absolute_error the "
-        "most. Repeatable.",
+        "Least value that the judge must reach, e.g. kappa=0.6; for ece, brier and "
+        "mean_absolute_error, the most. Repeatable.",
         metavar="MEASURE=VALUE",
     )
     against: FileName | None = file_opt(None, "Earlier check (--out) to compare with.")
@@ -73,7 +74,7 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
 
     @property
     def bars(self) -> dict[str, float]:
-        """Measure -> bar; OptionError: one is not MEASURE=VALUE, or a measure is given twice."""
+        """Measure -> bar; OptionError if one is not MEASURE=VALUE, or a measure is given twice."""
         bars: dict[str, float] = {}
         for text in self.bar:
             name, _, number = text.partition("=")
@@ -91,16 +92,19 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
 
 
 class _OutputSpec(Spec, heading="Output"):
-    """What is written."""
+    """The files to write."""
 
-    html: FileName | None = out_opt(None, "Write all of it as one page, with the disagreements.")
+    html: FileName | None = out_opt(None, "Write a page with all figures and the disagreements.")
     out: FileName | None = out_opt(
-        None, "Write JSON; that of a check is for --against.", "-o", "--out"
+        None,
+        "Write the result as JSON; a later check can be compared with it (--against).",
+        "-o",
+        "--out",
     )
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
-    """What more labels are to reach."""
+    """What a plan of more labels must reach."""
 
     plan: bool = opt(
         False, "Say how many more rows to label, for --half-width or each --bar, and which first."
@@ -114,7 +118,7 @@ class _PlanSpec(Spec, heading="How many labels", rare="measure"):
 
 
 class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
-    """How a judge that compares two texts was asked in both orders."""
+    """The verdicts of a judge that compared two texts in both orders."""
 
     a_first: Words | None = opt(
         None, "Column of verdicts on pairs with text A shown first.", metavar="COL"
@@ -132,7 +136,7 @@ class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
 class CheckTableSpec(
     BootstrapSpec, _OutputSpec, _PairsSpec, _PlanSpec, _DecisionSpec, _ColumnsSpec
 ):
-    """All that is chosen."""
+    """All options of `pnyx check`."""
 
     def refuse(self, *names: str, reason: str) -> None:
         """Raise OptionError where one of these is chosen, which would change nothing."""
@@ -147,25 +151,26 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     """Check a judge against people's labels in one TABLE.
 
     TABLE is CSV, TSV, JSON, JSON Lines, Parquet or XLSX with a row for each answer, or a results
-    folder of pnyx judge (with --labels). Rows without a label turn on the corrected rate. Of
-    several people the majority counts, of ratings the mean; they are also compared with each other,
-    each pair, and the judge with each (--html, --json). Several judges are compared on the same
-    rows, and the cheapest that is good enough is named (--cost).
+    folder of pnyx judge (with --labels). If some rows have no label, the judge's rate of yes is
+    also corrected by the labels. If several people labelled an answer, their majority counts, or
+    the mean of their ratings; --html and --json also compare people with each other, and the judge
+    with each of them. Several judges are compared on the same rows, and the cheapest that is good
+    enough is named (--cost).
 
     Intervals are 95 %, by a bootstrap over the groups. A bar is reached if the whole interval is at
     or above it, missed if all of it is below; labels of fewer than five groups decide nothing.
-    Without --bar, a kappa of at least 0.6 is called
-    trustworthy (Landis and Koch 1977), of ratings an ordinal alpha of at least 0.667.
+    Without --bar, a kappa of at least 0.6 is called trustworthy (Landis and Koch 1977), of ratings
+    an ordinal alpha of at least 0.667.
 
-    Exit status with --bar, of all judges: 0 above, 1 below, 3 cannot tell yet (or something is
-    unscored). Without --bar: 0, or 3 if something is unscored. With --against: 1 if a figure is
-    worse by more than --margin.
-
-    More: pnyx audit all (trials of a judge, and a card of it), pnyx audit check (the trials again,
-    later), pnyx compare judges (results folders: dollars, seconds, cascades of two).
+    Exit status with --bar: 0 if every judge reaches every bar, 1 if a bar is missed, 3 if this
+    cannot be decided yet or something is unscored. Without --bar: 0, or 3 if something is unscored.
+    With --against: 1 if a figure is worse by more than --margin.
 
     --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
-    texts by its verdicts in both orders.
+    texts, by its verdicts in both orders.
+
+    See also: pnyx audit all (trials of a judge, and its card), pnyx audit check (the same trials
+    later), pnyx compare judges (results folders: dollars, seconds, cascades of two).
 
     \b
     Example:
@@ -178,24 +183,35 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         --plan --half-width 0.05
       pnyx check pairs.csv --a-first forward --b-first backward --human human
     """
-    refuse_two_outputs("--html", spec.html, as_json=as_json)
-    refuse_two_outputs("--out", spec.out, as_json=as_json)
-    for flag, file in (("--html", spec.html), ("--out", spec.out)):
-        named = {f"--labels {n}": labels for n, labels in enumerate(spec.labels, 1)}
-        refuse_same_file(flag, file, TABLE=table, **named)
-    if [table, *spec.labels].count("-") > 1:
-        raise OptionError("only one file can be standard input")
-    if len(set(spec.labels)) < len(spec.labels):
-        raise OptionError("--labels names a file twice")
+    _refuse_files(table, spec, as_json=as_json)
     if (spec.a_first is None) != (spec.b_first is None):
         raise OptionError("give --a-first and --b-first together")
     spec.check_needs()
     if spec.a_first is not None and spec.b_first is not None:
         return _show(_pairs(table, spec, spec.a_first, spec.b_first), spec, as_json=as_json)
-    from pnyx.audit.checks.check import check
+    items = _items(table, spec)
+    if spec.plan:
+        return _show(_plan(items, spec), spec, as_json=as_json)
+    return _report(items, spec, as_json=as_json)
+
+
+def _refuse_files(table: str, spec: CheckTableSpec, *, as_json: bool) -> None:
+    """Raise OptionError if a file is named for two purposes."""
+    labels = {f"--labels {n}": path for n, path in enumerate(spec.labels, 1)}
+    for flag, path in (("--html", spec.html), ("--out", spec.out)):
+        refuse_two_outputs(flag, path, as_json=as_json)
+        refuse_same_file(flag, path, TABLE=table, **labels)
+    if [table, *spec.labels].count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    if len(set(spec.labels)) < len(spec.labels):
+        raise OptionError("--labels names a file twice")
+
+
+def _items(table: str, spec: CheckTableSpec) -> CheckItems:
+    """Read the table, with the labels of further files."""
     from pnyx.audit.checks.columns import read_check_items
 
-    items = read_check_items(
+    return read_check_items(
         table,
         judge=spec.judge,
         human=spec.human,
@@ -206,17 +222,6 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
         no=spec.no,
         labels=[Path(path) for path in spec.labels] or None,
     )
-    if spec.plan:
-        return _show(_plan(items, spec), spec, as_json=as_json)
-    checked = check(
-        items,
-        bars=spec.bars,
-        cost=spec.cost,
-        against=spec.against,
-        margin=spec.margin,
-        bootstrap=spec.bootstrap,
-    )
-    return _report(checked, spec, as_json=as_json)
 
 
 def _plan(items: CheckItems, spec: CheckTableSpec) -> Outcome:
@@ -282,11 +287,20 @@ def _show(outcome: Outcome, spec: CheckTableSpec, *, as_json: bool) -> int:
     return outcome.show(as_json=as_json)
 
 
-def _report(checked: Check, spec: CheckTableSpec, *, as_json: bool) -> int:
-    """Write and print a check, and return the exit status."""
+def _report(items: CheckItems, spec: CheckTableSpec, *, as_json: bool) -> int:
+    """Check the judges, write and print the result, and return the exit status."""
+    from pnyx.audit.checks.check import check
     from pnyx.files import write_json, write_text
     from pnyx.view.check import check_html, check_text
 
+    checked = check(
+        items,
+        bars=spec.bars,
+        cost=spec.cost,
+        against=spec.against,
+        margin=spec.margin,
+        bootstrap=spec.bootstrap,
+    )
     row: dict[str, Any] = checked.row()
     if spec.html is not None:
         write_text(spec.html, check_html(checked))

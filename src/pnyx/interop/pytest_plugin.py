@@ -28,12 +28,12 @@ class RequiredCheck:
         """Fail the test unless every judge reaches these bars; the message is the check in words.
 
         Args:
-            undecided: what to do where it cannot be told yet: fail the test, or skip it.
+            undecided: what to do if the labels cannot decide it yet: fail the test, or skip it.
             bars: measure -> the least value that is good enough; the most where lower is better.
                 Without any, a kappa of 0.6, of ratings an ordinal alpha of 0.667.
 
         Raises:
-            InputError: there is no such measure, or the table does not allow it.
+            InputError: a measure is unknown, or the table does not allow it.
             ValueError: `undecided` is something else.
         """
         from pnyx.audit.checks.bars import canonical_bars

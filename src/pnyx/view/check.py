@@ -17,7 +17,7 @@ from pnyx.view.judges import judge_parts
 from pnyx.view.plots import reliability_plot
 from pnyx.view.rates import rate_notes, rate_table
 from pnyx.view.tables import Column, Table
-from pnyx.view.text import one_line
+from pnyx.view.text import many, one_line
 from pnyx.view.trials import rater_parts
 
 if TYPE_CHECKING:
@@ -58,11 +58,10 @@ def check_sections(check: Check) -> list[Section]:
     sections: list[Section] = [("In words", sentences(check))]
     sections.append(("Figures", [_bars(check), *map(_figures, check.judges)]))
     if check.choice is not None:
-        parts = [part for part in judge_parts(check.choice) if part]
-        flat: list[Part] = []
-        for part in parts:
-            flat += [part] if isinstance(part, Table) else list(part)
-        sections.append(("Which judge to take", flat))
+        choice: list[Part] = []
+        for part in judge_parts(check.choice):
+            choice += [part] if isinstance(part, Table) else list(part)
+        sections.append(("Which judge to take", choice))
     if check.drift:
         sections.append(("Since the earlier check", [drift_table(check.drift)]))
     if check.compared:
@@ -84,7 +83,7 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
     return [
         ("Calibration", _calibration(judge)),
         ("Corrected rate", _rate(check, judge)),
-        ("Biases", _biases(judge)),
+        ("Biases", _biases(check, judge)),
         ("Groups", _groups(judge)),
     ]
 
@@ -92,12 +91,12 @@ def _details(check: Check, judge: CheckedJudge) -> list[Section]:
 def _bars(check: Check) -> Table:
     names = (Column("judge", "name"), Column("measure", "measure"), Column("bar", "name"))
     columns = (*names, Column("value, 95 % interval", "figure"), Column("the interval is", "name"))
-    said = {"above": "wholly above the bar", "below": "wholly below the bar"}
+    verdicts = {"above": "wholly above the bar", "below": "wholly below the bar"}
     rows = []
     for bar in check.decide().bars:
         lower = bar.measure in LOWER_IS_BETTER
         limit = f"at {'most' if lower else 'least'} {bar.bar:g}"
-        verdict = said.get(bar.verdict, f"undecided: {bar.why}")
+        verdict = verdicts.get(bar.verdict, f"undecided: {bar.why}")
         if lower and bar.verdict != "undecided":
             verdict = f"wholly {'within' if bar.verdict == 'above' else 'beyond'} the bar"
         rows.append((escaped(bar.judge, 60), bar.measure, limit, bar.measured, verdict))
@@ -116,21 +115,21 @@ def _figures(judge: CheckedJudge) -> Table:
 
 
 def _disagreements(check: Check, judge: CheckedJudge) -> list[Part]:
-    shown = judge.disagreements[:MAX_DISAGREEMENTS]
-    texts = _text_columns(shown)
-    grouped = any(row.item.group for row in shown)
+    listed = judge.disagreements[:MAX_DISAGREEMENTS]
+    texts = _text_columns(listed)
+    grouped = any(row.item.group for row in listed)
     columns = [Column("line", "count"), *([Column("group", "text")] * grouped)]
     columns += [Column("judge", "name"), Column("people", "name")]
     columns += [Column(escaped(name, 40), "text") for name in texts]
     rows = []
-    for row in shown:
+    for row in listed:
         cells: list[Any] = [row.item.line, *([one_line(row.item.group)[:80]] * grouped)]
         stated = "" if row.confidence is None else f" ({100 * row.confidence:.0f} %)"
         cells += [_answer(check, row.verdict) + stated, _answer(check, row.label)]
         cells += [one_line(_cut(row.item.texts.get(name, ""))) for name in texts]
         rows.append(cells)
-    left = len(judge.disagreements) - len(shown)
-    note = [f"{left} more disagreements are not shown; --json lists all."] if left else []
+    left = len(judge.disagreements) - len(listed)
+    note = [f"Not shown: {many(left, 'further disagreement')} (--json)."] if left else []
     return [Table(columns, rows), *note]
 
 
@@ -171,10 +170,10 @@ def _rate(check: Check, judge: CheckedJudge) -> list[Part]:
     return [rate_table(rate, check.items.words), *notes]
 
 
-def _biases(judge: CheckedJudge) -> list[Part]:
+def _biases(check: Check, judge: CheckedJudge) -> list[Part]:
     alternative = judge.alternative
     tested = [] if alternative is None else alternative_sentences(alternative)
-    return [*bias_sentences(judge.biases), *tested]
+    return [*bias_sentences(judge.biases, check.items.words), *tested]
 
 
 def _groups(judge: CheckedJudge) -> list[Part]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from pnyx.audit.checks.alternative import MIN_ITEMS, AlternativeTest
+from pnyx.audit.checks.alternative import MIN_ITEMS, PASSING, AlternativeTest
 from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
 from pnyx.audit.checks.figures import decimals, percent, share, signed
+from pnyx.audit.checks.summary import leaning
 from pnyx.errors import escaped
 
 
-def bias_sentences(biases: Biases) -> list[str]:
-    """Return what verdicts and labels show about a judge's biases, a line each."""
+def bias_sentences(biases: Biases, words: tuple[str, str]) -> list[str]:
+    """Return what verdicts and labels show about a judge's biases, a line each.
+
+    Args:
+        biases: of one judge.
+        words: what the table writes for yes and for no.
+    """
     return [
-        *length_sentences(biases.length),
+        *length_sentences(biases.length, words[0]),
         *consensus_sentences(biases.consensus),
         *annotator_sentences(biases.annotators),
     ]
 
 
-def length_sentences(bias: LengthBias) -> list[str]:
+def length_sentences(bias: LengthBias, yes: str) -> list[str]:
     """Say whether the judge favours longer texts more than people do; nothing without texts."""
     if not bias.column:
         return []
@@ -25,24 +31,24 @@ def length_sentences(bias: LengthBias) -> list[str]:
         return [f"Length bias: no figure, as {bias.no_figure}."]
     longer, shorter = bias.longer, bias.shorter
     figure = signed(bias.difference, points=bias.judge_yes is not None)
+    texts = f"{longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} words)"
     if bias.judge_yes is None or bias.people_yes is None:
         line = (
-            f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
-            f"words), the judge rates {longer.value:+.2f} against people, of {shorter.scored} "
-            f"others {shorter.value:+.2f}"
+            f"On {texts}, the judge's ratings differ from people's by {longer.value:+.2f}, on "
+            f"{shorter.scored} others by {shorter.value:+.2f}."
         )
     else:
         line = (
-            f"Of {longer.scored} longer texts ({escaped(bias.column, 40)} above {bias.words:g} "
-            f"words), the judge passes {bias.judge_yes[0]} and people {bias.people_yes[0]}; of "
-            f"{shorter.scored} others, {bias.judge_yes[1]} and {bias.people_yes[1]}"
+            f'Of {texts}, the judge said "{escaped(yes, 40)}" to {bias.judge_yes[0]} and people to '
+            f"{bias.people_yes[0]}; of {shorter.scored} others, to {bias.judge_yes[1]} and "
+            f"{bias.people_yes[1]}."
         )
     if bias.shown is None:
-        return [f"{line}: a difference of {figure}, without an interval."]
+        return [f"{line} The difference of {figure} has no interval."]
     if bias.shown:
         which = "longer" if (bias.difference.value or 0) > 0 else "shorter"
-        return [f"{line}: it favours {which} texts by {figure} more than people do."]
-    return [f"{line}: no length bias is shown ({figure})."]
+        return [f"{line} It {leaning(f'{which} texts', yes)}: {figure}."]
+    return [f"{line} No length bias is shown ({figure})."]
 
 
 def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
@@ -67,20 +73,22 @@ def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
 
 
 def annotator_sentences(annotators: tuple[AnnotatorAgreement, ...]) -> list[str]:
-    """Say how the judge agrees with each annotator, next to how that one does with the others."""
+    """Say how the judge agrees with each annotator, and that annotator with the others."""
     lines = []
-    for one in annotators:
-        name = escaped(one.name, 40)
-        if one.no_figure:
-            lines.append(f"With {name}: no figure ({one.no_figure}).")
+    for annotator in annotators:
+        name = escaped(annotator.name, 40)
+        if annotator.no_figure:
+            lines.append(f"With {name}: no figure ({annotator.no_figure}).")
             continue
-        agreed = round((one.accuracy.value or 0) * one.accuracy.scored)
+        agreed = round((annotator.accuracy.value or 0) * annotator.accuracy.scored)
         line = (
-            f"The judge agrees with {name} on {agreed} of {one.accuracy.scored} "
-            f"({share(one.accuracy, inside=True)}); kappa {decimals(one.kappa)}"
+            f"The judge agrees with {name} on {agreed} of {annotator.accuracy.scored} "
+            f"({share(annotator.accuracy, inside=True)}); kappa {decimals(annotator.kappa)}"
         )
-        if one.others.value is not None:
-            line += f"; {name} agrees with the other people on {share(one.others, inside=True)}"
+        if annotator.others.value is not None:
+            line += (
+                f"; {name} agrees with the other people on {share(annotator.others, inside=True)}"
+            )
         lines.append(f"{line}.")
     return lines
 
@@ -89,15 +97,15 @@ def alternative_sentences(test: AlternativeTest) -> list[str]:
     """Say whether the judge may replace an annotator, or why that cannot be tested."""
     if test.winning_rate is None or test.advantage is None:
         return [f"May the judge replace an annotator? Not tested: {test.not_valid}."]
-    wins = sum(one.judge_wins for one in test.annotators)
+    wins = sum(annotator.judge_wins for annotator in test.annotators)
     verdict = "may" if test.passes else "is not shown to be able to"
     lines = [
-        f"By the alternative annotator test, the judge {verdict} replace an annotator: it holds "
-        f"its own against {wins} of {test.tested} (winning rate {test.winning_rate:.2f}, needed "
-        f"0.50; epsilon {test.epsilon:g}). It is as good as an annotator on "
+        f"By the alternative annotator test, the judge {verdict} replace an annotator: it "
+        f"wins against {wins} of {test.tested} (winning rate {test.winning_rate:.2f}, needed "
+        f"{PASSING:.2f}; epsilon {test.epsilon:g}). It is as good as an annotator on "
         f"{percent(test.advantage)} of the items."
     ]
-    few = [escaped(one.name, 40) for one in test.annotators if one.p is None]
+    few = [escaped(left.name, 40) for left in test.annotators if left.p is None]
     if few:
         lines.append(f"Left out, with fewer than {MIN_ITEMS} shared items: {', '.join(few)}.")
     return lines

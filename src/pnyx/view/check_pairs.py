@@ -6,7 +6,7 @@ from pnyx.audit.checks.figures import percent, percent_ends, share
 from pnyx.audit.checks.pairs import PairCheck
 from pnyx.measure.core.base import Measured
 from pnyx.view.tables import Column, Part, Table, draws_legend
-from pnyx.view.text import many
+from pnyx.view.text import listed, many
 
 
 def pair_sentences(check: PairCheck) -> list[str]:
@@ -24,14 +24,14 @@ def pair_parts(check: PairCheck) -> list[Part]:
         ("agrees with people: B shown first", check.b_first),
         ("agrees with people: same text in both orders", check.settled),
     ]
-    shown = [(name, value, value) for name, value in rows if value.value is not None]
+    figures = [(name, value, value) for name, value in rows if value.value is not None]
     columns = (
         Column("measure", "measure"),
         Column("value, 95 % interval", "figure"),
         Column("pairs", "counts"),
     )
     legend = draws_legend(f"{check.clusters} groups or single pairs", check.bootstrap)
-    return [pair_sentences(check), Table(columns, shown, legend=legend)]
+    return [pair_sentences(check), Table(columns, figures, legend=legend)]
 
 
 def _count(measured: Measured) -> int:
@@ -57,7 +57,7 @@ def _flips(check: PairCheck) -> list[str]:
     ]
     counts = (check.first_both, check.second_both, ties)
     named = [part for part, count in zip(parts, counts, strict=True) if count]
-    return [f"{line} Of these, {' and '.join(named)}."]
+    return [f"{line} Of these, {listed(named)}."]
 
 
 def _verb(count: int, verb: str) -> str:
@@ -80,7 +80,7 @@ def _position(check: PairCheck) -> list[str]:
 
 def _people(check: PairCheck) -> list[str]:
     if not check.labels:
-        return ["There are no labels of people to compare with."] * (not check.tied_labels)
+        return ["There are no human labels to compare with."] * (not check.tied_labels)
     combined = check.combined
     if combined.value is None:
         return [f"None of the {many(check.labels, 'labelled pair')} has a verdict."]

@@ -6,7 +6,7 @@ from pnyx.audit.checks.figures import decimals, percent
 from pnyx.audit.checks.plan import LIKELY, MOST_LABELS, LabelCandidate, LabelGoal, LabelPlan
 from pnyx.errors import escaped
 from pnyx.view.tables import Column, OwnWords, Part, Table
-from pnyx.view.text import many
+from pnyx.view.text import listed, many
 
 SHOWN_ROWS = 20
 """Rows to label that the terminal shows; `--json` has all."""
@@ -94,8 +94,8 @@ def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
         return lines
     if goal.correlation is None:
         lines.append(
-            f"All labels are of one of the {_groups(plan)}: a correlation of "
-            f"{goal.used_correlation:.2f} between rows of one is assumed."
+            f"All labels belong to one {_group(plan)}, so a correlation of "
+            f"{goal.used_correlation:.2f} between its rows is assumed."
         )
     else:
         alike = f"Rows that share a {_group(plan)} are alike (correlation {goal.correlation:.2f})"
@@ -126,11 +126,10 @@ def _rows_sentence(plan: LabelPlan) -> str:
         have += f": add rows{new} with the judge's verdict"
     over = [*([_groups(plan)] if plan.group else []), "verdicts"]
     over += ["doubt"] if any(row.doubt is not None for row in plan.first) else []
-    spread = " and ".join(filter(None, (", ".join(over[:-1]), over[-1])))
     first = f", new {_groups(plan)} first" if plan.group else ""
     return (
         f"{have}. Label in the order listed: it is random (seed {plan.seed}), spread evenly over "
-        f"{spread}{first}. Labelling only doubtful rows would bias all figures."
+        f"{listed(over)}{first}. Labelling only doubtful rows would bias all figures."
     )
 
 

@@ -55,6 +55,11 @@ def many(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
+def listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def escape_cell(text: str) -> str:
     """Return `text` harmless, on one line, for the inside of a line of Markdown."""
     return _MARKUP.sub(r"\\\1", one_line(text))

@@ -25,7 +25,7 @@ from pnyx.tabular import Result
 EPSILON = 0.2  # The paper's value for experts; it has 0.15 for skilled annotators, 0.1 for crowds
 FALSE_DISCOVERIES = 0.05
 MIN_ANNOTATORS = 3
-MIN_ITEMS = 30  # Items of an annotator below which the paper's t-test is not valid
+MIN_ITEMS = 30  # Fewest items of an annotator for which the paper's t-test is valid
 PASSING = 0.5  # Share of annotators against which the judge must win
 
 
@@ -36,10 +36,10 @@ class ReplacedAnnotator:
     Attributes:
         name: the annotator's column.
         items: items that the annotator, another annotator and the judge all answer.
-        clusters: groups of these items; items without a group count singly.
+        clusters: groups of these items; an item without a group is a group alone.
         judge_as_good: share of items on which the judge agrees at least as well with the others.
         annotator_as_good: share of items on which the annotator does.
-        p: of the test that the annotator is not `epsilon` better; None where it is not valid.
+        p: of the test that the annotator is not `epsilon` better; None if that is not valid.
         judge_wins: whether p is significant after the correction of Benjamini and Yekutieli.
     """
 
@@ -62,11 +62,11 @@ class AlternativeTest(Result):
 
     Attributes:
         judge: the column of verdicts.
-        epsilon: how much more often an annotator may be better, for being dearer than the judge.
+        epsilon: how much more often an annotator may be better, as the judge costs less.
         annotators: each annotator left out in turn.
         winning_rate: share of the tested annotators against whom the judge wins (omega).
         advantage: mean share of items on which the judge is as good (rho).
-        not_valid: why there is no test; empty where there is one.
+        not_valid: why the test cannot be done; empty if it was.
     """
 
     judge: str
@@ -124,7 +124,8 @@ def alternative_annotator_test(
     annotators = [replace(a, judge_wins=win) for a, win in zip(annotators, wins, strict=True)]
     tested = [annotator for annotator in annotators if annotator.p is not None]
     if not tested:
-        why = f"no annotator has {MIN_ITEMS} items that another annotator and the judge answer too"
+        why = f"no annotator has {MIN_ITEMS} items, of two or more groups, that another annotator"
+        why += " and the judge answer too"
         return AlternativeTest(judge, epsilon, tuple(annotators), None, None, why)
     winning_rate = sum(annotator.judge_wins for annotator in tested) / len(tested)
     advantages = [a.judge_as_good for a in tested if a.judge_as_good is not None]
@@ -180,11 +181,11 @@ def _p_less(values: Floats, clusters: Index) -> float:
 
 def _discoveries(p_values: Sequence[float | None]) -> list[bool]:
     """Return which are significant, by Benjamini and Yekutieli (Annals of Statistics 29, 2001)."""
-    ranked = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    ranked = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     harmonic = sum(1 / rank for rank in range(1, len(ranked) + 1))
     last = 0
     for rank, (p, _) in enumerate(ranked, 1):
         if p <= rank / len(ranked) * FALSE_DISCOVERIES / harmonic:
             last = rank
-    significant = {place for _, place in ranked[:last]}
-    return [place in significant for place in range(len(p_values))]
+    significant = {index for _, index in ranked[:last]}
+    return [index in significant for index in range(len(p_values))]

@@ -74,8 +74,8 @@ class DecidedBar:
 class Decision(Result):
     """Whether all bars are reached: `above`, `below` if any is missed, else `undecided`.
 
-    `unscored` labelled answers are nothing for or against a judge: where there are some, a decision
-    that would be `above` is `undecided`.
+    Unscored answers count neither for nor against a judge: if there are any among the labelled
+    ones, a decision that would be `above` is `undecided`.
     """
 
     bars: Sequence[DecidedBar]
@@ -119,21 +119,21 @@ def canonical_bars(bars: Mapping[str, float]) -> dict[str, float]:
         InputError: a bar is not a finite number, lies outside its measure's range, or is given
             twice under two names.
     """
-    known: dict[str, float] = {}
-    for given, bar in bars.items():
-        name = ALIASES.get(given, given)
-        shown = escaped(given, 40)
+    canonical: dict[str, float] = {}
+    for alias, bar in bars.items():
+        name = ALIASES.get(alias, alias)
+        where = f"bar {escaped(alias, 40)}"
         if isinstance(bar, bool) or not isinstance(bar, int | float) or not math.isfinite(bar):
-            raise InputError(f"bar {shown}: found {escaped(bar, 40)}, expected a finite number")
+            raise InputError(f"{where}: found {escaped(bar, 40)}, expected a finite number")
         measure = MEASURES.get(name)
         low, high = (0.0, 1.0) if measure is None else (measure.low, measure.high)
         if not low <= bar <= high:
             expected = f"a number from {low:g} to {high:g}" if math.isfinite(high) else "at least 0"
-            raise InputError(f"bar {shown}: found {bar:g}, expected {expected}")
-        if name in known:
-            raise InputError(f"bar {shown}: {name} is given twice")
-        known[name] = float(bar)
-    return known
+            raise InputError(f"{where}: found {bar:g}, expected {expected}")
+        if name in canonical:
+            raise InputError(f"{where}: {name} is given twice")
+        canonical[name] = float(bar)
+    return canonical
 
 
 def decide_bar(
@@ -141,9 +141,9 @@ def decide_bar(
 ) -> DecidedBar:
     """Compare one measure's interval with a bar.
 
-    The whole interval at or above the bar: above. All of it below: below. Else undecided, also
-    without an interval, and where labels are `too_few` for the reason given. Where lower is better,
-    "at most" and "above" take their places.
+    The verdict is `above` if the whole interval is at or above the bar, `below` if all of it is
+    below. Otherwise it is `undecided`, as it is without an interval, and with too few labels:
+    `too_few` says why. For measures of error, `above` means at most the bar, `below` above it.
     """
     verdict, why = _verdict(measure, bar, measured)
     if too_few and verdict != "undecided":

@@ -1,6 +1,6 @@
-"""Biases of a judge that verdicts and labels show by themselves, without asking it again.
+"""Biases of a judge that its verdicts and people's labels show, without asking it again.
 
-Does it say yes more often to longer texts than people do? Is it right more often where people
+Does it say yes to longer texts more often than people do? Is it right more often where people
 agree with each other? With whom does it agree? A part with few items gets no figure.
 """
 
@@ -47,7 +47,7 @@ class LengthBias:
         difference: `longer` less `shorter`: above 0, the judge favours longer texts.
         judge_yes: how often the judge says yes to (longer, shorter) texts; None of ratings.
         people_yes: how often people do.
-        no_figure: why there is none; empty where there is one.
+        no_figure: why there is no figure; empty if there is one.
     """
 
     column: str
@@ -81,7 +81,7 @@ class ConsensusPart:
         value: of the judge.
         right: how many verdicts are right; None of ratings.
         tied: items without a majority, which are left out.
-        no_figure: why there is none; empty where there is one.
+        no_figure: why there is no figure; empty if there is one.
     """
 
     name: str
@@ -233,20 +233,20 @@ def annotator_agreement(
 def _annotator(
     items: CheckItems, judge: str, name: str, bootstrap: Bootstrap
 ) -> AnnotatorAgreement:
-    own = [item for item in items.items if item.labels.get(name) is not None]
-    scored = sum(item.verdicts.get(judge) is not None for item in own)
+    labelled = [item for item in items.items if item.labels.get(name) is not None]
+    scored = sum(item.verdicts.get(judge) is not None for item in labelled)
     if scored < MIN_PART:
-        none = Measured(None, scored, len(own))
+        none = Measured(None, scored, len(labelled))
         why = f"{scored} items in common, and a figure needs {MIN_PART}"
         return AnnotatorAgreement(name, none, none, none, why)
     measures = measure_agreement(join_items(items, judge, (name,)), bootstrap=bootstrap).measures
     people = [person for person in items.people if person != name]
-    settled = [(i, settled_label(labels_of(i, people), items)) for i in own]
+    settled = [(i, settled_label(labels_of(i, people), items)) for i in labelled]
     shared = [(i, float(i.labels[name] == label)) for i, label in settled if label is not None]
-    others = Measured(None, len(shared), len(own))
+    others = Measured(None, len(shared), len(labelled))
     if len(shared) >= MIN_PART:
-        same = [value for _, value in shared]
-        others = cluster_mean(same, cluster_numbers([i for i, _ in shared]), bootstrap, len(own))
+        same, clusters = [v for _, v in shared], cluster_numbers([i for i, _ in shared])
+        others = cluster_mean(same, clusters, bootstrap, len(labelled))
     return AnnotatorAgreement(name, measures["accuracy"], measures["kappa"], others)
 
 

@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pnyx.audit.checks.alternative import (
-    MIN_ANNOTATORS,
-    alternative_annotator_test,
-)
+from pnyx.audit.checks.alternative import MIN_ANNOTATORS, alternative_annotator_test
 from pnyx.audit.checks.bars import canonical_bars
 from pnyx.audit.checks.biases import measure_biases
 from pnyx.audit.checks.checked import CheckedJudge, CheckedTable, Disagreement, GroupAccuracy
@@ -39,7 +36,7 @@ DRIFT_MARGIN = 0.1
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Check(CheckedTable):
-    """Judges checked against people's labels in one table; `print()` says it in words."""
+    """Judges checked against people's labels in one table; `print()` shows a summary in words."""
 
     def __repr__(self) -> str:
         from pnyx.audit.checks.summary import summary_text
@@ -79,10 +76,10 @@ def check(
         group: the column of what clusters the items, such as their question.
         id: the column of ids.
         probability: columns of probabilities of yes, one for each judge, in their order.
-        yes: the values that mean yes, where they are not plain.
+        yes: the values that mean yes; needed unless they are usual words for it.
         no: the values that mean no.
-        bars: measure -> what a judge must reach, for `decide`; see `Check.decide`.
-        cost: columns of US dollars an answer cost, one for each judge, to choose among several.
+        bars: measure -> what a judge must reach; see `Check.decide`.
+        cost: columns of what an answer cost in US dollars, one for each judge, to choose one judge.
         against: an earlier check (JSON of `pnyx check --out`) to compare with.
         margin: accuracy that may be lost when a cheaper judge is chosen (0.02), and by how much a
             figure may be worse than in the earlier check (0.1).
@@ -92,8 +89,8 @@ def check(
         The numbers, intervals included, equal those of `pnyx measure` on the same answers.
 
     Raises:
-        InputError: the table cannot be understood, no row has verdict and label, or a bar names a
-            measure that the table does not allow.
+        InputError: the table cannot be understood, no row has verdict and label, a bar names a
+            measure that the table does not allow, or costs or a margin would change nothing.
     """
     items = _items_of(
         source, judge=judge, human=human, group=group, id=id, probability=probability,
@@ -104,16 +101,20 @@ def check(
         pairs = join_items(items, name)  # in the order in which `pnyx measure` has them
         joined[name] = replace(pairs, pairs=PairColumns.of(pairs.pairs).by_id())
     judges = [_checked(items, name, joined[name], bootstrap) for name in items.judges]
+    cost = [cost] if isinstance(cost, str) else cost
     checked = Check(
         items,
         judges,
         compare_people(items, bootstrap),
-        max(one.tied for one in joined.values()),
+        max(pairs.tied for pairs in joined.values()),
         canonical_bars(bars or {}),
         bootstrap,
-        choose_among(items, joined, [cost] if isinstance(cost, str) else cost, margin, bootstrap),
+        choose_among(items, joined, cost, margin, bootstrap),
     )
-    checked.decide()
+    if margin is not None and against is None and checked.choice is None:
+        problem = "a margin is of use only with an earlier check, or several judges of yes and no"
+        raise InputError(problem, path=items.source)
+    checked.decide()  # A bar that the table does not allow is refused here, not at its first use
     if against is None:
         return checked
     allowed = DRIFT_MARGIN if margin is None else margin
@@ -124,8 +125,9 @@ def _items_of(source: Any, **columns: Any) -> CheckItems:
     if isinstance(source, Answers):
         source = source.rows()
     if not isinstance(source, CheckItems | Iterable | Path):
-        found = f"found {shorten(type(source).__name__, 40)}"
-        raise InputError(f"{found}, expected a file, a data frame, a list of dicts, or two dicts")
+        name = shorten(type(source).__name__, 40)
+        expected = "expected a file, a data frame, a list of dicts, or two dicts"
+        raise InputError(f"found {name}, {expected}")
     if not isinstance(source, CheckItems):
         from pnyx.audit.checks.columns import read_check_items
 
@@ -162,7 +164,7 @@ def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap)
 
 
 def _of_verdicts(measure: str, agreement: Agreement) -> bool:
-    """Return whether a measure needs no probabilities: it is wanted where all is unscored, too."""
+    """Return whether a measure needs no probabilities: it is listed even if all is unscored."""
     inputs = MEASURES[measure].inputs if measure in MEASURES else {}
     columns = inputs.get(agreement.joined.task)
     return columns is not None and columns[1] == "value"

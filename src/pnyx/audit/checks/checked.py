@@ -1,4 +1,4 @@
-"""What a check of judges finds out: figures, disagreements and groups of each, and the decision."""
+"""The result of a check: figures, disagreements and groups of each judge, and the decision."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pnyx.audit.checks.alternative import (
-    AlternativeTest,
-)
+from pnyx.audit.checks.alternative import AlternativeTest
 from pnyx.audit.checks.bars import DEFAULT_BARS, Decision, canonical_bars, decide_bar
 from pnyx.audit.checks.biases import Biases
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
@@ -26,12 +24,12 @@ from pnyx.tabular import Result
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item of which judge and people say different things.
+    """An item on which the judge and people disagree.
 
     Attributes:
         item: the row, with its texts.
         verdict, label: what the judge says, and people together.
-        confidence: the judge's probability of its verdict; None where it states none.
+        confidence: the judge's probability of its verdict; None if it states none.
     """
 
     item: CheckItem
@@ -154,7 +152,7 @@ class CheckedTable(Result):
             bars: measure -> the least value that is good enough; the most where lower is better.
 
         Raises:
-            InputError: there is no such measure, or the table does not allow it.
+            InputError: a measure is unknown, or the table does not allow it.
         """
         wanted = canonical_bars(bars or {}) or self.bars or DEFAULT_BARS[self.items.kind]
         decided = [
@@ -165,7 +163,7 @@ class CheckedTable(Result):
         return Decision(decided, sum(judge.unscored for judge in self.judges))
 
     def passes(self, **bars: float) -> bool | None:
-        """Return whether every judge reaches these bars; None: it cannot be told yet."""
+        """Return whether every judge reaches these bars; None if it is undecided."""
         return self.decide(bars).passed
 
     def _figure(self, judge: CheckedJudge, name: str) -> Measured:

@@ -40,28 +40,31 @@ def choose_among(
     Args:
         items: the table.
         joined: judge -> its answers with labels.
-        cost: columns of US dollars an answer, one for each judge; none: not known.
+        cost: columns of US dollars an answer, one for each judge; empty if they are not known.
         margin: accuracy that may be lost; `CHOICE_MARGIN` by default.
-        bootstrap: of the intervals.
+        bootstrap: how intervals are drawn.
 
     Raises:
-        InputError: a cost is not a number from 0, or there is not one column for each judge.
+        InputError: a cost is not a number from 0, there is not one column for each judge, or
+            there are costs without several judges of yes and no.
     """
-    if cost and len(cost) != len(items.judges):
-        counts = f"{len(cost)} columns of costs for {len(items.judges)} judges"
-        raise InputError(f"{counts}: expected one for each, in their order", path=items.source)
-    costs = {
-        judge: (_mean_cost(items, column), None)
-        for judge, column in zip(items.judges, cost, strict=False)
-    }
-    if len(items.judges) < 2 or items.kind != "yes-no":
+    judges = items.judges
+    if len(judges) < 2 or items.kind != "yes-no":
+        if cost:
+            problem = "costs are of use only for two or more judges of yes and no"
+            raise InputError(problem, path=items.source)
         return None
+    if cost and len(cost) != len(judges):
+        problem = f"found {len(cost)} for cost, expected a column for each of {len(judges)} judges"
+        raise InputError(f"{problem}, in their order", path=items.source)
+    columns = zip(judges, cost, strict=True) if cost else ()
+    costs = {judge: (_mean_cost(items, column), None) for judge, column in columns}
     allowed = CHOICE_MARGIN if margin is None else margin
     return choose_joined(joined, costs, margin=allowed, bootstrap=bootstrap)
 
 
 def _mean_cost(items: CheckItems, column: str) -> float:
-    """Return the mean of a column of costs; an empty cell costs nothing known and is left out."""
+    """Return the mean of a column of costs; empty cells are left out."""
     costs = []
     for item in items.items:
         text = item.texts.get(column, "").strip()
@@ -95,18 +98,18 @@ def compare_with_earlier(
     if then is None or any(name not in then for name in _FIELDS):
         raise InputError("expected a check: JSON that pnyx check --out wrote", path=path)
     if then["kind"] != now["kind"]:
-        found = escaped(then["kind"], 20)
-        raise InputError(f"found a check of {found}, expected {now['kind']}", path=path)
+        problem = f"found a check of {escaped(then['kind'], 20)}, expected {now['kind']}"
+        raise InputError(problem, path=path)
     try:
         before, after = _figures(then), _figures(now)
         if len(then["judges"]) == len(now["judges"]) == 1:
             old, new = (row["judges"][0]["judge"] for row in (then, now))
-            before = {f"{new}{key.removeprefix(old)}": one for key, one in before.items()}
+            before = {f"{new}{key.removeprefix(old)}": value for key, value in before.items()}
         drift = compare_figures(before, after, margin, bootstrap)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"holds a damaged check ({error!r})", path=path) from error
     if not before.keys() & after.keys():
-        judges = ", ".join(escaped(one["judge"], 40) for one in then["judges"])
+        judges = ", ".join(escaped(row["judge"], 40) for row in then["judges"])
         raise InputError(f"no judge in common: it is of {judges}", path=path)
     return drift
 

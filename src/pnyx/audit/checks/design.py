@@ -23,7 +23,7 @@ MANY_GROUPS = 30
 CAUTION = 0.8  # One-sided confidence of that upper end
 UNKNOWN_CORRELATION = 0.2  # Assumed where all labels are of one group
 _STEP = 1e-4  # By which an item's weight is changed, to see its influence
-_CELLS = 1_000_000  # Weights held at once
+_CELLS = 1_000_000  # Weights in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,12 @@ class Correlation:
 
     Attributes:
         estimate: by analysis of variance; None where no group has two items, or there is one group.
-        high: the upper end of its one-sided interval of 80 %.
-        used: what a plan reckons with.
+        used: what the plan takes it to be; with few groups, the upper end of the estimate's
+            one-sided interval of 80 %.
     """
 
     estimate: float | None
-    high: float | None
     used: float
-
-    @property
-    def cautious(self) -> bool:
-        """Whether the plan reckons with more than the estimate."""
-        return self.estimate is None or self.used > self.estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,7 @@ class Design:
         correlation: of influence values within groups.
         sizes: (groups,) labelled items of each group.
         per_group: labels that each new group gets.
-        bounds: the range of the measure; None if it has none.
+        bounds: the range of the measure.
         confidence: of the interval.
         rarer: share of the labels that are of the rarer answer; None if the measure needs none.
     """
@@ -66,16 +60,15 @@ class Design:
     correlation: Correlation
     sizes: Index
     per_group: int
-    bounds: Range | None
+    bounds: Range
     confidence: float
     rarer: float | None = None
 
     def effect(self, more_groups: int = 0) -> float:
         """Return the design effect after labelling more groups."""
         items = self.items(more_groups)
-        squares = (
-            float((self.sizes.astype(np.float64) ** 2).sum()) + more_groups * self.per_group**2
-        )
+        squares = float((self.sizes.astype(np.float64) ** 2).sum())
+        squares += more_groups * self.per_group**2
         return 1 + max(0.0, squares / items - 1) * self.correlation.used
 
     def items(self, more_groups: int = 0) -> int:
@@ -90,12 +83,9 @@ class Design:
         """Return the interval then, if the value stays: as `interval_of` has it."""
         degrees = max(1, len(self.sizes) + more_groups - 1)
         t = student_quantile(degrees, (1 + self.confidence) / 2)
-        variance = self.variance(more_groups)
-        if self.bounds is None:
-            half = t * math.sqrt(variance)
-            return self.value - half, self.value + half
         low, high = self.bounds
-        share, scaled = (self.value - low) / (high - low), variance / (high - low) ** 2
+        share = (self.value - low) / (high - low)
+        scaled = self.variance(more_groups) / (high - low) ** 2
         ends = share_interval(share, share * (1 - share) / scaled, t)
         return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
@@ -106,9 +96,9 @@ class Design:
         return enough_groups(sizes) and not few
 
     def chance(self, bar: float, more_groups: int) -> float:
-        """Return the chance that the interval then excludes a bar on the value's side of it.
+        """Return the chance that the interval then excludes the bar, with the value on its side.
 
-        The value may move by what is not known about it yet.
+        The value may move as far as the labels so far leave it uncertain.
         """
         low, high = self.interval(more_groups)
         room = low - bar if self.value > bar else bar - high
@@ -140,23 +130,24 @@ def correlation_of(values: Floats, clusters: Index) -> Correlation:
     """
     sizes = np.bincount(clusters).astype(np.float64)
     count, groups = len(values), len(sizes)
-    if groups == count:  # Nothing is known of items that share a group, nor needed
-        return Correlation(None, None, 0.0)
+    if groups == count:  # No items share a group, so there is nothing to estimate
+        return Correlation(None, 0.0)
     if groups < 2:
-        return Correlation(None, None, UNKNOWN_CORRELATION)
+        return Correlation(None, UNKNOWN_CORRELATION)
     means = np.bincount(clusters, values) / sizes
     between = float((sizes * (means - values.mean()) ** 2).sum()) / (groups - 1)
     within = float(((values - means[clusters]) ** 2).sum()) / (count - groups)
     if between <= 0 and within <= 0:
-        return Correlation(None, None, UNKNOWN_CORRELATION)
+        return Correlation(None, UNKNOWN_CORRELATION)
     size = (count - float((sizes**2).sum()) / count) / (groups - 1)
     estimate = max(0.0, (between - within) / (between + (size - 1) * within))
     if within <= 0:
-        return Correlation(1.0, 1.0, 1.0)
+        return Correlation(1.0, 1.0)
+    if groups >= MANY_GROUPS:
+        return Correlation(estimate, estimate)
     ratio = between / within * _f_quantile(CAUTION, count - groups, groups - 1)
     high = min(1.0, max(0.0, (ratio - 1) / (ratio + size - 1)))
-    used = estimate if groups >= MANY_GROUPS else max(high, estimate)
-    return Correlation(estimate, high, used)
+    return Correlation(estimate, max(high, estimate))
 
 
 def _f_quantile(below: float, top: float, bottom: float) -> float:

@@ -12,15 +12,16 @@ def percent(value: float) -> str:
 
 
 def percent_ends(measured: Measured) -> str:
-    """Return the ends of an interval, `30 to 80 %`; empty where there is none."""
+    """Return the ends of an interval, `30 to 80 %`; empty without one."""
     if measured.low is None or measured.high is None:
         return ""
     return f"{percent(measured.low).removesuffix(' %')} to {percent(measured.high)}"
 
 
 def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
-    """Return a share with its interval: `13 % (7 to 21 %)`; `inside` parentheses with a comma."""
-    value, ends = percent(measured.value or 0.0), percent_ends(measured)
+    """Return a share with its interval: `13 % (7 to 21 %)`; with a comma `inside` parentheses."""
+    value = "undefined" if measured.value is None else percent(measured.value)
+    ends = percent_ends(measured)
     if not ends:
         return f"{value}, no interval" if inside else value
     return f"{value}, {interval}{ends}" if inside else f"{value} ({interval}{ends})"
@@ -40,7 +41,7 @@ def signed(measured: Measured, *, points: bool) -> str:
     if measured.value is None:
         return "-"
     times, digits, unit = (100, 0, " points") if points else (1, 2, "")
-    shown = f"{times * measured.value:+.{digits}f}{unit}"
+    text = f"{times * measured.value:+.{digits}f}{unit}"
     if measured.low is None or measured.high is None:
-        return shown
-    return f"{shown}, {times * measured.low:+.{digits}f} to {times * measured.high:+.{digits}f}"
+        return text
+    return f"{text}, {times * measured.low:+.{digits}f} to {times * measured.high:+.{digits}f}"

@@ -25,7 +25,7 @@ _NAMED = re.compile(
     r"(a|b|1|2|first|second|left|right)(?: (?:one|response|answer|option|output|text|argument))?"
 )
 NAME_COLUMNS = (("model_a", "model_b"), ("a_model", "b_model"), ("name_a", "name_b"))
-"""Columns that name the models of a row, if there are such."""
+"""Columns that name the models of a row, if the table has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PairWords:
     """How the cells of a table of pairs are read.
 
     Attributes:
-        a: the column that names the model whose text is A; empty where there is none.
+        a: the column that names the model whose text is A; empty without one.
         b: the same of B.
         by_position: whether A and B (1 and 2) name the text that is shown first and second, rather
             than the two texts in whichever order.
@@ -60,9 +60,9 @@ class PairWords:
         word = _bare(f"{cell:.0f}" if number else str(cell))
         if word in _BLANK:
             return None
-        for name, side in ((self.a, "a"), (self.b, "b")):
-            if name and word == _bare(str(row.get(name))):
-                return "a" if side == "a" else "b"
+        is_a, is_b = (name != "" and word == _bare(str(row.get(name))) for name in (self.a, self.b))
+        if is_a != is_b:
+            return "a" if is_a else "b"
         if word in _TIES:
             return "tie"
         named = _NAMED.fullmatch(word)
@@ -70,9 +70,8 @@ class PairWords:
             raise self._fault(cell, column, line)
         if named[1] in _SIDES and not self.by_position:
             return _SIDES[named[1]]
-        shown: Choice = _PLACES[named[1]] if named[1] in _PLACES else _SIDES[named[1]]
-        other: Choice = "b" if shown == "a" else "a"
-        return other if b_first else shown
+        position: Choice = _PLACES[named[1]] if named[1] in _PLACES else _SIDES[named[1]]
+        return ("b" if position == "a" else "a") if b_first else position
 
     def _fault(self, cell: object, column: str, line: int) -> InputError:
         return InputError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.pair_words import NAME_COLUMNS, Choice, PairWords
+from pnyx.corpora.cells import is_missing
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus
 from pnyx.judge.questions import TURNED
@@ -28,12 +29,12 @@ class JudgedPair:
     """A pair of texts, A and B, with the verdicts in both orders.
 
     Attributes:
-        id: of the pair.
-        group: what clusters the pairs; empty where there is none.
-        a_first: the verdict with A shown first; None where it is unscored.
+        id: of the pair; pairs without a group that share an id count as one group.
+        group: what clusters the pairs; empty without one.
+        a_first: the verdict with A shown first; None if it is unscored.
         b_first: the verdict with B shown first, also in terms of A and B.
         labels: what people say.
-        one_order: whether only one order was asked about: then its verdict is the combined one.
+        one_order: whether there was one order only, whose verdict is then the combined one.
     """
 
     id: str
@@ -69,7 +70,7 @@ class PairCheck(Result):
         combined: how often the combined verdict is what people say; ties count as an answer.
         a_first: the same of the verdict with A shown first.
         b_first: the same of the verdict with B shown first.
-        settled: the same of the verdicts that are no tie and the same in both orders.
+        settled: the same of the pairs on which both orders prefer the same text.
         unscored: pairs without a combined verdict.
         clusters: groups, or pairs where they have none.
         notes: what was assumed, a line each.
@@ -119,9 +120,9 @@ def measure_pairs(
     keys = ((pair.group, "" if pair.group else pair.id) for pair in pairs)
     clusters = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
 
-    def mean(values: Iterable[float | None], asked: int) -> Measured:
+    def mean(values: Iterable[float | None], total: int) -> Measured:
         column = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
-        return cluster_mean(column, clusters, bootstrap, asked, (0.0, 1.0))
+        return cluster_mean(column, clusters, bootstrap, total, (0.0, 1.0))
 
     counts = Counter[str]()
     both: list[tuple[Choice, Choice] | None] = []
@@ -134,7 +135,7 @@ def measure_pairs(
             counts["first"] += verdicts == ("a", "b")
             counts["second"] += verdicts == ("b", "a")
         both.append(verdicts)
-    asked = len(pairs) - sum(pair.one_order for pair in pairs)
+    twice = len(pairs) - sum(pair.one_order for pair in pairs)
     labels = [consensus(pair.labels) if pair.labels else None for pair in pairs]
     labelled = sum(label is not None for label in labels)
     return PairCheck(
@@ -144,8 +145,8 @@ def measure_pairs(
         reversed=counts["first"] + counts["second"],
         first_both=counts["first"],
         second_both=counts["second"],
-        flips=mean((None if v is None else float(v[0] != v[1]) for v in both), asked),
-        first_slot=mean((None if v is None else _first_wins(*v) for v in both), asked),
+        flips=mean((None if v is None else float(v[0] != v[1]) for v in both), twice),
+        first_slot=mean((None if v is None else _first_wins(*v) for v in both), twice),
         labels=labelled,
         tied_labels=sum(bool(pair.labels) for pair in pairs) - labelled,
         combined=mean(_right([pair.combined for pair in pairs], labels), labelled),
@@ -208,15 +209,15 @@ def check_pairs(
     """
     for column in (a_first, b_first, *human, *filter(None, (group, id))):
         if column not in table.columns:
-            known = shorten(", ".join(table.columns), 200)
-            problem = f"no column is called {shorten(column, 40)!r}: the table has {known}"
+            columns = shorten(", ".join(table.columns), 200)
+            problem = f"no column is called {shorten(column, 40)!r}: the table has {columns}"
             raise InputError(problem, path=table.source)
     named = (names for names in NAME_COLUMNS if set(names) <= set(table.columns))
     words = PairWords(*next(named, ("", "")), by_position, table.source)
     pairs = [
         JudgedPair(
-            id=str(row.get(id) if id else line),
-            group=str(row.get(group) or "") if group else "",
+            id=_name(row.get(id)) or str(line),
+            group=_name(row.get(group)),
             a_first=words.choice(row, a_first, line),
             b_first=words.choice(row, b_first, line, b_first=True),
             labels=tuple(c for name in human if (c := words.choice(row, name, line)) is not None),
@@ -227,6 +228,11 @@ def check_pairs(
         raise InputError("the table has no rows", path=table.source)
     notes = (*table.notes, *_position_notes(pairs, by_position=by_position))
     return measure_pairs(pairs, notes=notes, bootstrap=bootstrap)
+
+
+def _name(cell: object) -> str:
+    """Return the name of a pair or group in a cell, empty if the cell is."""
+    return "" if is_missing(cell) else str(cell).strip()
 
 
 def _position_notes(pairs: Sequence[JudgedPair], *, by_position: bool) -> list[str]:

@@ -49,14 +49,14 @@ def _with_judge(
     items: CheckItems, judge: str, name: str, labels: Sequence[Verdict], bootstrap: Bootstrap
 ) -> list[Compared]:
     """Compare a judge with a side."""
-    known = {label.key for label in labels}
+    labelled = {label.key for label in labels}
     answers = [
         _verdict(item, item.verdicts.get(judge), judge=judge)
         for item in items.items
-        if (item.id, item.dimension) in known
+        if (item.id, item.dimension) in labelled
     ]
     compared = measure_raters(answers, [labels], names=[name], bootstrap=bootstrap).compared
-    return [one for one in compared if one.kind == "human-judge"]
+    return [comparison for comparison in compared if comparison.kind == "human-judge"]
 
 
 def _labels(items: CheckItems, person: str) -> list[Verdict]:

@@ -27,9 +27,9 @@ from pnyx.measure.core.weighted import Floats, Index, Weighted, Weights, ratio
 MIN_LABELS = 10
 """Labels below which nothing can be planned."""
 FIRST_LABELS = 30
-"""Labels that are advised then."""
+"""Labels that are advised in that case."""
 MOST_LABELS = 5_000
-"""A plan never asks for more: the estimate is then too close to the bar."""
+"""A plan never asks for more labels: the estimate is then too close to the bar."""
 LIKELY = 0.8
 """Chance of a decision that `LabelGoal.likely_more` gives."""
 
@@ -39,7 +39,7 @@ class LabelGoal:
     """How many more labels one goal needs.
 
     Attributes:
-        measure: its name, as Pnyx has it everywhere.
+        measure: the name that Pnyx uses everywhere.
         value: the measure on the labels so far.
         half_width: the half-width that its interval is to have, or None.
         bar: the bar that its interval is to exclude, or None.
@@ -51,10 +51,10 @@ class LabelGoal:
         chance: of a decision about the bar then, as the value may move; None of a half-width.
         likely_more: labels that decide about the bar with a chance of 80 %; None if there is no
             such number up to `MOST_LABELS`, or the goal is a half-width.
-        correlation: of items within groups, estimated; None where it cannot be.
-        used_correlation: what was reckoned with; higher where there are few groups.
+        correlation: of items within groups, estimated; None if it cannot be.
+        used_correlation: what the plan takes it to be; higher if there are few groups.
         design_effect: by how much groups increase the variance, with `used_correlation`.
-        why: why there is no number; empty where there is one.
+        why: why no number can be named; empty if one is.
         rough: whether the labels so far show no disagreement, so that the number is a guess.
     """
 
@@ -101,7 +101,7 @@ class LabelPlan:
 
     Attributes:
         judge: the column of verdicts.
-        group: the column of groups; empty where there is none.
+        group: the column of groups; empty without one.
         labels: rows with a label and a verdict.
         groups: their groups; equal to `labels` without groups.
         goals: the half-width, or a bar each.
@@ -124,9 +124,8 @@ class LabelPlan:
     @property
     def more(self) -> int | None:
         """Labels that reach all goals; None where a goal has no number."""
-        numbers = [goal.more for goal in self.goals]
-        known = [number for number in numbers if number is not None]
-        return max(known, default=0) if len(known) == len(numbers) else None
+        numbers = [goal.more for goal in self.goals if goal.more is not None]
+        return max(numbers, default=0) if len(numbers) == len(self.goals) else None
 
     @property
     def more_groups(self) -> int:
@@ -157,7 +156,7 @@ def plan_labels(
     Args:
         items: the table; its rows without any label are those that can be labelled.
         judge: a column of verdicts.
-        half_width: of the interval of `measure`, above 0.
+        half_width: of the interval of `measure`, in (0, 1).
         measure: kappa, accuracy, sensitivity (tpr) or specificity (tnr).
         bars: measure -> bar that its interval is to exclude.
         bootstrap: how intervals are drawn; its seed also draws the rows.
@@ -165,7 +164,7 @@ def plan_labels(
     Raises:
         InputError: the table has no such judge or no labels, a measure cannot be planned, or a bar
             cannot be.
-        ValueError: there is no goal, or a half-width that is not above 0.
+        ValueError: neither a half-width nor a bar is given, or the half-width is not in (0, 1).
     """
     if half_width is None and not bars:
         raise ValueError("expected a half_width or bars")
@@ -212,10 +211,10 @@ class _Planner:
         gold = pairs.labels(lambda label: label.rating if quality else label.yes)
         score = pairs.value()
         scored = np.isfinite(gold) & np.isfinite(score)
-        kept, numbers = np.unique(pair_clusters(pairs)[scored], return_inverse=True)
+        names, numbers = np.unique(pair_clusters(pairs)[scored], return_inverse=True)
         self.gold, self.score = gold[scored], score[scored]
         self.clusters: Index = numbers.astype(np.intp)
-        self.groups = len(kept)
+        self.groups = len(names)
         self._joined, self._source, self._bootstrap = joined, source, bootstrap
         self._values = dict(measure_agreement(joined, bootstrap=bootstrap).measures)
         if not quality:
@@ -238,8 +237,8 @@ class _Planner:
     def _value(self, measure: str) -> Measured:
         if measure in _PLANNED and measure in self._values:
             return self._values[measure]
-        known = ", ".join(name for name in _PLANNED if name in self._values)
-        problem = f"cannot plan labels for {shorten(measure, 40)!r}: expected one of {known}"
+        names = ", ".join(name for name in _PLANNED if name in self._values)
+        problem = f"cannot plan labels for {shorten(measure, 40)!r}: expected one of {names}"
         raise InputError(problem, path=self._source)
 
     def _design(self, measure: str, value: float) -> tuple[Design, bool]:
@@ -354,13 +353,13 @@ def label_order(
     rng = random.Random(seed)
     groups = sorted({candidate.group for candidate in candidates})
     rng.shuffle(groups)
-    place = {group: number for number, group in enumerate(groups)}
+    rank = {group: number for number, group in enumerate(groups)}
     new = [c for c in candidates if not c.group or c.group not in labelled_groups]
     old = [c for c in candidates if c.group and c.group in labelled_groups]
     ordered = []
     for part in (new, old):
         rng.shuffle(part)  # Rows that are alike in all that counts come in random order
-        part.sort(key=lambda c: (place[c.group], c.verdict, c.doubt or 0.0))
+        part.sort(key=lambda c: (rank[c.group], c.verdict, c.doubt or 0.0))
         start = rng.randrange(len(part)) if part else 0
         ordered += [part[(start + step) % len(part)] for step in _bit_reversed(len(part))]
     return tuple(ordered)

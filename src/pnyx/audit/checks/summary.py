@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 """Columns of a printed result, at most."""
 MAX_LINES = 25
-"""Lines of a summary; further notes are counted."""
+"""Lines of a summary, as far as notes make it long: those that do not fit are only counted."""
 
 SHOWN = {
     "yes-no": ("accuracy", "kappa", "f1", "precision", "npv", "auroc", "ece", "brier"),
@@ -39,6 +40,8 @@ _SAID = {
     **dict.fromkeys(("fail", "failed", "fails"), "failed"),
 }
 """Word for yes or no -> the verb by which a sentence says that someone answered so."""
+_RATES = {"passed": "passes", "failed": "fails"}
+"""That verb -> what a rate is of."""
 
 _OPENINGS = {
     "above": "Trustworthy",
@@ -57,15 +60,25 @@ def summary_text(check: CheckedTable) -> str:
     """Return sentences, a short table and notes, in at most `MAX_LINES` lines."""
     lines = _wrapped(sentences(check))
     table = figure_lines(check)
-    notes = _wrapped(notes_of(check))
-    room = MAX_LINES - len(lines) - len(table) - 2
-    if len(notes) > room:
-        notes = [*notes[: max(0, room - 1)], f"{len(notes) - max(0, room - 1)} more notes: --json"]
+    notes = _first_notes(notes_of(check), MAX_LINES - len(lines) - len(table) - 2)
     return "\n".join([*lines, "", *table, *([""] if notes else []), *notes])
 
 
+def _first_notes(notes: Sequence[str], room: int) -> list[str]:
+    """Return the notes that fit into `room` lines, whole, then how many are left."""
+    ends = list(accumulate(len(_wrapped([note])) for note in notes))
+    if not ends or ends[-1] <= room:
+        return _wrapped(notes)
+    fitting = sum(end < room for end in ends)
+    left = len(notes) - fitting
+    return [*_wrapped(notes[:fitting]), f"{left} more {'note' if left == 1 else 'notes'}: --json"]
+
+
 def _wrapped(lines: Iterable[str]) -> list[str]:
-    return [part for line in lines for part in textwrap.wrap(line, WIDTH, break_long_words=False)]
+    """Return lines of at most `WIDTH` columns; `30 %` is not broken."""
+    joined = (line.replace(" %", "\N{NO-BREAK SPACE}%") for line in lines)
+    wrapped = (textwrap.wrap(line, WIDTH, break_long_words=False) for line in joined)
+    return [part.replace("\N{NO-BREAK SPACE}%", " %") for parts in wrapped for part in parts]
 
 
 def sentences(check: CheckedTable) -> list[str]:
@@ -102,7 +115,7 @@ def disagreement_line(check: CheckedTable, where: str = "") -> str:
 
 
 def _shares(check: CheckedTable, judge: CheckedJudge) -> list[str]:
-    """Return how many of people's yes, and of their no, the judge gives back."""
+    """Return on how many of people's yes, and of their no, the judge agrees."""
     level = f"{100 * check.bootstrap.confidence:g} % interval "
     lines: list[str] = []
     for side, name in enumerate(("sensitivity", "specificity")):
@@ -114,9 +127,9 @@ def _shares(check: CheckedTable, judge: CheckedJudge) -> list[str]:
         judged = _SAID.get(word, f"said {_quoted(word)} to")
         who = "the judge" if not lines else "it"
         count = round((measured.value or 0.0) * measured.scored)
-        told = share(measured, "" if lines else level, inside=True)
+        figure = share(measured, "" if lines else level, inside=True)
         lines.append(
-            f"Of {measured.asked}{noun} that people {people}, {who} {judged} {count} ({told})."
+            f"Of {measured.asked}{noun} that people {people}, {who} {judged} {count} ({figure})."
         )
     return lines or [f"None of {judge.unscored} labelled answers is scored."]
 
@@ -130,14 +143,14 @@ def _answers(count: int) -> str:
 
 
 def _ratings(judge: CheckedJudge) -> list[str]:
-    exact, apart = judge.figures["accuracy"], judge.figures["mean_absolute_error"]
-    if exact.value is None or apart.value is None:
+    exact, distance = judge.figures["accuracy"], judge.figures["mean_absolute_error"]
+    if exact.value is None or distance.value is None:
         return ["No rating is scored."]
     count = round(exact.value * exact.scored)
     return [
         f"Of {exact.scored} ratings of people, the judge gave the same {count} times "
         f"({share(exact, inside=True)}).",
-        f"It is {decimals(apart)} away from people on average.",
+        f"On average, it differs from people by {decimals(distance)}.",
     ]
 
 
@@ -159,8 +172,8 @@ def _bar(check: CheckedTable, bar: DecidedBar, judge: CheckedJudge) -> str:
     figure = f"{bar.measure} {decimals(bar.measured, base)}"
     limit = f"{bar.bar:g}"
     if bar.verdict == "undecided":
-        held = "the interval lies on both sides of"
-        why = f"{held} {limit}" if bar.why.startswith(held) else bar.why
+        straddles = "the interval lies on both sides of"
+        why = f"{straddles} {limit}" if bar.why.startswith(straddles) else bar.why
         return f"{figure}, {why}"
     if bar.measure in LOWER_IS_BETTER:
         return f"{figure}, {'at most' if bar.verdict == 'above' else 'above'} {limit}"
@@ -173,8 +186,8 @@ def _rate(check: CheckedTable, judge: CheckedJudge) -> list[str]:
         return []
     rate = judge.rate
     word = check.items.words[0]
-    noun = "passes" if word in _SAID else _quoted(word)
-    judged = percent(rate.judged.value or 0.0)
+    noun = _RATES.get(_SAID.get(word, ""), _quoted(word))
+    judged = percent(judge.rate.judged.value)
     corrected = rate.prediction_powered
     if judge.unlabelled and corrected.value is not None:
         return [f"Its rate of {judged} {noun} is corrected to {share(corrected)}."]
@@ -189,19 +202,18 @@ def _people(check: CheckedTable) -> list[str]:
     if check.people is None or check.people.value is None:
         return []
     kind = "nominal" if check.items.kind == "yes-no" else "ordinal"
-    own = [
-        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'} with people "
-        f"{j.figures[f'alpha_{kind}'].value:.2f}"
+    agreement = decimals(check.people, f"{len(check.items.people)} people")
+    judges = [
+        f"{escaped(j.name, 40) if len(check.judges) > 1 else 'the judge'}'s with people: "
+        f"{alpha.value:.2f}"
         for j in check.judges
-        if j.figures[f"alpha_{kind}"].value is not None
+        if (alpha := j.figures[f"alpha_{kind}"]).value is not None
     ]
-    count = len(check.items.people)
-    text = f"People agree with each other by an alpha of {decimals(check.people)}"
-    return [f"{text} ({count} people); {', '.join(own)}."]
+    return ["; ".join([f"People's agreement with each other: alpha {agreement}", *judges]) + "."]
 
 
 def _length(check: CheckedTable) -> list[str]:
-    """Say where a judge favours longer or shorter texts by more than chance."""
+    """Say which judges favour longer or shorter texts by more than chance explains."""
     lines = []
     for judge in check.judges:
         length = judge.biases.length
@@ -211,8 +223,15 @@ def _length(check: CheckedTable) -> list[str]:
             texts = f"{'longer' if longer else 'shorter'} texts ({escaped(length.column, 40)} "
             texts += f"{'above' if longer else 'up to'} {length.words:g} words)"
             figure = signed(length.difference, points=check.items.kind == "yes-no")
-            lines.append(f"{who} favours {texts} more than people do: {figure}.")
+            lines.append(f"{who} {leaning(texts, check.items.words[0])}: {figure}.")
     return lines
+
+
+def leaning(texts: str, yes: str) -> str:
+    """Return how a judge treats texts to which it says yes too often; yes may mean a failure."""
+    if _SAID.get(yes) == "failed":
+        return f"is harder on {texts} than people are"
+    return f"favours {texts} more than people do"
 
 
 def _choice(check: CheckedTable) -> list[str]:
@@ -221,15 +240,14 @@ def _choice(check: CheckedTable) -> list[str]:
         return []
     lines = []
     for tested in choice.comparisons:
-        said = tested.conclusion.replace("lower", "less accurate").replace(
-            "higher", "more accurate"
-        )
+        words = tested.conclusion.replace("lower", "less accurate")
+        words = words.replace("higher", "more accurate")
         if tested.good_enough and tested.conclusion == "lower":
-            said += f" by less than {choice.margin:g}"
+            words += f" by less than {choice.margin:g}"
         p = "-" if tested.p_holm is None else f"{tested.p_holm:.3g}"
         lines.append(
             f"{escaped(tested.run, 40)} against {escaped(choice.baseline, 40)}: "
-            f"{tested.test.difference:+.3f} accuracy (p {p}, Holm), {said}."
+            f"{tested.test.difference:+.3f} accuracy (p {p}, Holm), {words}."
             if tested.test.difference is not None
             else f"{escaped(tested.run, 40)}: nothing to compare."
         )
@@ -259,7 +277,7 @@ _COUNTED = frozenset(
 
 
 def cluster_noun(check: CheckedTable, count: int) -> str:
-    """Return what is drawn, by the column of groups where it is a plain word: `questions`."""
+    """Return what is drawn, named after the column of groups if that is a usual word."""
     name = check.items.group.lower().removesuffix("_id").removesuffix(" id")
     grouped = any(judge.agreement.clustered_by == "group" for judge in check.judges)
     if not grouped:
@@ -304,8 +322,9 @@ def _ends(measured: Measured) -> str:
 
 
 def _counts(measured: Measured) -> str:
-    scored, asked = measured.scored, measured.asked
-    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
+    if measured.scored == measured.asked:
+        return f"{measured.asked:,}"
+    return f"{measured.scored:,} of {measured.asked:,}"
 
 
 def _aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
@@ -330,10 +349,12 @@ def notes_of(check: CheckedTable) -> list[str]:
             notes.append(f"{name}{judge.unscored} of {counts['asked']} labelled answers are "
                          f"unscored: {reasons}")  # fmt: skip
     if check.tied:
-        notes.append(f"{check.tied} items are tied between people and left out")
+        items = "item is" if check.tied == 1 else "items are"
+        notes.append(f"{check.tied} {items} tied between people and left out")
     unlabelled = max(judge.unlabelled for judge in check.judges) - check.tied
     if unlabelled > 0:
-        notes.append(f"{unlabelled} answers have no label")
+        has = "has" if unlabelled == 1 else "have"
+        notes.append(f"{unlabelled} {_answers(unlabelled)} {has} no label")
     notes += _withheld(check)
     notes += _uneven(check)
     if not check.items.group:
