@@ -81,6 +81,7 @@ CLAIMS = [
     }
 ]
 VIEWS = {1: "Zoos keep animals captive.", 2: "Zoos are prisons.", 3: "Zoos save species."}
+POOL = [{"pId": number, "text": text, "source": "idebate"} for number, text in VIEWS.items()]
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ def test_evidence_and_sentences_without_an_argument_are_documents(write):
         ("arg_id,key_point_id,label\na,b,1\n", ":1: found pairs of ids without texts"),
         (
             "topic\tretrievedUrl\tarchivedUrl\tsentenceHash\tannotation\tset\nt\tu\tv\tw\tx\ty\n",
-            ":1: no column sentence: the texts of this corpus (UKP) are published apart",
+            ":1: no column sentence: the texts of this corpus (UKP) are published separately",
         ),
         (
             "arg_id,argument,topic,stance\na,Zoos.,T,maybe\n",
@@ -175,6 +176,9 @@ def test_the_csv_of_args_me_has_premises_in_python(write):
     for cell in ("[" * 5000, "__import__('os')", "[1]", "{'a': nan}"):
         with pytest.raises(InputError, match="expected a JSON list of text"):
             list(pnyx.read_evidence(write("bad.csv", f'{header}S1,{PLAN},"{cell}",\n')))
+    for cell in ("{'sourceUrl': ", "['http://d.example']"):
+        with pytest.raises(InputError, match=r":2: context: found .*, expected an object"):
+            list(pnyx.read_evidence(write("bad.csv", f'{header}S1,{PLAN},"{premises}","{cell}"\n')))
 
 
 def test_a_claim_of_kialo_has_its_side_on_the_thesis(write):
@@ -206,8 +210,7 @@ def test_perspectrum_joins_its_pools(write, tmp_path):
     assert sniff(path) == "perspectrum"
     with pytest.raises(InputError, match=r"needs perspective_pool_v1\.0\.json in the same folder"):
         list(pnyx.read_evidence(path))
-    views = [{"pId": number, "text": text, "source": "idebate"} for number, text in VIEWS.items()]
-    pool = write("perspective_pool_v1.0.json", json.dumps(views))
+    pool = write("perspective_pool_v1.0.json", json.dumps(POOL))
     write("evidence_pool_v1.0.json", json.dumps([{"eId": 9, "text": "They cannot leave."}]))
     (pro, con) = pnyx.read_evidence(path)
     assert (pro.id, pro.conclusion, pro.stance, pro.topic) == ("4-1", VIEWS[1], "pro", PLAN)
@@ -215,6 +218,36 @@ def test_perspectrum_joins_its_pools(write, tmp_path):
     assert pro.extra["paraphrases"] == [VIEWS[2]]
     assert (con.conclusion, con.stance, con.premises) == (VIEWS[3], "con", ())
     assert [document.id for document in pnyx.read_evidence(pool)] == ["p1", "p2", "p3"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "warning"),
+    [
+        (None, "3 of 3 pieces of evidence are left out, as {} is not in the same folder"),
+        ([8], "2 of 3 pieces of evidence are left out, as {} is not complete"),
+        ([7, 8, 9], ""),
+    ],
+)
+def test_perspectrum_says_what_evidence_is_missing(write, capsys, evidence, warning):
+    views = [{**CLAIMS[0]["perspectives"][0], "evidence": [7, 8, 9]}]
+    path = write("claims.json", json.dumps([{**CLAIMS[0], "perspectives": views}]))
+    write("perspective_pool_v1.0.json", json.dumps(POOL))
+    pool = "evidence_pool_v1.0.json"
+    if evidence is not None:
+        write(pool, json.dumps([{"eId": number, "text": "x"} for number in evidence]))
+    code, _, err = called(capsys, "validate", path)
+    assert code == 0
+    expected = f"pnyx: warning: {path}: {warning.format(pool)}\n" if warning else ""
+    assert err == expected
+
+
+@pytest.mark.parametrize(("pids", "problem"), [([1, 4], "found 4"), ([], "found none")])
+def test_a_perspective_without_its_text_is_a_fault(write, pids, problem):
+    views = [{"pids": pids, "stance_label_3": "SUPPORT", "evidence": []}]
+    path = write("claims.json", json.dumps([{**CLAIMS[0], "perspectives": views}]))
+    write("perspective_pool_v1.0.json", json.dumps(POOL))
+    expected = f"item 1: pids: {problem}, expected ids of perspective_pool_v1.0.json"
+    assert [fault.problem for fault in faults(path)] == [expected]
 
 
 def test_pnyx_indexes_and_converts_a_published_corpus(write, tmp_path, capsys):

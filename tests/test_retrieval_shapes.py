@@ -154,6 +154,28 @@ def test_faults_in_topics_name_the_line(write, content, line, problem):
     assert [fault.line for fault in found] == [line]
 
 
+@pytest.mark.parametrize(
+    ("before", "title"),
+    [
+        ("", "Zoos?"),
+        ("", "<!-- one -->Zoos<!-- two -->?"),
+        ("", "Zoos?<!---->"),
+        ("<!-- a licence\n\n<top> of the file --><!-- more\n-->\n", "Zoos?<!-- over\nlines -->"),
+    ],
+)
+def test_comments_in_topics_are_left_out(write, before, title):
+    path = write("t", f"{before}<top>\n<num> 1 <!-- num -->\n<title> {title}\n</top>\n")
+    assert list(pnyx.read_questions(path)) == [Question("1", "Zoos?")]
+
+
+@pytest.mark.parametrize("line", [3, 5])
+def test_a_comment_that_is_not_closed_is_a_fault_of_its_line(write, line):
+    lines = ["<top>", "<num> 1 <title> Zoos?", "</top>", "<top>", "<num> 2 <title> Tea?", "</top>"]
+    lines[line - 1] += " <!-- closed --> <!-- open"
+    (fault,) = faults(write("t", "\n".join(lines)), "trec-topics")
+    assert (fault.line, fault.problem) == (line, "the comment <!-- is not closed, expected -->")
+
+
 def test_a_topic_without_a_title_has_its_description(write):
     path = write("t", "<top>\n<num> Number: 201\n<desc> Description:\nWhat of tea?\n</top>\n")
     assert list(pnyx.read_questions(path)) == [Question("201", "What of tea?")]
@@ -312,6 +334,9 @@ def test_faults_of_runs_name_the_place(write, content, problem):
         (lambda: list(pnyx.read_run(["a.run"])), "run: row 1: found str, expected a dict"),
         (lambda: list(pnyx.read_run([{"qid": "1", "docno": "a"}])), "run: row 1: no score column"),
         (lambda: list(pnyx.read_run({"1": {"a": "x"}})), "run: topic 1: score of a: found x"),
+        (lambda: list(pnyx.read_run({"1": {}})), "run: holds no documents"),
+        (lambda: list(pnyx.read_qrels([])), "qrels: holds no qrels"),
+        (lambda: list(pnyx.read_questions({})), "topics: holds no topics"),
         (lambda: list(pnyx.read_qrels({"1": {"a": 0.5}})), "expected an integer"),
         (lambda: list(pnyx.read_qrels({"1": ["a"]})), "expected an object of documents"),
     ],

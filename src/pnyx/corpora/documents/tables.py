@@ -31,7 +31,7 @@ _AT_ONCE = 16_384
 """Rows of a row group: what is held in memory."""
 _INT64 = 1 << 63
 _LONGEST_LITERAL = 1 << 20
-"""Characters of a Python literal that is read: the parser needs a hundred times as much memory."""
+"""Characters of a Python literal, at most: its parser needs a hundred times as much memory."""
 
 
 def _scan(delimiter: str) -> Scan:
