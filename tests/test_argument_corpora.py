@@ -98,10 +98,10 @@ def test_a_published_table_becomes_arguments_with_topic_and_stance(write, name):
     content, ids = TABLES[name]
     path = write("table.csv", content)
     assert sniff(path) == "argument-table"
-    found = list(pnyx.read_evidence(path))
-    assert [argument.id for argument in found] == ids
-    assert all(isinstance(argument, Argument) and argument.topic == PLAN for argument in found)
-    assert [(argument.text, argument.stance) for argument in found] == [
+    arguments = list(pnyx.read_evidence(path))
+    assert [argument.id for argument in arguments] == ids
+    assert all(isinstance(argument, Argument) and argument.topic == PLAN for argument in arguments)
+    assert [(argument.text, argument.stance) for argument in arguments] == [
         ("Zoos keep animals captive.", "pro"),
         ("Zoos save species.", "con"),
     ]
@@ -184,17 +184,17 @@ def test_the_csv_of_args_me_has_premises_in_python(write):
 def test_a_claim_of_kialo_has_its_side_on_the_thesis(write):
     path = write("zoos.txt", KIALO)
     assert sniff(path) == "kialo"
-    found = {argument.id: argument for argument in pnyx.read_evidence(path)}
-    assert {name: argument.stance for name, argument in found.items()} == {
+    arguments = {argument.id: argument for argument in pnyx.read_evidence(path)}
+    assert {name: argument.stance for name, argument in arguments.items()} == {
         "1.1": "pro",
         "1.1.1": "con",
         "1.1.1.1": "pro",
         "1.2": "con",
         "1.2.2": "pro",
     }
-    assert found["1.1"].text == "Zoos keep animals captive."
-    assert found["1.2.2"].topic == "Zoos should be banned."
-    assert dict(found["1.1.1.1"].extra) == {"parent": "1.1.1", "on_parent": "con"}
+    assert arguments["1.1"].text == "Zoos keep animals captive."
+    assert arguments["1.2.2"].topic == "Zoos should be banned."
+    assert dict(arguments["1.1.1.1"].extra) == {"parent": "1.1.1", "on_parent": "con"}
 
 
 def test_a_broken_tree_of_kialo_names_the_line(write):

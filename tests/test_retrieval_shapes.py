@@ -150,8 +150,8 @@ def test_topics_of_trec_keep_description_and_narrative(write):
 )
 def test_faults_in_topics_name_the_line(write, content, line, problem):
     path = write("t", content)
-    found = [fault for fault in faults(path) if problem in fault.problem]
-    assert [fault.line for fault in found] == [line]
+    matching = [fault for fault in faults(path) if problem in fault.problem]
+    assert [fault.line for fault in matching] == [line]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_topic_without_a_title_has_its_description(write):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "warning"),
     [
         ("qid\tquery\n1\tZoos?\n", ":1: the header qid and query is not read as a topic"),
         ("id,question\n1,Zoos?\n", ": topics are read from the columns id and question"),
@@ -190,11 +190,11 @@ def test_a_topic_without_a_title_has_its_description(write):
         ("zoo\tquery\n1\tZoos?\n", ""),  # not the name of a column of ids: a topic
     ],
 )
-def test_a_header_is_recognised_by_known_names_alone_and_named(write, capsys, content, said):
+def test_a_header_is_recognised_by_known_names_alone_and_named(write, capsys, content, warning):
     path = write("t.txt", content)
     code, _, err = called(capsys, "validate", path)
     assert code == 0
-    assert err == (f"pnyx: warning: {path}{said}\n" if said else "")
+    assert err == (f"pnyx: warning: {path}{warning}\n" if warning else "")
     assert len(texts(path)) == (2 if content.startswith("zoo") else 1)
 
 
@@ -350,8 +350,8 @@ def test_other_objects_are_refused_in_one_line(call, problem):
 # Measuring in Python ------------------------------------------------------------------------------
 
 
-def values(found: Any) -> dict[str, float | None]:
-    return {run.name: run.measures["AP"].value for run in found.runs}
+def values(result: Any) -> dict[str, float | None]:
+    return {run.name: run.measures["AP"].value for run in result.runs}
 
 
 def test_retrieval_is_measured_from_whatever_people_have(write):
@@ -359,14 +359,14 @@ def test_retrieval_is_measured_from_whatever_people_have(write):
     other = write("other.json", json.dumps(RUN))
     qrels = write("q.txt", "1 0 a 1\n1 0 b 0\n2 0 a 2\n")
     frame, judged = pd.DataFrame(RUN_ROWS), pd.DataFrame(QREL_ROWS)
-    found = [
+    inputs = [
         ({"run": RUN}, QRELS),
         (RUN, QRELS),
         (frame, judged),
         ({"run": frame}, qrels),
         ([ScoredDoc(row["qid"], row["docno"], row["score"]) for row in RUN_ROWS], judged),
     ]
-    for runs, truth in found:
+    for runs, truth in inputs:
         assert values(pnyx.measure_retrieval(runs, truth, measures=["AP"])) == {"run": 0.75}
     several = pnyx.measure_retrieval([trec, other], qrels, measures=["AP"], baseline="bm25")
     assert values(several) == {"bm25": 0.75, "other": 0.75}
@@ -413,16 +413,16 @@ def topic_options() -> list[tuple[str, set[str]]]:
 
     from pnyx.cli import app
 
-    def found(command: click.Command, path: str) -> list[tuple[str, set[str]]]:
+    def options_of(command: click.Command, path: str) -> list[tuple[str, set[str]]]:
         if isinstance(command, click.Group):
             context = click.Context(command)
             names = command.list_commands(context)
             parts = [(command.get_command(context, name), f"{path} {name}") for name in names]
-            return [one for part, where in parts if part for one in found(part, where)]
+            return [option for part, where in parts if part for option in options_of(part, where)]
         flags = [set(p.opts) for p in command.params if {"--topics", "--requests"} & {*p.opts}]
         return [(path.strip(), flag) for flag in flags]
 
-    return found(app, "")
+    return options_of(app, "")
 
 
 def test_every_command_has_the_same_option_for_topics():
@@ -442,7 +442,7 @@ def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content
     run_, index, out = write("r.run", "1 Q0 a 1 1.0 r\n"), tmp_path / "ix", tmp_path / "out"
     assert called(capsys, "index", corpus, "--out", index, "--lexical")[0] == 0
     pair = ("--run", run_, "--index", index)
-    said = set()
+    outcomes = set()
     for command in (
         ("search", index, "--out", out),
         ("judge", "relevance", *pair, "--out", tmp_path / "judged"),
@@ -451,5 +451,5 @@ def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content
     ):
         code, _, err = called(capsys, *command, "--topics", topics)
         lines = [line for line in err.splitlines() if topics in line]
-        said.add((code == 2, *lines[:1]))
-    assert len(said) == 1, said
+        outcomes.add((code == 2, *lines[:1]))
+    assert len(outcomes) == 1, outcomes

@@ -80,11 +80,11 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     topics = list(read_questions(questions, on_warning=warn))
     _writer(spec.out)(io.StringIO(), topics)  # what it cannot hold is refused before it is paid for
-    shown = _examples(spec.examples, topics) if spec.examples is not None else {}
+    examples = _examples(spec.examples, topics) if spec.examples is not None else {}
     with open_model(model, say) as llm:
         if llm is None:
             raise OptionError("a language model drafts definitions: it needs --llm")
-        drafted = draft_definitions(topics, llm, shown)
+        drafted = draft_definitions(topics, llm, examples)
     for draft in drafted:
         for problem in draft.problems:
             warn(f"{shorten(draft.question.id, 40)}: {problem}")

@@ -80,7 +80,7 @@ class RunQrels:
 def given_sources(paths: Sequence[str], qrels: RunQrels | None = None) -> list[GivenSource]:
     """Return the sources of files and folders; with `qrels`, all runs are one source.
 
-    InputError: a path is not a file or folder, or there is no run to measure.
+    InputError: a path is not a file or folder, or no run can be measured.
     """
     sources = [source for path in paths for source in _sources(Path(path))]
     if qrels is None:
