@@ -270,6 +270,35 @@ def test_runs_and_qrels_are_read_and_recognised_in_every_shape(write, kind, shap
         assert list(pnyx.read_qrels(path)) == JUDGED
 
 
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("query_id,corpus_id,score", "qrels-table"),  # as BEIR names the columns of qrels
+        ("query_id,corpus_id,score,rank", "run-table"),
+        ("query_id,doc_id,score", "run-table"),
+        ("query_id,doc_id,score,label", "qrels-table"),
+    ],
+)
+def test_a_table_is_a_run_or_qrels_by_its_columns_unless_it_is_said(write, header, name):
+    cells = ["1", "a", "3", "1"][: header.count(",") + 1]
+    path = write("system", f"{header}\n{','.join(cells)}\n")
+    assert sniff(path) == name
+    assert same(pnyx.read_run(path)) == [("1", "a", 1, 3.0)]
+
+
+def test_a_table_without_scores_is_not_a_run(write):
+    with pytest.raises(InputError, match=r":2: no score column .columns found: qid, docno, label"):
+        list(pnyx.read_run(write("q.csv", "qid,docno,label\n1,a,1\n")))
+
+
+def test_ids_that_pandas_made_numbers_have_no_decimal_point(write):
+    rows = [{"qid": 1.0, "docno": 7, "score": 2.0}]
+    assert same(pnyx.read_run(write("run.json", json.dumps(rows)))) == [("1", "7", 1, 2.0)]
+    half = json.dumps([{**rows[0], "qid": 1.5}])
+    with pytest.raises(InputError, match=r"row 1: qid: found 1\.5, expected an id"):
+        list(pnyx.read_run(write("half.json", half)))
+
+
 class RanxRun:
     def to_dict(self) -> dict[str, dict[str, float]]:
         return RUN

@@ -209,6 +209,29 @@ def test_measure_retrieval_writes_the_leaderboard_that_compare_and_view_read(cap
     assert called(capsys, "compare", "board.txt", "board.txt")[0] == 0
 
 
+def test_a_leaderboard_on_standard_output_is_alone_there(capsys, runs):
+    how = ("measure", "retrieval", *runs, "--qrels", "qrels.txt", "--leaderboard")
+    assert called(capsys, *how, "board.txt")[0] == 0
+    code, out, _ = called(capsys, *how, "-")
+    assert (code, out) == (0, Path("board.txt").read_text())
+
+
+def test_a_leaderboard_of_reports_is_sorted_by_f1(capsys):
+    cells = {name: {"value": 0.5, "scored": 3, "asked": 3} for name in ("citation_recall", "f1")}
+    document = {
+        "task": "report",
+        "compared": list(cells),
+        "runs": [{"run": "a", "measures": cells}],
+    }
+    Path("reports.json").write_text(json.dumps(document))
+    Path("board.txt").write_text("a citation_recall all 0.5\na f1 all 0.5\n")
+    for name in ("reports.json", "board.txt"):
+        assert called(capsys, "view", name, "--export", f"{name}-pages")[0] == 0
+        html = Path(f"{name}-pages/leaderboard.html").read_text()
+        table = html.partition("<table class=board>")[2].partition("</table>")[0]
+        assert 0 < table.lower().index("f1") < table.lower().index("citation"), name
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
