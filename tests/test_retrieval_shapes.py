@@ -279,7 +279,7 @@ def test_runs_and_qrels_are_read_and_recognised_in_every_shape(write, kind, shap
         ("query_id,doc_id,score,label", "qrels-table"),
     ],
 )
-def test_a_table_is_a_run_or_qrels_by_its_columns_unless_it_is_said(write, header, name):
+def test_a_table_is_a_run_or_qrels_by_its_columns_unless_the_kind_is_known(write, header, name):
     cells = ["1", "a", "3", "1"][: header.count(",") + 1]
     path = write("system", f"{header}\n{','.join(cells)}\n")
     assert sniff(path) == name

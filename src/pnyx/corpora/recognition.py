@@ -40,6 +40,7 @@ from pnyx.corpora.documents import (
 from pnyx.corpora.documents.datasets import PREFIX
 from pnyx.corpora.documents.file_readers import ALONE
 from pnyx.corpora.documents.folder import is_index_folder
+from pnyx.corpora.documents.tables import first_line
 from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.errors import InputError, MissingExtra, PluginError, shorten
 from pnyx.files import read_head
@@ -317,7 +318,7 @@ def _leaderboard(head: bytes, source: str) -> str | None:
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
-    line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    line = first_line(head)
     for header, of_kind, name in _HEADERS:
         if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
             return name

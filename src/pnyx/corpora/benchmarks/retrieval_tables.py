@@ -28,7 +28,13 @@ from pnyx.corpora.base import (
 from pnyx.corpora.benchmarks.questions import parse_question
 from pnyx.corpora.benchmarks.trec import parse_float, parse_grade, trec_eval_order
 from pnyx.corpora.cells import is_missing, plain_id
-from pnyx.corpora.documents.tables import read_parquet, require_parquet, scan_cells
+from pnyx.corpora.documents.tables import (
+    delimiter_of,
+    first_line,
+    read_parquet,
+    require_parquet,
+    scan_cells,
+)
 from pnyx.corpora.fields import an_object, number, unlike
 from pnyx.corpora.jsonstream import scan_items, scores_or_texts, top_level_keys
 from pnyx.errors import InputError, escaped, shorten
@@ -56,7 +62,6 @@ _DOCUMENT_TEXT = frozenset(
 _NAMES: Mapping[Kind, str] = {"questions": "topics", "run": "run", "qrels": "qrels"}
 """Kind -> what the names of its formats begin with."""
 _SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels"}
-_DELIMITERS = ",;\t"
 _HEAD_BYTES = 1 << 16
 
 
@@ -95,14 +100,6 @@ def kind_of_columns(names: Iterable[str], kind: Kind | None = None) -> Kind | No
     return "questions" if has_questions else None
 
 
-def _delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=line.count)
-
-
-def _first_line(head: bytes) -> str:
-    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
-
-
 def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
     """Return the format of a table of topics, a run or qrels by its columns; else None."""
     if head.startswith(b"PAR1"):
@@ -116,8 +113,8 @@ def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
             if kind_of_columns(columns, kind) == "questions":
                 return None  # JSON Lines of questions are another format
     else:
-        line = _first_line(head)
-        columns = [name.strip().strip('"') for name in line.split(_delimiter(line))]
+        names = first_line(head).split(delimiter_of(head))
+        columns = [name.strip().strip('"') for name in names]
     table_kind = kind_of_columns(columns, kind)
     return None if table_kind is None else f"{_NAMES[table_kind]}-table"
 
@@ -156,7 +153,7 @@ def _rows(source: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
         return scan_items(source, None, "row"), "row"
     if start == b"{":
         return scan_json_objects(source), "line"
-    return scan_cells(source, _delimiter(_first_line(head))), "line"
+    return scan_cells(source, delimiter_of(head)), "line"
 
 
 def _no_column(what: str, row: Mapping[str, Any]) -> InputError:

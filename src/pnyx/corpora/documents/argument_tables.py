@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pnyx.corpora.base import Row, format_of, scanned, with_options
-from pnyx.corpora.documents.tables import scan_cells
+from pnyx.corpora.documents.tables import delimiter_of, scan_cells
 from pnyx.corpora.fields import unlike
 from pnyx.errors import InputError, shorten
 from pnyx.files import read_head
@@ -22,6 +22,7 @@ _STANCES: Mapping[str, Stance | None] = {
     "-1": "con", "con": "con", "argument_against": "con",
     "0": "neutral", "": None,
 }  # fmt: skip
+_HEAD_BYTES = 1 << 16
 _NO_ARGUMENT = ("noargument", "no_argument")
 
 
@@ -106,11 +107,6 @@ def _checked(names: list[str], source: str, line: int) -> _Layout:
     raise InputError(problem, path=source, line=line)
 
 
-def _delimiter(source: str) -> str:
-    line = read_head(source, 1 << 16).lstrip().partition(b"\n")[0]
-    return "\t" if line.count(b"\t") > line.count(b",") else ","
-
-
 def _scan(source: str) -> Iterator[Row[Evidence]]:
     layouts: list[_Layout] = []  # that of the header, which is checked before any row is read
 
@@ -120,7 +116,8 @@ def _scan(source: str) -> Iterator[Row[Evidence]]:
     def rows() -> Iterator[Row[tuple[int, dict[str, str]]]]:
         seen = set[tuple[str, ...]]()
         number = 0
-        for row in scan_cells(source, _delimiter(source), check):
+        delimiter = delimiter_of(read_head(source, _HEAD_BYTES))
+        for row in scan_cells(source, delimiter, check):
             if isinstance(row, InputError):
                 yield row
                 continue
