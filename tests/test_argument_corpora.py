@@ -81,6 +81,7 @@ CLAIMS = [
     }
 ]
 VIEWS = {1: "Zoos keep animals captive.", 2: "Zoos are prisons.", 3: "Zoos save species."}
+POOL = [{"pId": number, "text": text, "source": "idebate"} for number, text in VIEWS.items()]
 
 
 @pytest.fixture
@@ -97,10 +98,10 @@ def test_a_published_table_becomes_arguments_with_topic_and_stance(write, name):
     content, ids = TABLES[name]
     path = write("table.csv", content)
     assert sniff(path) == "argument-table"
-    found = list(pnyx.read_evidence(path))
-    assert [argument.id for argument in found] == ids
-    assert all(isinstance(argument, Argument) and argument.topic == PLAN for argument in found)
-    assert [(argument.text, argument.stance) for argument in found] == [
+    arguments = list(pnyx.read_evidence(path))
+    assert [argument.id for argument in arguments] == ids
+    assert all(isinstance(argument, Argument) and argument.topic == PLAN for argument in arguments)
+    assert [(argument.text, argument.stance) for argument in arguments] == [
         ("Zoos keep animals captive.", "pro"),
         ("Zoos save species.", "con"),
     ]
@@ -144,7 +145,7 @@ def test_evidence_and_sentences_without_an_argument_are_documents(write):
         ("arg_id,key_point_id,label\na,b,1\n", ":1: found pairs of ids without texts"),
         (
             "topic\tretrievedUrl\tarchivedUrl\tsentenceHash\tannotation\tset\nt\tu\tv\tw\tx\ty\n",
-            ":1: no column sentence: the texts of this corpus (UKP) are published apart",
+            ":1: no column sentence: the texts of this corpus (UKP) are published separately",
         ),
         (
             "arg_id,argument,topic,stance\na,Zoos.,T,maybe\n",
@@ -175,22 +176,25 @@ def test_the_csv_of_args_me_has_premises_in_python(write):
     for cell in ("[" * 5000, "__import__('os')", "[1]", "{'a': nan}"):
         with pytest.raises(InputError, match="expected a JSON list of text"):
             list(pnyx.read_evidence(write("bad.csv", f'{header}S1,{PLAN},"{cell}",\n')))
+    for cell in ("{'sourceUrl': ", "['http://d.example']"):
+        with pytest.raises(InputError, match=r":2: context: found .*, expected an object"):
+            list(pnyx.read_evidence(write("bad.csv", f'{header}S1,{PLAN},"{premises}","{cell}"\n')))
 
 
 def test_a_claim_of_kialo_has_its_side_on_the_thesis(write):
     path = write("zoos.txt", KIALO)
     assert sniff(path) == "kialo"
-    found = {argument.id: argument for argument in pnyx.read_evidence(path)}
-    assert {name: argument.stance for name, argument in found.items()} == {
+    arguments = {argument.id: argument for argument in pnyx.read_evidence(path)}
+    assert {name: argument.stance for name, argument in arguments.items()} == {
         "1.1": "pro",
         "1.1.1": "con",
         "1.1.1.1": "pro",
         "1.2": "con",
         "1.2.2": "pro",
     }
-    assert found["1.1"].text == "Zoos keep animals captive."
-    assert found["1.2.2"].topic == "Zoos should be banned."
-    assert dict(found["1.1.1.1"].extra) == {"parent": "1.1.1", "on_parent": "con"}
+    assert arguments["1.1"].text == "Zoos keep animals captive."
+    assert arguments["1.2.2"].topic == "Zoos should be banned."
+    assert dict(arguments["1.1.1.1"].extra) == {"parent": "1.1.1", "on_parent": "con"}
 
 
 def test_a_broken_tree_of_kialo_names_the_line(write):
@@ -206,8 +210,7 @@ def test_perspectrum_joins_its_pools(write, tmp_path):
     assert sniff(path) == "perspectrum"
     with pytest.raises(InputError, match=r"needs perspective_pool_v1\.0\.json in the same folder"):
         list(pnyx.read_evidence(path))
-    views = [{"pId": number, "text": text, "source": "idebate"} for number, text in VIEWS.items()]
-    pool = write("perspective_pool_v1.0.json", json.dumps(views))
+    pool = write("perspective_pool_v1.0.json", json.dumps(POOL))
     write("evidence_pool_v1.0.json", json.dumps([{"eId": 9, "text": "They cannot leave."}]))
     (pro, con) = pnyx.read_evidence(path)
     assert (pro.id, pro.conclusion, pro.stance, pro.topic) == ("4-1", VIEWS[1], "pro", PLAN)
@@ -215,6 +218,36 @@ def test_perspectrum_joins_its_pools(write, tmp_path):
     assert pro.extra["paraphrases"] == [VIEWS[2]]
     assert (con.conclusion, con.stance, con.premises) == (VIEWS[3], "con", ())
     assert [document.id for document in pnyx.read_evidence(pool)] == ["p1", "p2", "p3"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "warning"),
+    [
+        (None, "3 of 3 pieces of evidence are left out, as {} is not in the same folder"),
+        ([8], "2 of 3 pieces of evidence are left out, as {} is not complete"),
+        ([7, 8, 9], ""),
+    ],
+)
+def test_perspectrum_says_what_evidence_is_missing(write, capsys, evidence, warning):
+    views = [{**CLAIMS[0]["perspectives"][0], "evidence": [7, 8, 9]}]
+    path = write("claims.json", json.dumps([{**CLAIMS[0], "perspectives": views}]))
+    write("perspective_pool_v1.0.json", json.dumps(POOL))
+    pool = "evidence_pool_v1.0.json"
+    if evidence is not None:
+        write(pool, json.dumps([{"eId": number, "text": "x"} for number in evidence]))
+    code, _, err = called(capsys, "validate", path)
+    assert code == 0
+    expected = f"pnyx: warning: {path}: {warning.format(pool)}\n" if warning else ""
+    assert err == expected
+
+
+@pytest.mark.parametrize(("pids", "problem"), [([1, 4], "found 4"), ([], "found none")])
+def test_a_perspective_without_its_text_is_a_fault(write, pids, problem):
+    views = [{"pids": pids, "stance_label_3": "SUPPORT", "evidence": []}]
+    path = write("claims.json", json.dumps([{**CLAIMS[0], "perspectives": views}]))
+    write("perspective_pool_v1.0.json", json.dumps(POOL))
+    expected = f"item 1: pids: {problem}, expected ids of perspective_pool_v1.0.json"
+    assert [fault.problem for fault in faults(path)] == [expected]
 
 
 def test_pnyx_indexes_and_converts_a_published_corpus(write, tmp_path, capsys):

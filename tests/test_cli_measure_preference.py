@@ -124,9 +124,9 @@ def test_one_file_may_be_standard_input(
     names[piped] = "-"
     out = call(names["answers"], "--labels", names["labels"], "--json")[1]
     figures = ("flips", "first_slot", "combined")
-    one, other = json.loads(out), json.loads(expected)
-    assert [one[name] for name in figures] == [other[name] for name in figures]
-    assert one["compared"][0]["mean"] == other["compared"][0]["mean"]
+    piped_row, row = json.loads(out), json.loads(expected)
+    assert [piped_row[name] for name in figures] == [row[name] for name in figures]
+    assert piped_row["compared"][0]["mean"] == row["compared"][0]["mean"]
     assert call("-", "--labels", "-")[0] == 2
 
 

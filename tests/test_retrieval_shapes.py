@@ -150,8 +150,30 @@ def test_topics_of_trec_keep_description_and_narrative(write):
 )
 def test_faults_in_topics_name_the_line(write, content, line, problem):
     path = write("t", content)
-    found = [fault for fault in faults(path) if problem in fault.problem]
-    assert [fault.line for fault in found] == [line]
+    matching = [fault for fault in faults(path) if problem in fault.problem]
+    assert [fault.line for fault in matching] == [line]
+
+
+@pytest.mark.parametrize(
+    ("before", "title"),
+    [
+        ("", "Zoos?"),
+        ("", "<!-- one -->Zoos<!-- two -->?"),
+        ("", "Zoos?<!---->"),
+        ("<!-- a licence\n\n<top> of the file --><!-- more\n-->\n", "Zoos?<!-- over\nlines -->"),
+    ],
+)
+def test_comments_in_topics_are_left_out(write, before, title):
+    path = write("t", f"{before}<top>\n<num> 1 <!-- num -->\n<title> {title}\n</top>\n")
+    assert list(pnyx.read_questions(path)) == [Question("1", "Zoos?")]
+
+
+@pytest.mark.parametrize("line", [3, 5])
+def test_a_comment_that_is_not_closed_is_a_fault_of_its_line(write, line):
+    lines = ["<top>", "<num> 1 <title> Zoos?", "</top>", "<top>", "<num> 2 <title> Tea?", "</top>"]
+    lines[line - 1] += " <!-- closed --> <!-- open"
+    (fault,) = faults(write("t", "\n".join(lines)), "trec-topics")
+    assert (fault.line, fault.problem) == (line, "the comment <!-- is not closed, expected -->")
 
 
 def test_a_topic_without_a_title_has_its_description(write):
@@ -160,7 +182,7 @@ def test_a_topic_without_a_title_has_its_description(write):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "warning"),
     [
         ("qid\tquery\n1\tZoos?\n", ":1: the header qid and query is not read as a topic"),
         ("id,question\n1,Zoos?\n", ": topics are read from the columns id and question"),
@@ -168,11 +190,11 @@ def test_a_topic_without_a_title_has_its_description(write):
         ("zoo\tquery\n1\tZoos?\n", ""),  # not the name of a column of ids: a topic
     ],
 )
-def test_a_header_is_recognised_by_known_names_alone_and_named(write, capsys, content, said):
+def test_a_header_is_recognised_by_known_names_alone_and_named(write, capsys, content, warning):
     path = write("t.txt", content)
     code, _, err = called(capsys, "validate", path)
     assert code == 0
-    assert err == (f"pnyx: warning: {path}{said}\n" if said else "")
+    assert err == (f"pnyx: warning: {path}{warning}\n" if warning else "")
     assert len(texts(path)) == (2 if content.startswith("zoo") else 1)
 
 
@@ -248,6 +270,35 @@ def test_runs_and_qrels_are_read_and_recognised_in_every_shape(write, kind, shap
         assert list(pnyx.read_qrels(path)) == JUDGED
 
 
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("query_id,corpus_id,score", "qrels-table"),  # as BEIR names the columns of qrels
+        ("query_id,corpus_id,score,rank", "run-table"),
+        ("query_id,doc_id,score", "run-table"),
+        ("query_id,doc_id,score,label", "qrels-table"),
+    ],
+)
+def test_a_table_is_a_run_or_qrels_by_its_columns_unless_the_kind_is_known(write, header, name):
+    cells = ["1", "a", "3", "1"][: header.count(",") + 1]
+    path = write("system", f"{header}\n{','.join(cells)}\n")
+    assert sniff(path) == name
+    assert same(pnyx.read_run(path)) == [("1", "a", 1, 3.0)]
+
+
+def test_a_table_without_scores_is_not_a_run(write):
+    with pytest.raises(InputError, match=r":2: no score column .columns found: qid, docno, label"):
+        list(pnyx.read_run(write("q.csv", "qid,docno,label\n1,a,1\n")))
+
+
+def test_ids_that_pandas_made_numbers_have_no_decimal_point(write):
+    rows = [{"qid": 1.0, "docno": 7, "score": 2.0}]
+    assert same(pnyx.read_run(write("run.json", json.dumps(rows)))) == [("1", "7", 1, 2.0)]
+    half = json.dumps([{**rows[0], "qid": 1.5}])
+    with pytest.raises(InputError, match=r"row 1: qid: found 1\.5, expected an id"):
+        list(pnyx.read_run(write("half.json", half)))
+
+
 class RanxRun:
     def to_dict(self) -> dict[str, dict[str, float]]:
         return RUN
@@ -312,6 +363,9 @@ def test_faults_of_runs_name_the_place(write, content, problem):
         (lambda: list(pnyx.read_run(["a.run"])), "run: row 1: found str, expected a dict"),
         (lambda: list(pnyx.read_run([{"qid": "1", "docno": "a"}])), "run: row 1: no score column"),
         (lambda: list(pnyx.read_run({"1": {"a": "x"}})), "run: topic 1: score of a: found x"),
+        (lambda: list(pnyx.read_run({"1": {}})), "run: holds no documents"),
+        (lambda: list(pnyx.read_qrels([])), "qrels: holds no qrels"),
+        (lambda: list(pnyx.read_questions({})), "topics: holds no topics"),
         (lambda: list(pnyx.read_qrels({"1": {"a": 0.5}})), "expected an integer"),
         (lambda: list(pnyx.read_qrels({"1": ["a"]})), "expected an object of documents"),
     ],
@@ -325,8 +379,8 @@ def test_other_objects_are_refused_in_one_line(call, problem):
 # Measuring in Python ------------------------------------------------------------------------------
 
 
-def values(found: Any) -> dict[str, float | None]:
-    return {run.name: run.measures["AP"].value for run in found.runs}
+def values(result: Any) -> dict[str, float | None]:
+    return {run.name: run.measures["AP"].value for run in result.runs}
 
 
 def test_retrieval_is_measured_from_whatever_people_have(write):
@@ -334,14 +388,14 @@ def test_retrieval_is_measured_from_whatever_people_have(write):
     other = write("other.json", json.dumps(RUN))
     qrels = write("q.txt", "1 0 a 1\n1 0 b 0\n2 0 a 2\n")
     frame, judged = pd.DataFrame(RUN_ROWS), pd.DataFrame(QREL_ROWS)
-    found = [
+    inputs = [
         ({"run": RUN}, QRELS),
         (RUN, QRELS),
         (frame, judged),
         ({"run": frame}, qrels),
         ([ScoredDoc(row["qid"], row["docno"], row["score"]) for row in RUN_ROWS], judged),
     ]
-    for runs, truth in found:
+    for runs, truth in inputs:
         assert values(pnyx.measure_retrieval(runs, truth, measures=["AP"])) == {"run": 0.75}
     several = pnyx.measure_retrieval([trec, other], qrels, measures=["AP"], baseline="bm25")
     assert values(several) == {"bm25": 0.75, "other": 0.75}
@@ -388,16 +442,16 @@ def topic_options() -> list[tuple[str, set[str]]]:
 
     from pnyx.cli import app
 
-    def found(command: click.Command, path: str) -> list[tuple[str, set[str]]]:
+    def options_of(command: click.Command, path: str) -> list[tuple[str, set[str]]]:
         if isinstance(command, click.Group):
             context = click.Context(command)
             names = command.list_commands(context)
             parts = [(command.get_command(context, name), f"{path} {name}") for name in names]
-            return [one for part, where in parts if part for one in found(part, where)]
+            return [option for part, where in parts if part for option in options_of(part, where)]
         flags = [set(p.opts) for p in command.params if {"--topics", "--requests"} & {*p.opts}]
         return [(path.strip(), flag) for flag in flags]
 
-    return found(app, "")
+    return options_of(app, "")
 
 
 def test_every_command_has_the_same_option_for_topics():
@@ -417,7 +471,7 @@ def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content
     run_, index, out = write("r.run", "1 Q0 a 1 1.0 r\n"), tmp_path / "ix", tmp_path / "out"
     assert called(capsys, "index", corpus, "--out", index, "--lexical")[0] == 0
     pair = ("--run", run_, "--index", index)
-    said = set()
+    outcomes = set()
     for command in (
         ("search", index, "--out", out),
         ("judge", "relevance", *pair, "--out", tmp_path / "judged"),
@@ -426,5 +480,5 @@ def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content
     ):
         code, _, err = called(capsys, *command, "--topics", topics)
         lines = [line for line in err.splitlines() if topics in line]
-        said.add((code == 2, *lines[:1]))
-    assert len(said) == 1, said
+        outcomes.add((code == 2, *lines[:1]))
+    assert len(outcomes) == 1, outcomes

@@ -29,8 +29,8 @@ def runs(tmp_path, monkeypatch):
         with Path(f"{name}.run").open("w") as stream:
             for topic in range(1, 12 - (name == "dense")):
                 scores = [2 * (n < 5) * skill + draw.gauss(0, 1) for n in range(12)]
-                for place, n in enumerate(sorted(range(12), key=lambda n: -scores[n]), 1):
-                    stream.write(f"{topic} Q0 d{n} {place} {scores[n]:.5f} {name}\n")
+                for rank, n in enumerate(sorted(range(12), key=lambda n: -scores[n]), 1):
+                    stream.write(f"{topic} Q0 d{n} {rank} {scores[n]:.5f} {name}\n")
     lines = [f"{t} 0 d{n} {2 * (n < 2) or int(n < 5)}\n" for t in range(1, 12) for n in range(12)]
     Path("qrels.txt").write_text("".join(lines))
     return [f"{name}.run" for name in NAMES]
@@ -62,10 +62,10 @@ def test_values_intervals_and_corrected_p_are_those_of_measure(capsys, runs):
             keys = "value low high scored asked"
             assert numbers(means[run["run"], name], keys) == numbers(expected, keys)
         assert run["measures"]["nDCG@10"]["low"] < run["measures"]["nDCG@10"]["value"]
-    shown = {(r["run"], r["measure"]): r for r in rows_of(folder, "differences")}
-    assert len(shown) == len(measured["comparisons"]) == 8
+    differences = {(r["run"], r["measure"]): r for r in rows_of(folder, "differences")}
+    assert len(differences) == len(measured["comparisons"]) == 8
     for expected in measured["comparisons"]:
-        row = shown[expected["run"], expected["measure"]]
+        row = differences[expected["run"], expected["measure"]]
         keys = "difference low high"
         assert numbers(row, keys) == numbers(expected, keys)
         assert numbers(row, "p") == numbers(expected, "p_holm")
@@ -86,8 +86,8 @@ def test_the_leaderboard_is_on_the_first_page(capsys, runs):
     for page in ("index.html", "leaderboard.html"):
         html = (folder / page).read_text()
         table = html.partition("<table class=board>")[2].partition("</table>")[0]
-        shown = [*MEASURES, ">hybrid<", ">bm25<"]  # the best by nDCG@10 first
-        places = [table.index(name) for name in shown]
+        names = [*MEASURES, ">hybrid<", ">bm25<"]  # the best by nDCG@10 first
+        places = [table.index(name) for name in names]
         assert places == sorted(places)
         assert "baseline" in table
         assert ", p " in table
@@ -168,10 +168,10 @@ def test_names_of_measures_are_whole_on_a_phone(browser, tmp_path):
                      "/run/bm25", "/source/judge", "/source/qrels", "/measures/qrels",
                      "/compare/runs/bm25/dense", "/compare/runs/run-0/run-1"):  # fmt: skip
             page = watched.open(address + path, **PHONE)
-            found = page.evaluate(BROKEN, names)
-            assert [name for name, lines in found if lines > 1] == [], path
+            lines_of_names = page.evaluate(BROKEN, names)
+            assert [name for name, lines in lines_of_names if lines > 1] == [], path
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-            seen |= {name for name, _ in found}
+            seen |= {name for name, _ in lines_of_names}
         assert {*MEASURES, long, *measures} - seen == set()
     watched.close()
 
@@ -207,6 +207,29 @@ def test_measure_retrieval_writes_the_leaderboard_that_compare_and_view_read(cap
             assert cells[run["run"], "all", name] == pytest.approx(mean["value"], abs=1e-9)
     assert called(capsys, "validate", "board.txt")[0] == 0
     assert called(capsys, "compare", "board.txt", "board.txt")[0] == 0
+
+
+def test_a_leaderboard_on_standard_output_is_alone_there(capsys, runs):
+    how = ("measure", "retrieval", *runs, "--qrels", "qrels.txt", "--leaderboard")
+    assert called(capsys, *how, "board.txt")[0] == 0
+    code, out, _ = called(capsys, *how, "-")
+    assert (code, out) == (0, Path("board.txt").read_text())
+
+
+def test_a_leaderboard_of_reports_is_sorted_by_f1(capsys):
+    cells = {name: {"value": 0.5, "scored": 3, "asked": 3} for name in ("citation_recall", "f1")}
+    document = {
+        "task": "report",
+        "compared": list(cells),
+        "runs": [{"run": "a", "measures": cells}],
+    }
+    Path("reports.json").write_text(json.dumps(document))
+    Path("board.txt").write_text("a citation_recall all 0.5\na f1 all 0.5\n")
+    for name in ("reports.json", "board.txt"):
+        assert called(capsys, "view", name, "--export", f"{name}-pages")[0] == 0
+        html = Path(f"{name}-pages/leaderboard.html").read_text()
+        table = html.partition("<table class=board>")[2].partition("</table>")[0]
+        assert 0 < table.lower().index("f1") < table.lower().index("citation"), name
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_one_question_is_read_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_pat
             return np.zeros((len(pairs), 3))
 
     monkeypatch.setattr(passage_sides, "_reader", Reader)
-    monkeypatch.setattr(passage_sides, "_KEPT", {})
+    monkeypatch.setattr(passage_sides, "_READINGS", {})
     document = Document("a", TEXTS["yes"])
     PassageSides(build_index([document], tmp_path / "i")).judge(QUESTION, [document])
     assert held == [True]
@@ -179,7 +179,7 @@ def test_a_passage_is_read_once_for_a_question(
             return reader.classes(asked)
 
     monkeypatch.setattr(passage_sides, "_reader", Spy)
-    monkeypatch.setattr(passage_sides, "_KEPT", {})
+    monkeypatch.setattr(passage_sides, "_READINGS", {})
     documents = [Document(name, text) for name, text in TEXTS.items()]
     judge = PassageSides(build_index(documents, tmp_path / "i"))
     first = judge.judge(QUESTION, documents)
@@ -188,9 +188,9 @@ def test_a_passage_is_read_once_for_a_question(
     judge.judge(Question("q", "Should voting be free?"), documents[:1])
     judge.judge(QUESTION, [*documents, Document("more", "Voting is a duty.")])
     assert pairs == [2 * len(documents), 2, 2]
-    monkeypatch.setattr(passage_sides, "MOST_KEPT", 2)
+    monkeypatch.setattr(passage_sides, "MOST_READINGS", 2)
     judge.judge(QUESTION, documents)
-    assert len(passage_sides._KEPT) == 2
+    assert len(passage_sides._READINGS) == 2
     assert judge.judge(QUESTION, documents) == first  # those that were dropped are read again
 
 

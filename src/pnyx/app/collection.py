@@ -118,12 +118,12 @@ class Collection:
         """
         from pnyx.corpora import read_questions
 
-        named = isinstance(questions, str | Path | Mapping) or hasattr(questions, "columns")
-        asked: Any = read_questions(questions) if named else questions
+        is_read = isinstance(questions, str | Path | Mapping) or hasattr(questions, "columns")
+        topics: Any = read_questions(questions) if is_read else questions
         return [
             entry
-            for found in self.search(asked, k, unit=unit, **options)
-            for entry in found.run_entries()
+            for result in self.search(topics, k, unit=unit, **options)
+            for entry in result.run_entries()
         ]
 
     def argue(self, question: Question | str, **options: Any) -> Case:

@@ -221,20 +221,23 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         return given if self.own is None else {**given, "dimensions": self.own.row()}
 
     def read(self, task: Task, items: str, **how: Any) -> Sequence[JudgeQuestion]:
-        """Read an items file; InputError also where it names dimensions that are not there.
+        """Read an items file; InputError also if it names unknown dimensions.
 
-        `how` is for `Task.read`.
+        `how`: options of `Task.read`.
         """
-        own: dict[str, Any] = {} if self.own is None else {"own": self.own}
-        return task.read(items, **how, **own)
+        return task.read(items, **how, **self._dimensions)
 
     def texts(self, task: Task, responses: str) -> list[JudgeQuestion]:
         """Return the questions of `quality` about the texts of responses."""
         from pnyx.corpora.fields import Fields
         from pnyx.runs.responses import texts_of_responses
 
-        own: dict[str, Any] = {} if self.own is None else {"own": self.own}
-        return [task.question(Fields(row), **own) for row in texts_of_responses(responses)]
+        rows = texts_of_responses(responses)
+        return [task.question(Fields(row), **self._dimensions) for row in rows]
+
+    @property
+    def _dimensions(self) -> dict[str, Any]:
+        return {} if self.own is None else {"own": self.own}
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
         """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""

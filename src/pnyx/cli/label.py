@@ -116,8 +116,10 @@ def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQ
         raise OptionError(f"--dimensions goes with quality, not {task.name}")
     if spec.dimensions is not None and spec.scale is not None:
         raise OptionError("--scale: the file of --dimensions says it")
-    own: dict[str, Any] = {} if spec.dimensions is None else {"own": read_own(spec.dimensions)}
-    questions: list[Any] = task.read(items, **own)
+    options: dict[str, Any] = {}
+    if spec.dimensions is not None:
+        options["own"] = read_own(spec.dimensions)
+    questions: list[Any] = task.read(items, **options)
     if not questions:
         raise InputError("holds no items", path=items)
     if spec.scale is not None:

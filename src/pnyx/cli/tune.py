@@ -32,7 +32,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     """Which model is tuned, on what, and how the choice is made."""
 
     model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
-    topics: str = topics_opt(..., "What is searched for.")
+    topics: str = topics_opt(..., "Topics to search for.")
     qrels: str = file_opt(..., "Judgements of documents of INDEX.", metavar="QRELS")
     tried: tuple[str, ...] = opt(
         (),

@@ -44,7 +44,7 @@ class ValidateSpec(Spec, rare="strict strict_files"):
         "The track's topics or requests: limits, texts, missing and unknown topics.",
         needs="track",
     )
-    strict: bool = opt(False, "Refuse what is only warned of: of a run, or with --track.")
+    strict: bool = opt(False, "Count warnings as faults: those of a run, or with --track.")
     strict_files: bool = opt(
         False, "Count files and documents without text and unreadable files as faults."
     )
@@ -58,7 +58,7 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     Prints `FILE: ok (FORMAT, N records)`, of an index what it has, and exits 0, or a line
     `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is recognised; an
     index may be an address. docs/formats.md lists the formats. Warnings do not change the status:
-    with --track, what the track minds but accepts; of a run, ranks that disagree with scores, ranks
+    with --track, what the track warns of; of a run, ranks that disagree with scores, ranks
     below 1, several tags, equal scores, more than 1,000 documents of a topic.
 
     \b

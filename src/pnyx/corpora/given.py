@@ -41,9 +41,9 @@ def _numbered(rows: Iterable[object], columns: Mapping[str, str]) -> Iterator[Ro
             except InputError as error:
                 yield located(error, _NAME, number, "row")
                 continue
-            known = plain_row(renamed, ID_NAMES)
-            named = not known.keys().isdisjoint(ID_NAMES)
-            yield number, known if named else {"id": str(number), **known}
+            cells = plain_row(renamed, ID_NAMES)
+            has_id = not cells.keys().isdisjoint(ID_NAMES)
+            yield number, cells if has_id else {"id": str(number), **cells}
         else:
             yield number, row
 

@@ -1,4 +1,4 @@
-"""Readers of everything that is read: corpora, topics, runs, qrels, responses, judges' files."""
+"""Readers of all kinds of files: corpora, topics, runs, qrels, responses, judges' items."""
 
 from __future__ import annotations
 

@@ -40,14 +40,15 @@ from pnyx.corpora.documents import (
 from pnyx.corpora.documents.datasets import PREFIX
 from pnyx.corpora.documents.file_readers import ALONE
 from pnyx.corpora.documents.folder import is_index_folder
+from pnyx.corpora.documents.tables import first_line
 from pnyx.corpora.jsonstream import top_level_keys
 from pnyx.errors import InputError, MissingExtra, PluginError, shorten
 from pnyx.files import read_head
 from pnyx.plugins import APART, loaded, plugins
 
 FORMATS: dict[str, Format] = {
-    found.name: found
-    for found in (
+    format_.name: format_
+    for format_ in (
         *evidence.FORMATS,
         *tables.FORMATS,
         dumps.ARGSME,
@@ -81,8 +82,8 @@ def format_named(name: str) -> Format | None:
     if name in FORMATS:
         return FORMATS[name]
     if plugin := plugins("formats", FORMATS).get(name):
-        found: Format = plugin.load(Format)
-        return found
+        loaded_format: Format = plugin.load(Format)
+        return loaded_format
     if name in APART:
         raise PluginError(f"the format {name} is a plugin: pip install {APART[name]}")
     return None
@@ -130,7 +131,7 @@ _HEADERS: tuple[tuple[str, Kind, str], ...] = (
 """Header of a table, its kind and format."""
 
 _IN_TABLES = (None, "questions", "run", "qrels")
-"""Kinds of things that `retrieval_tables` reads."""
+"""Kinds of records that `retrieval_tables` reads."""
 
 _ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
 _RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
@@ -161,7 +162,7 @@ def _of_parquet(source: str) -> str | None:
     try:
         return format_of_table(_head(source), source, None)
     except (InputError, MissingExtra):
-        return None  # its reader will say what is wrong
+        return None  # the reader of documents says what is wrong
 
 
 def _of_text(source: str) -> str | None:
@@ -169,8 +170,12 @@ def _of_text(source: str) -> str | None:
     head = _head(source)
     if source.lower().endswith(".txt"):
         return _plain(head, source, (), None)
-    found = _HEADING.match(head.lstrip())
-    return found and ("guidelines" if found["view"] is None else "drafts-markdown")
+    heading = _HEADING.match(head.lstrip())
+    return heading and _of_heading(heading)
+
+
+def _of_heading(heading: re.Match[bytes]) -> str:
+    return "guidelines" if heading["view"] is None else "drafts-markdown"
 
 
 def _is_folder(source: str) -> bool:
@@ -196,8 +201,8 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
         name = format_of_table(head, source, kind)
     elif opening in b"{[":
         name = _json(head, kind, source)
-    elif found := _HEADING.match(head.lstrip()):
-        name = "guidelines" if found["view"] is None else "drafts-markdown"
+    elif heading := _HEADING.match(head.lstrip()):
+        name = _of_heading(heading)
     elif opening == b"<":
         markup = _of_markup(head) if kind in (None, "questions") else None
         name = markup or _of_plugin(head, kind) or _LINES.get(kind)
@@ -207,8 +212,8 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
             name = Path(plain_name(source)).suffix[1:]
         name = name or _of_plugin(head, kind) or _PLAIN_FALLBACK.get(kind)
     if name is None:
-        shown = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
-        raise InputError(f"the format cannot be told from {shown}: name it", path=source)
+        beginning = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
+        raise InputError(f"the format cannot be told from {beginning}: name it", path=source)
     return name
 
 
@@ -232,29 +237,29 @@ def _folder(source: str, kind: Kind | None) -> str:
         raise InputError("is an index, expected a corpus", path=source)
     if any((folder / name).is_file() for name in evidence.BEIR_FILES):
         return "beir"
-    if kind in (None, "nuggets") and (found := nuggets.bank_files(source)):
-        name = _json(_head(found[0]), kind, found[0])
-        held = FORMATS[name].kind if name in FORMATS else ""
-        if held == "nuggets":
+    if kind in (None, "nuggets") and (files := nuggets.bank_files(source)):
+        name = _json(_head(files[0]), kind, files[0])
+        kind_of_files = FORMATS[name].kind if name in FORMATS else ""
+        if kind_of_files == "nuggets":
             return str(name)
-        if held == "responses":
-            problem = f"is a folder of responses, expected a file, such as {shorten(found[0], 60)}"
+        if kind_of_files == "responses":
+            problem = f"is a folder of responses, expected a file, such as {shorten(files[0], 60)}"
             raise InputError(problem, path=source)
     return "folder"
 
 
 def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
     opening, keys = top_level_keys(head)
-    found = frozenset(keys)
+    fields = frozenset(keys)
     if table := format_of_table(head, source, kind) if kind in _IN_TABLES else None:
         return table
     if opening == "[":
-        return _json_list(head, kind, found)
-    for fitting, needed in _JSON_LINES:
-        name = fitting.name
-        if kind in (None, fitting.kind) and needed <= found:
-            named = "quer" in Path(source).name.lower()
-            if name == "beir" and kind is None and "title" not in found and named:
+        return _json_list(head, kind, fields)
+    for json_format, needed in _JSON_LINES:
+        name = json_format.name
+        if kind in (None, json_format.kind) and needed <= fields:
+            is_queries = "quer" in Path(source).name.lower() and "title" not in fields
+            if name == "beir" and kind is None and is_queries:
                 return "beir-queries"
             if name == "debate-arguments" and not _ARGUED.search(head):
                 return "debate-sources"
@@ -289,15 +294,16 @@ def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | No
 
 def _of_plugin(head: bytes, kind: Kind | None) -> str | None:
     """Return the format of a plugin that recognises a file which no other fits."""
-    for name, found in loaded("formats", FORMATS, Format):
-        if kind in (None, found.kind) and found.recognises is not None and found.recognises(head):
+    for name, plugin in loaded("formats", FORMATS, Format):
+        recognises = plugin.recognises if kind in (None, plugin.kind) else None
+        if recognises is not None and recognises(head):
             return name
     return None
 
 
 def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
-    found = _leaderboard(head, source) if kind is None else None
-    return found or _columns(head, mapped, kind)
+    leaderboard = _leaderboard(head, source) if kind is None else None
+    return leaderboard or _columns(head, mapped, kind)
 
 
 def _leaderboard(head: bytes, source: str) -> str | None:
@@ -312,7 +318,7 @@ def _leaderboard(head: bytes, source: str) -> str | None:
 
 
 def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
-    line = head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    line = first_line(head)
     for header, of_kind, name in _HEADERS:
         if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
             return name
@@ -325,8 +331,8 @@ def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | N
         return "qrels"
     if kind in (None, "evidence") and kialo.BEGINNING.match(head):
         return "kialo"
-    if kind in (None, "evidence") and (found := _evidence_table(line, mapped)):
-        return found
+    if kind in (None, "evidence") and (evidence_table := _evidence_table(line, mapped)):
+        return evidence_table
     if kind in (None, "questions") and line.count("\t") == 1:
         return "topics-tsv"
     return None
@@ -358,8 +364,8 @@ def find_format(
     """Return the format `name`, or recognise that of `source`; InputError if none fits."""
     if name is None:
         name = sniff(source, kind, tuple((columns or {}).values()))
-    found = format_named(name)
-    if found is None or kind not in (None, found.kind):
-        known = ", ".join(f.name for f in all_formats().values() if kind in (None, f.kind))
-        raise InputError(f"no format {name!r} here, expected one of {known}", path=source)
-    return found
+    format_ = format_named(name)
+    if format_ is None or kind not in (None, format_.kind):
+        names = ", ".join(f.name for f in all_formats().values() if kind in (None, f.kind))
+        raise InputError(f"no format {name!r} here, expected one of {names}", path=source)
+    return format_

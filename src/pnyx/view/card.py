@@ -143,10 +143,10 @@ def _dollars(value: float | None) -> str:
 
 
 def _agreement(one: Row) -> list[Part]:
-    found: list[Part] = [*rater_parts(one.get("agreement", {}).get("compared", ()))]
-    if not found and one.get("measures"):
-        found = [measures_table(one["measures"], "answers")]
-    return found
+    parts: list[Part] = [*rater_parts(one.get("agreement", {}).get("compared", ()))]
+    if not parts and one.get("measures"):
+        parts = [measures_table(one["measures"], "answers")]
+    return parts
 
 
 def _calibration(one: Row) -> list[Part]:

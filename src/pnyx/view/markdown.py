@@ -81,8 +81,7 @@ def _case_for(side: SideView) -> str:
 
 
 def _points(side: SideView) -> Iterator[str]:
-    states = {state for state, _, _ in side.tally}
-    quoted = states == {"quoted"}
+    quoted = {state for state, _, _ in side.tally} == {"quoted"}
     if quoted:
         yield "Every sentence is quoted verbatim."
     for group in side.groups:
@@ -115,8 +114,8 @@ def _text(sentence: SentenceView) -> str:
 def _marks(sentence: SentenceView, quoted: bool) -> str:
     """Return a sentence's citations and label, and how it is supported unless all are `quoted`."""
     numbers = "".join(f" [{c.number}]" for c in sentence.citations)
-    said = "" if quoted else f": {sentence.wording.sign} {sentence.wording.word}"
-    return f"{numbers} ({sentence.label}{said})"
+    support = "" if quoted else f": {sentence.wording.sign} {sentence.wording.word}"
+    return f"{numbers} ({sentence.label}{support})"
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:

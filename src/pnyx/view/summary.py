@@ -1,8 +1,7 @@
-"""What a summary of answers says to people: the same sentences in a terminal and on a page."""
+"""A summary of answers in words: the same sentences in a terminal and on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pnyx.audit.checks.figures import decimals, percent, percent_ends
@@ -54,7 +53,7 @@ def summary_lines(summary: AnswerSummary) -> list[str]:
         listed = "; ".join(mean_sentence(name, m) for name, m in means.items())
         lines.append(f"Means{drawn}: {listed}.")
     named = list(summary.runs.items())[:_MOST_RUNS]
-    lines += [f"{escaped(run or 'no run', 60)}: {_of_run(own)}." for run, own in named]
+    lines += [f"{escaped(name or 'no run', 60)}: {_of_run(run)}." for name, run in named]
     if len(summary.runs) > _MOST_RUNS:
         lines.append(f"{len(summary.runs) - _MOST_RUNS:,} more runs: --json")
     return lines
@@ -75,16 +74,13 @@ def warning_lines(summary: AnswerSummary) -> list[str]:
 def summary_parts(summary: AnswerSummary) -> list[Part]:
     """Return what a terminal shows: the sentences, and a table of means where there are some."""
     judge = escaped(short_name(summary.judge))
-    parts: list[Part] = [[OwnWords(f"{summary.task}: {judge}"), *_own(summary_lines(summary))]]
+    lines = [f"{summary.task}: {judge}", *summary_lines(summary)]
+    parts: list[Part] = [[OwnWords(line) for line in lines]]
     if summary.whole.means and summary.whole.shares:
         columns = (Column("mean of"), Column("value, 95 % interval", "figure"))
         rows = [(name, m, m) for name, m in summary.whole.means.items()]
         parts.append(Table((*columns, Column("answers", "counts")), rows))
     return [*parts, draws_legend(f"{summary.clusters:,} groups", summary.bootstrap)]
-
-
-def _own(lines: Sequence[str]) -> list[str]:
-    return [OwnWords(line) for line in lines]
 
 
 def _of_run(run: RunSummary) -> str:

@@ -75,11 +75,11 @@ _WEIGHTS: Final = "weights/passages.json"
 _BUSY: Final = threading.Lock()
 """Held while the network reads: it uses all cores, and is loaded once."""
 
-MOST_KEPT: Final = 5_000
-"""Passages, each with a question, whose reading is kept for the same question asked again."""
+MOST_READINGS: Final = 5_000
+"""Readings of a passage for a question that are kept, for when the question is asked again."""
 
-_KEPT: Final[dict[tuple[str, str, str], Floats]] = {}
-"""Both statements and the passage -> what the network gives, float64 [2, 3]; the oldest first."""
+_READINGS: Final[dict[tuple[str, str, str], Floats]] = {}
+"""Both statements and the passage -> the network's output, float64 [2, 3]; the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +161,13 @@ def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
     """
     keys = [(*statements, text) for text in texts]
     with _BUSY:
-        new = [key for key in dict.fromkeys(keys) if key not in _KEPT]
+        new = [key for key in dict.fromkeys(keys) if key not in _READINGS]
         pairs = [(text, statement) for *both, text in new for statement in both]
         rows = _reader().classes(pairs).reshape(len(new), 2, 3) if new else ()
-        _KEPT.update(zip(new, rows, strict=True))
-        raw = np.stack([_KEPT[key] for key in keys])
-        for key in list(_KEPT)[: max(0, len(_KEPT) - MOST_KEPT)]:
-            del _KEPT[key]
+        _READINGS.update(zip(new, rows, strict=True))
+        raw = np.stack([_READINGS[key] for key in keys])
+        for key in list(_READINGS)[: max(0, len(_READINGS) - MOST_READINGS)]:
+            del _READINGS[key]
     logs: Floats = raw - np.logaddexp.reduce(raw, axis=-1, keepdims=True)
     return logs
 

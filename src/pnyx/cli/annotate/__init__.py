@@ -78,21 +78,21 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     from pnyx.files import atomic_text
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
-    asked = list(read_questions(questions, on_warning=warn))
-    _writer(spec.out)(io.StringIO(), asked)  # what it cannot hold is refused before it is paid for
-    shown = _examples(spec.examples, asked) if spec.examples is not None else {}
+    topics = list(read_questions(questions, on_warning=warn))
+    _writer(spec.out)(io.StringIO(), topics)  # what it cannot hold is refused before it is paid for
+    examples = _examples(spec.examples, topics) if spec.examples is not None else {}
     with open_model(model, say) as llm:
         if llm is None:
             raise OptionError("a language model drafts definitions: it needs --llm")
-        drafted = draft_definitions(asked, llm, shown)
+        drafted = draft_definitions(topics, llm, examples)
     for draft in drafted:
         for problem in draft.problems:
             warn(f"{shorten(draft.question.id, 40)}: {problem}")
     with atomic_text(spec.out) as stream:
         _writer(spec.out)(stream, (draft.question for draft in drafted))
     failed = sum(draft.failed for draft in drafted)
-    had = sum(bool(question.definition.strip()) for question in asked)
-    row = {"questions": len(asked), "drafted": len(asked) - had - failed, "failed": failed}
+    had = sum(bool(question.definition.strip()) for question in topics)
+    row = {"questions": len(topics), "drafted": len(topics) - had - failed, "failed": failed}
     return Outcome(row, "", failed, ascii=True)
 
 
@@ -164,19 +164,19 @@ def sample(
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     plan = PairSample(spec.cutoff, spec.top, spec.rest, spec.seed)
-    asked = list(read_questions(questions, on_warning=warn))
+    topics = list(read_questions(questions, on_warning=warn))
     opened = open_documents(index)
     counts: Counter[str] = Counter()
     with open_model(model if search.asks_model else None, say) as llm, atomic_text(spec.out) as out:
         judge = default_judge(llm) if llm is not None else None
         searcher = open_searcher(opened, search, llm, judge, say)
-        for pair in sample_pairs(searcher, asked, plan):
+        for pair in sample_pairs(searcher, topics, plan):
             counts[pair.stratum] += 1
             out.write(json_line(pair.row()) + "\n")
-    warn_undefined([(question.id, question.definition) for question in asked])
+    warn_undefined([(question.id, question.definition) for question in topics])
     parts = f"{counts['top']} of the top {plan.k}, {counts['rest']} of the rest"
-    line = f"{sum(counts.values())} pairs of {len(asked)} questions: {parts}"
-    return Outcome({"questions": len(asked), **counts}, line, err=True, ascii=True)
+    line = f"{sum(counts.values())} pairs of {len(topics)} questions: {parts}"
+    return Outcome({"questions": len(topics), **counts}, line, err=True, ascii=True)
 
 
 for _command in (label, distil, apply):

@@ -59,9 +59,9 @@ class SpecOption(click.Option):
 class Command(click.Command):
     """A command whose help shows options under headings; `words` are answered by others.
 
-    What few need stands under --help-all. `records`, `argument_kinds` and `gone` are set by `verb`:
-    whether it may write a record for `pnyx repeat`, what the text of each argument may name, and
-    what to use in place of options that were removed.
+    Options that few people need are under --help-all. `verb` sets `records`, `argument_kinds` and
+    `gone`: whether it may write a record for `pnyx repeat`, what the text of each argument may
+    name, and what to use in place of options that were removed.
     """
 
     records = False

@@ -176,7 +176,7 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
 
 
 def _summarise(answers: str, spec: AgreementSpec | DocumentsSpec) -> Outcome:
-    """Say in words what answers say that are not compared with labels."""
+    """Summarise answers in words, without labels."""
     from pnyx.measure.answers.summary import summarise_answers
     from pnyx.view.summary import summary_parts, warning_lines
 
@@ -197,22 +197,22 @@ def command_of_results(path: str) -> str | None:
         return None
     from pnyx.judge.verdicts import YES_NO_TASKS, read_verdicts
 
-    task = next(read_verdicts(path), None)
-    found = task.task if task is not None else ""
-    known = {**dict.fromkeys(YES_NO_TASKS, "support"), "stance": "support"}
-    kind = known.get(found, found)
-    if kind not in command.commands:
+    first = next(read_verdicts(path), None)
+    task = "" if first is None else first.task
+    measured_as = {**dict.fromkeys(YES_NO_TASKS, "support"), "stance": "support"}
+    name = measured_as.get(task, task)
+    if name not in command.commands:
         raise click.UsageError(
-            f"{escaped(path, 60)}: found answers to {escaped(found, 40) or 'no task'}, expected "
+            f"{escaped(path, 60)}: found answers to {escaped(task, 40) or 'no task'}, expected "
             f"those to one of: {', '.join(_TASKS)}, rag"
         )
-    return kind
+    return name
 
 
 def _measure_joined(
     answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, corrects: bool = False
 ) -> Outcome:
-    """Measure answers with their labels; `corrects` the share of yes if some have no label."""
+    """Measure answers on labels; `corrects`: also the share of yes, if some have no label."""
     from pnyx.devices import refuse_device
     from pnyx.files import write_json
     from pnyx.measure.answers.agreement import measure_agreement

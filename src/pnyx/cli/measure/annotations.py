@@ -164,8 +164,8 @@ def amount(annotations: str, spec: AmountSpec) -> Outcome:
 
     at = sorted(set(spec.at))
     amounts = measure_amount(watched(), at)
-    asked = () if spec.topics is None else read_questions(spec.topics, on_warning=warn)
-    names = {question.id: question.text for question in asked}
+    questions = () if spec.topics is None else read_questions(spec.topics, on_warning=warn)
+    names = {question.id: question.text for question in questions}
     if drawn:
         warn("the pairs were drawn (weight): the amounts are those of the pairs, not of the corpus")
     spec.draw(lambda: amount_plot(amounts, names))

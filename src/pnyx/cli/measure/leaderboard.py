@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,14 +25,14 @@ class LeaderboardSpec(Spec, heading="Files for other tools"):
         "ir_measures", "tot", "trec_eval", "rag4reports", "ranking", "leaderboard-jsonl"
     ] = opt("ir_measures", "Format of --leaderboard.", needs="leaderboard")
     unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "What has no value, in these files: refuse to write, leave it out, or write 0."
+        "error", "Unscored values in these files: refuse to write, leave them out, or write 0."
     )
 
     def files(self) -> dict[str, str]:
         """Flag -> file to write."""
         return {} if self.leaderboard is None else {"--leaderboard": self.leaderboard}
 
-    def check_files(self, sources: dict[str, str | Path | None], *, as_json: bool) -> None:
+    def check_files(self, sources: Mapping[str, str | Path | None], *, as_json: bool) -> None:
         """Refuse to write over what is read (`sources`: what it is -> its file), or two in one."""
         files = self.files()
         if self.unscored != "error" and not files:
@@ -54,11 +54,10 @@ class LeaderboardSpec(Spec, heading="Files for other tools"):
         from pnyx.corpora import settled
 
         with refused(flag, how):
-            kept = list(settled(cells, self.unscored))
-        if len(kept) < len(cells):
-            left = len(cells) - len(kept)
-            warn(f"{flag}: {left} of {len(cells)} values are unscored, left out")
-        return kept
+            written = list(settled(cells, self.unscored))
+        if left_out := len(cells) - len(written):
+            warn(f"{flag}: {left_out} of {len(cells)} values are unscored, left out")
+        return written
 
     def write_leaderboard(self, cells: Iterable[LeaderboardCell]) -> None:
         """Write settled cells and their means, if a file is named."""

@@ -211,7 +211,7 @@ def _checked(
     if spec.strict and (spec.topics_of != "perspectives" or spec.unjudged != "unscored"):
         raise OptionError("--strict excludes --topics-of and --unjudged: its rules say both")
     read = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
-    spec.check_files({**read}, as_json=as_json)
+    spec.check_files(read, as_json=as_json)
     return names, baseline
 
 

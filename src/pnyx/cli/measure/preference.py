@@ -52,10 +52,10 @@ def preference(answers: str, spec: PreferenceSpec) -> Outcome:
 
     if answers == spec.labels == "-":
         raise OptionError("ANSWERS and LABELS cannot both be standard input")
-    said: Source = list(read_verdicts("-")) if answers == "-" else answers
+    verdicts: Source = list(read_verdicts("-")) if answers == "-" else answers
     labels: Source | None = spec.labels
     labels = list(read_verdicts("-", "labels")) if labels == "-" else labels
-    pairs = read_pairs(said, labels, judge=spec.judge)
+    pairs = read_pairs(verdicts, labels, judge=spec.judge)
     result = measure_pairs(pairs, bootstrap=spec.bootstrap)
     notes = few_warning(result.bootstrap, result.clusters, "group")
     if result.unscored:
@@ -67,7 +67,7 @@ def preference(answers: str, spec: PreferenceSpec) -> Outcome:
         )
     row, parts = result.row(), pair_parts(result)
     if labels is not None:
-        rated = measure_raters(said, [labels], judge=spec.judge, bootstrap=spec.bootstrap)
+        rated = measure_raters(verdicts, [labels], judge=spec.judge, bootstrap=spec.bootstrap)
         row["compared"] = plain(list(rated.compared))
         parts += [part if isinstance(part, Table) else [part] for part in
                   rater_parts(row["compared"])]  # fmt: skip

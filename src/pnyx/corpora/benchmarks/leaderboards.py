@@ -63,16 +63,11 @@ class Leaderboard(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each cell; those over all topics, which have no topic, come first."""
-        overall = [
-            {"run": c.run_id, "measure": c.measure, "topic": None, "value": c.value}
-            for c in self.stated
-        ]
+        cells: list[tuple[str | None, LeaderboardCell]] = [(None, cell) for cell in self.stated]
+        cells += [(cell.topic_id, cell) for cell in self.cells]
         return [
-            *overall,
-            *(
-                {"run": c.run_id, "measure": c.measure, "topic": c.topic_id, "value": c.value}
-                for c in self.cells
-            ),
+            {"run": cell.run_id, "measure": cell.measure, "topic": topic, "value": cell.value}
+            for topic, cell in cells
         ]
 
     def _heading(self) -> list[str]:

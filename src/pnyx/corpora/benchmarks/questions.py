@@ -89,14 +89,14 @@ def _is_header(line: str) -> bool:
 
 
 def _topic_lines(source: str, options: Options) -> Iterator[Row[str]]:
-    """Yield the lines of tab-separated topics, without a header, of which it warns."""
+    """Yield the lines of tab-separated topics; warn of a header, which is left out."""
     first = True
     for row in scan_text_lines(source):
         if first and not isinstance(row, InputError) and _is_header(row[1]):
-            shown = " and ".join(shorten(name.strip(), 30) for name in row[1].split("\t"))
             if options.on_warning is not None:
-                place = f"{escaped(source)}:{row[0]}"
-                options.on_warning(f"{place}: the header {shown} is not read as a topic")
+                names = " and ".join(shorten(name.strip(), 30) for name in row[1].split("\t"))
+                header = f"{escaped(source)}:{row[0]}: the header {names}"
+                options.on_warning(f"{header} is not read as a topic")
         else:
             yield row
         first = False

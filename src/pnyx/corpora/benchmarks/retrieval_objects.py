@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from pnyx.corpora.base import Row, parse_rows
+from pnyx.corpora.base import Row, parse_rows, strict
 from pnyx.corpora.benchmarks.retrieval_tables import (
     entry_of_member,
     entry_of_row,
@@ -36,24 +36,24 @@ def run_in_memory(source: object) -> Iterator[RunEntry]:
     """
     nested = _nested(source)
     if nested is not None:
-        entries = ranked_entries(members(nested, entry_of_member(_TAG)))
+        entries = ranked_entries(members(nested, entry_of_member(_TAG), "run"))
     else:
         rows = list(_rows(source, "run", "topics, documents and scores"))
         entries = parse_rows(rows, _parser(RunEntry, entry_of_row), "run", "row")
         if not any(_has_rank(row) for row in rows):
             entries = ranked_entries(entries)
-    return _records(entries, "run")
+    return (entry for _, entry in strict(entries, "run", "documents"))
 
 
 def qrels_in_memory(source: object) -> Iterator[Qrel]:
     """Yield judgements; InputError names the row (from 1) or topic that is wrong."""
     nested = _nested(source)
     if nested is not None:
-        qrels = members(nested, qrel_of_member)
+        qrels = members(nested, qrel_of_member, "qrels")
     else:
         rows = _rows(source, "qrels", "topics, documents and grades")
         qrels = parse_rows(rows, _parser(Qrel, qrel_of_row), "qrels", "row")
-    return _records(qrels, "qrels")
+    return (qrel for _, qrel in strict(qrels, "qrels", "qrels"))
 
 
 def questions_in_memory(source: object) -> Iterator[Question]:
@@ -64,7 +64,7 @@ def questions_in_memory(source: object) -> Iterator[Question]:
     else:
         rows = _rows(source, "topics", "ids and queries")
         questions = parse_rows(rows, _parser(Question, question_of_row), "topics", "row")
-    return _records(questions, "topics")
+    return (question for _, question in strict(questions, "topics", "topics"))
 
 
 def _nested(source: object) -> Iterator[Row[tuple[str, Any]]] | None:
@@ -74,8 +74,8 @@ def _nested(source: object) -> Iterator[Row[tuple[str, Any]]] | None:
     if not isinstance(source, Mapping):
         return None
     return (
-        (place, (str(topic), _numbers(documents)))
-        for place, (topic, documents) in enumerate(source.items(), start=1)
+        (number, (str(topic), _numbers(documents)))
+        for number, (topic, documents) in enumerate(source.items(), start=1)
     )
 
 
@@ -89,8 +89,8 @@ def _rows(source: object, name: str, expected: str) -> Iterator[Row[object]]:
     rows: Iterable[object] | None = frame_rows(source, ("qid", "query_id", "id"))
     if rows is None:
         if not isinstance(source, Iterable) or isinstance(source, str | bytes | Mapping):
-            found = shorten(type(source).__name__, 40)
-            raise InputError(f"{name}: found {found}, expected a file, a data frame or {expected}")
+            problem = f"found {shorten(type(source).__name__, 40)}"
+            raise InputError(f"{name}: {problem}, expected a file, a data frame or {expected}")
         rows = source
     return enumerate(rows, start=1)
 
@@ -119,14 +119,3 @@ def _parser(kind: type[T], parse: Callable[[object], T]) -> Callable[[object], T
         return parse(cells)
 
     return parse_row
-
-
-def _records(rows: Iterable[Row[T]], name: str) -> Iterator[T]:
-    """Yield the records; raise the first fault, with the name of what is read."""
-    for row in rows:
-        if not isinstance(row, InputError):
-            yield row[1]
-        elif row.path is None:
-            raise InputError(row.problem, path=name)
-        else:
-            raise row

@@ -19,6 +19,7 @@ from pnyx.corpora.base import (
     Options,
     Row,
     format_of,
+    located,
     scan_json_objects,
     scanned,
     unique,
@@ -26,11 +27,17 @@ from pnyx.corpora.base import (
 )
 from pnyx.corpora.benchmarks.questions import parse_question
 from pnyx.corpora.benchmarks.trec import parse_float, parse_grade, trec_eval_order
-from pnyx.corpora.cells import is_missing
-from pnyx.corpora.documents.tables import read_parquet, scan_cells
+from pnyx.corpora.cells import is_missing, plain_id
+from pnyx.corpora.documents.tables import (
+    delimiter_of,
+    first_line,
+    read_parquet,
+    require_parquet,
+    scan_cells,
+)
 from pnyx.corpora.fields import an_object, number, unlike
 from pnyx.corpora.jsonstream import scan_items, scores_or_texts, top_level_keys
-from pnyx.errors import InputError, MissingExtra, escaped, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.files import read_head
 from pnyx.records import Qrel, Question, RunEntry
 
@@ -55,7 +62,6 @@ _DOCUMENT_TEXT = frozenset(
 _NAMES: Mapping[Kind, str] = {"questions": "topics", "run": "run", "qrels": "qrels"}
 """Kind -> what the names of its formats begin with."""
 _SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels"}
-_DELIMITERS = ",;\t"
 _HEAD_BYTES = 1 << 16
 
 
@@ -68,39 +74,34 @@ def _plain(name: str) -> str:
 
 def _column(names: Iterable[str], usual: Iterable[str]) -> str | None:
     """Return the column with the first of the usual names, however it is written."""
-    known = {_plain(name): name for name in reversed(list(names))}
-    return next((known[name] for name in usual if name in known), None)
+    columns = {_plain(name): name for name in reversed(list(names))}
+    return next((columns[name] for name in usual if name in columns), None)
 
 
 def kind_of_columns(names: Iterable[str], kind: Kind | None = None) -> Kind | None:
-    """Return what a table with these columns holds, if it is `kind` where that is given."""
+    """Return what a table with these columns holds; None if that is unclear or not `kind`."""
     columns = list(names)
-    known = {_plain(name) for name in columns}
-    has = [_column(columns, usual) is not None for usual in (_TOPIC, _DOCUMENT, _GRADE, _SCORE)]
-    topic, document, grade, score = has
+    plain = {_plain(name) for name in columns}
+    topic, document, grade, score = (
+        not plain.isdisjoint(usual) for usual in (_TOPIC, _DOCUMENT, _GRADE, _SCORE)
+    )
     if topic and document and (grade or score):
-        beir = {"query_id", "corpus_id"} <= known and "rank" not in known
-        found: Kind = "qrels" if (grade or beir) and not (grade and kind == "run") else "run"
-        return found if kind in (None, found) or (score and kind == "run") else None
+        if kind == "run":
+            return kind
+        beir = {"query_id", "corpus_id"} <= plain and "rank" not in plain
+        by_columns: Kind = "qrels" if grade or beir else "run"
+        return by_columns if kind in (None, by_columns) else None
     if document or kind not in (None, "questions"):
         return None
-    if kind is None and not known.isdisjoint(_DOCUMENT_TEXT):
+    if kind is None and not plain.isdisjoint(_DOCUMENT_TEXT):
         return None
-    identified = _column(columns, _QUESTION_ID) is not None
-    asks = _QUESTION if kind == "questions" or topic else ("query", "question")
-    return "questions" if identified and _column(columns, asks) is not None else None
-
-
-def _delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=line.count)
-
-
-def _first_line(head: bytes) -> str:
-    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    texts = _QUESTION if kind == "questions" or topic else ("query", "question")
+    has_questions = not plain.isdisjoint(_QUESTION_ID) and not plain.isdisjoint(texts)
+    return "questions" if has_questions else None
 
 
 def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
-    """Return the format of a table of topics, a run or qrels by its columns; None if it is none."""
+    """Return the format of a table of topics, a run or qrels by its columns; else None."""
     if head.startswith(b"PAR1"):
         columns: Iterable[str] = _parquet_columns(source)
     elif head.lstrip()[:1] in (b"{", b"["):
@@ -110,12 +111,12 @@ def format_of_table(head: bytes, source: str, kind: Kind | None) -> str | None:
             if shape and (shape != "texts" or {*_QUESTION, *_QUESTION_ID}.isdisjoint(columns)):
                 return _format_of_json(shape, source, kind)
             if kind_of_columns(columns, kind) == "questions":
-                return None  # JSON Lines of questions are a format of their own
+                return None  # JSON Lines of questions are another format
     else:
-        line = _first_line(head)
-        columns = [name.strip().strip('"') for name in line.split(_delimiter(line))]
-    found = kind_of_columns(columns, kind)
-    return None if found is None else f"{_NAMES[found]}-table"
+        names = first_line(head).split(delimiter_of(head))
+        columns = [name.strip().strip('"') for name in names]
+    table_kind = kind_of_columns(columns, kind)
+    return None if table_kind is None else f"{_NAMES[table_kind]}-table"
 
 
 def _format_of_json(shape: str, source: str, kind: Kind | None) -> str | None:
@@ -128,11 +129,9 @@ def _format_of_json(shape: str, source: str, kind: Kind | None) -> str | None:
 
 
 def _parquet_columns(source: str) -> list[str]:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtra("Parquet", "tables") from error
+    require_parquet()
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         return [str(name) for name in pq.read_schema(source).names]
@@ -154,22 +153,20 @@ def _rows(source: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
         return scan_items(source, None, "row"), "row"
     if start == b"{":
         return scan_json_objects(source), "line"
-    return scan_cells(source, _delimiter(_first_line(head))), "line"
+    return scan_cells(source, delimiter_of(head)), "line"
 
 
 def _no_column(what: str, row: Mapping[str, Any]) -> InputError:
-    found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-    return InputError(f"no {what} (columns found: {found})")
+    names = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
+    return InputError(f"no {what} (columns found: {names})")
 
 
 def _text(row: Mapping[str, Any], usual: tuple[str, ...], what: str) -> str:
-    """Return a cell that must be there as text; a whole number counts as its digits."""
+    """Return a required cell as text; a whole number becomes its digits."""
     name = _column(row, usual)
     if name is None:
         raise _no_column(f"{what} column, such as {usual[0]}", row)
-    value = row[name]
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # pandas writes ids as numbers if one of the cells is empty
+    value = plain_id(row[name])
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
@@ -189,17 +186,17 @@ def entry_of_row(row: object, tag: str = "run") -> RunEntry:
     rank, score = _column(cells, _RANK), _column(cells, _SCORE)
     if score is None:
         raise _no_column("score column", cells)
-    named = _column(cells, _TAG)
-    name = cells[named] if named is not None and isinstance(cells[named], str) else ""
-    place = 0.0 if rank is None else _number(cells[rank], rank)
-    if not place.is_integer():
+    tag_column = _column(cells, _TAG)
+    name = cells[tag_column] if tag_column is not None else ""
+    rank_value = 0.0 if rank is None else _number(cells[rank], rank)
+    if not rank_value.is_integer():
         raise unlike(cells[str(rank)], str(rank), "an integer")
     return RunEntry(
         _text(cells, _TOPIC, "topic"),
         _text(cells, _DOCUMENT, "document"),
-        int(place),
+        int(rank_value),
         _number(cells[score], score),
-        "_".join(name.split()) or tag,
+        ("_".join(name.split()) if isinstance(name, str) else "") or tag,
     )
 
 
@@ -240,23 +237,23 @@ def question_of_row(row: object) -> Question:
 
 
 def ranked_entries(rows: Iterable[Row[RunEntry]]) -> Iterator[Row[RunEntry]]:
-    """Yield the entries of a run without ranks, each with its place by score in its topic."""
-    held = list(rows)
+    """Yield the entries of a run without ranks, each with its rank by score in its topic."""
+    all_rows = list(rows)
     topics: dict[str, dict[str, float]] = {}
-    for row in held:
+    for row in all_rows:
         if not isinstance(row, InputError):
             topics.setdefault(row[1].topic_id, {})[row[1].doc_id] = row[1].score
-    places = {
-        (topic, doc): place
+    ranks = {
+        (topic, doc_id): rank
         for topic, scores in topics.items()
-        for place, (_, doc) in enumerate(trec_eval_order(scores), 1)
+        for rank, (_, doc_id) in enumerate(trec_eval_order(scores), 1)
     }
-    for row in held:
+    for row in all_rows:
         if isinstance(row, InputError):
             yield row
         else:
-            number_, entry = row
-            yield number_, replace(entry, rank=places[entry.topic_id, entry.doc_id])
+            line, entry = row
+            yield line, replace(entry, rank=ranks[entry.topic_id, entry.doc_id])
 
 
 # Formats ------------------------------------------------------------------------------------------
@@ -304,9 +301,9 @@ def _scan_topics_table(source: str, options: Options) -> Iterator[Row[Question]]
     def parse(row: object) -> Question:
         nonlocal warn
         if warn is not None:
-            names = [str(_column(an_object(row), usual)) for usual in (_QUESTION_ID, _QUESTION)]
-            shown = " and ".join(shorten(name, 30) for name in names)
-            warn(f"{escaped(source)}: topics are read from the columns {shown}")
+            columns = [str(_column(an_object(row), usual)) for usual in (_QUESTION_ID, _QUESTION)]
+            names = " and ".join(shorten(column, 30) for column in columns)
+            warn(f"{escaped(source)}: topics are read from the columns {names}")
             warn = None
         return question_of_row(row)
 
@@ -314,21 +311,24 @@ def _scan_topics_table(source: str, options: Options) -> Iterator[Row[Question]]
 
 
 def members(
-    source: Iterable[Row[tuple[str, Any]]], parse: Callable[[str, str, Any], T]
+    topics: Iterable[Row[tuple[str, Any]]], parse: Callable[[str, str, Any], T], source: str
 ) -> Iterator[Row[T]]:
-    """Yield what `parse` makes of topic, document and value; rows are numbered by their topic."""
-    for row in source:
+    """Yield the record that `parse` makes of each topic, document and value of `source`.
+
+    Rows are numbered by their topic.
+    """
+    for row in topics:
         if isinstance(row, InputError):
             yield row
             continue
-        place, (topic, documents) = row
+        position, (topic, documents) = row
         try:
             values = an_object(documents, shorten(topic, 40), "an object of documents")
-            made = [parse(topic, document, value) for document, value in values.items()]
+            records = [parse(topic, document, value) for document, value in values.items()]
         except InputError as error:
-            yield InputError(f"topic {place}: {error.problem}")
+            yield located(error, source, position, "topic")
             continue
-        yield from ((place, one) for one in made)
+        yield from ((position, record) for record in records)
 
 
 def entry_of_member(tag: str) -> Callable[[str, str, Any], RunEntry]:
@@ -352,20 +352,11 @@ def _filled(topic: str, document: str) -> None:
         raise InputError("an id is empty")
 
 
-def _named(rows: Iterable[Row[T]], source: str) -> Iterator[Row[T]]:
-    """Add the file's name to faults that have none."""
-    for row in rows:
-        if isinstance(row, InputError) and row.path is None:
-            yield InputError(row.problem, path=source)
-        else:
-            yield row
-
-
 def _scan_json(
     source: str, parse: Callable[[str, str, Any], T], key: Callable[[T], Hashable]
 ) -> Iterator[Row[T]]:
-    rows = _named(members(scan_items(source, None, "topic", members=True), parse), source)
-    return unique(rows, key, source, "topic and document", "topic")
+    topics = scan_items(source, None, "topic", members=True)
+    return unique(members(topics, parse, source), key, source, "topic and document", "topic")
 
 
 def _scan_run_json(source: str) -> Iterator[Row[RunEntry]]:

@@ -1,4 +1,4 @@
-"""What a run may hold and still be read: ranks against scores, several tags, ties, great depth."""
+"""Warnings about a run that can be read: ranks against scores, several tags, ties, great depth."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pnyx.errors import InputError, shorten
 from pnyx.records import RunEntry
 
 USUAL_DEPTH = 1000
-"""Documents of a topic that TREC takes of a run."""
+"""Documents of a topic that TREC accepts in a run."""
 
 FIRST_RANK = 1
 
 
-class _Place(NamedTuple):
+class _RankedDocument(NamedTuple):
     """A document of a topic: its score, its rank and the number of its line or row."""
 
     score: float
@@ -28,7 +28,7 @@ class _Place(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """Something to warn of: the topic, the line or row, in words, and what it adds to a count."""
+    """A case of a warning: its topic, its line or row, in words, and what it adds to a count."""
 
     topic: str
     number: int
@@ -36,25 +36,25 @@ class _Case(NamedTuple):
     adds: int = 1
 
 
-_Documents = Mapping[str, _Place]
+_Documents = Mapping[str, _RankedDocument]
 
 
 def checked_run(
     rows: Iterable[Row[RunEntry]], *, lines: bool = True
 ) -> Iterator[Row[RunEntry] | Finding]:
-    """Yield the rows of a run, then a warning for each thing that its reader should know.
+    """Yield the rows of a run, then a warning for each kind of peculiarity.
 
-    A warning counts what it is about and names the first place, by its line where rows are `lines`.
+    A warning counts the cases and names the first, with its line if rows are `lines`.
     """
-    topics: dict[str, dict[str, _Place]] = {}
+    topics: dict[str, dict[str, _RankedDocument]] = {}
     tags: dict[str, _Case] = {}
     for row in rows:
         yield row
         if not isinstance(row, InputError):
             number, entry = row
             topic, tag = entry.topic_id, entry.tag
-            place = _Place(entry.score, entry.rank, number)
-            topics.setdefault(topic, {})[entry.doc_id] = place
+            document = _RankedDocument(entry.score, entry.rank, number)
+            topics.setdefault(topic, {})[entry.doc_id] = document
             tags.setdefault(tag, _Case(topic, number, f"{shorten(tag, 40)!r}"))
     checks = (_tags(tags), _ranks_below_one(topics), _ranks(topics), _ties(topics), _depth(topics))
     for category, problem, case, effect in filter(None, checks):
@@ -81,10 +81,10 @@ def _tags(tags: Mapping[str, _Case]) -> _Warning | None:
 
 def _ranks_below_one(topics: Mapping[str, _Documents]) -> _Warning | None:
     cases = [
-        _Case(topic, place.number, f"{shorten(doc, 40)} has rank {place.rank}")
+        _Case(topic, document.number, f"{shorten(doc_id, 40)} has rank {document.rank}")
         for topic, documents in topics.items()
-        for doc, place in documents.items()
-        if place.rank < FIRST_RANK
+        for doc_id, document in documents.items()
+        if document.rank < FIRST_RANK
     ]
     if not cases:
         return None
@@ -118,7 +118,7 @@ def _disagreement(topic: str, documents: _Documents) -> _Case | None:
 
 def _by_score(documents: _Documents) -> list[list[str]]:
     """Return the documents, best first; those with the same score together, as trec_eval ranks."""
-    order = trec_eval_order({doc: place.score for doc, place in documents.items()})
+    order = trec_eval_order({doc_id: doc.score for doc_id, doc in documents.items()})
     return [[doc for _, doc in group] for _, group in groupby(order, key=itemgetter(0))]
 
 

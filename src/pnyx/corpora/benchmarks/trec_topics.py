@@ -38,6 +38,7 @@ _LABEL = re.compile(
 )
 """What a field of the newswire tracks begins with."""
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&amp;", "&"))
+_COMMENT_START, _COMMENT_END = "<!--", "-->"
 RECOGNISED = re.compile(rb"<top>|<topic\s[^<>]*\b(?:number|id|num)\s*=", re.IGNORECASE)
 """What the beginning of such a file holds."""
 
@@ -68,8 +69,8 @@ class _Topic:
 
     def fields(self) -> dict[str, str]:
         """Return the text of each field in one line, without its label."""
-        found = {name: _plain(" ".join(parts)) for name, parts in self.parts.items()}
-        return {name: text for name, text in found.items() if text}
+        texts = {name: _plain(" ".join(parts)) for name, parts in self.parts.items()}
+        return {name: text for name, text in texts.items() if text}
 
 
 def _plain(text: str) -> str:
@@ -80,22 +81,39 @@ def _plain(text: str) -> str:
     return line
 
 
-def _without_comments(line: str) -> str:
-    """Leave out comments of XML; by hand, as an expression is quadratic where none is closed."""
-    parts, at = [], 0
-    while (start := line.find("<!--", at)) >= 0 and (end := line.find("-->", start + 4)) >= 0:
-        parts.append(line[at:start])
-        at = end + 3
-    return "".join(parts) + line[at:]
+def _without_comments(source: str) -> Iterator[Row[str]]:
+    """Yield the lines without comments of XML, which may go over several lines.
 
-
-def _rows(source: str) -> Iterator[Row[dict[str, str]]]:
-    topic: _Topic | None = None
+    A regular expression would take quadratic time on comments that are not closed.
+    """
+    opened_at = 0  # the line of the open comment
     for number, line in scan_lines(source):
         if isinstance(line, InputError):
             yield line
             continue
-        text, start = _SKIPPED.sub("", _without_comments(line)), 0
+        parts, rest = [], line
+        while rest:
+            if opened_at:
+                _, closed, rest = rest.partition(_COMMENT_END)
+                opened_at = 0 if closed else opened_at
+            else:
+                text, opened, rest = rest.partition(_COMMENT_START)
+                parts.append(text)
+                opened_at = number if opened else 0
+        yield number, "".join(parts)
+    if opened_at:
+        problem = f"the comment {_COMMENT_START} is not closed, expected {_COMMENT_END}"
+        yield InputError(problem, path=source, line=opened_at)
+
+
+def _rows(source: str) -> Iterator[Row[dict[str, str]]]:
+    topic: _Topic | None = None
+    for row in _without_comments(source):
+        if isinstance(row, InputError):
+            yield row
+            continue
+        number, line = row
+        text, start = _SKIPPED.sub("", line), 0
         for tag in _TAG.finditer(text):
             topic = yield from _between(text[start : tag.start()], topic, source, number)
             start = tag.end()
@@ -120,8 +138,8 @@ def _between(
         if topic is not None:
             topic.add(text, source, line)
         elif text.strip():
-            shown = shorten(text.strip(), 40)
-            raise InputError(f"found {shown!r} outside of a topic, expected <top>")
+            stray = shorten(text.strip(), 40)
+            raise InputError(f"found {stray!r} outside of a topic, expected <top>")
     except InputError as error:
         yield InputError(error.problem, path=source, line=line)
         topic = None

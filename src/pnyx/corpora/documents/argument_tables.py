@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pnyx.corpora.base import Row, format_of, scanned, with_options
-from pnyx.corpora.documents.tables import scan_cells
+from pnyx.corpora.documents.tables import delimiter_of, scan_cells
+from pnyx.corpora.fields import unlike
 from pnyx.errors import InputError, shorten
+from pnyx.files import read_head
 from pnyx.records import Argument, Document, Evidence, Premise, Stance
 
 _STANCES: Mapping[str, Stance | None] = {
@@ -20,6 +22,7 @@ _STANCES: Mapping[str, Stance | None] = {
     "-1": "con", "con": "con", "argument_against": "con",
     "0": "neutral", "": None,
 }  # fmt: skip
+_HEAD_BYTES = 1 << 16
 _NO_ARGUMENT = ("noargument", "no_argument")
 
 
@@ -66,7 +69,7 @@ _LAYOUTS = (
     ),
 )  # fmt: skip
 _IDS_ALONE = {"arg_id", "key_point_id", "label"}
-"""Columns of the labels of key point analysis, which hold no texts."""
+"""Columns of the file of labels of key point analysis, which has no texts."""
 
 
 def is_argument_table(names: Iterable[str]) -> bool:
@@ -89,67 +92,56 @@ def _checked(names: list[str], source: str, line: int) -> _Layout:
     if columns == _IDS_ALONE:
         problem = "found pairs of ids without texts (labels of ArgKP); index arguments_*.csv"
     elif layout is None:
-        found = ", ".join(shorten(name, 30) for name in names[:8])
+        columns_of_file = ", ".join(shorten(name, 30) for name in names[:8])
         problem = (
-            f"found the columns {found}, of no published table of arguments; "
+            f"found the columns {columns_of_file}, of no published table of arguments; "
             "read it as csv, with --column text=NAME"
         )
     elif layout.text not in columns:
         problem = (
             f"no column {layout.text}: the texts of this corpus ({layout.name}) are published "
-            "apart; complete it with the program that it comes with"
+            "separately; add them with the program in its archive"
         )
     else:
         return layout
     raise InputError(problem, path=source, line=line)
 
 
-def _delimiter(source: str) -> str:
-    from pnyx.files import read_head
-
-    line = read_head(source, 1 << 16).lstrip().partition(b"\n")[0]
-    return "\t" if line.count(b"\t") > line.count(b",") else ","
-
-
 def _scan(source: str) -> Iterator[Row[Evidence]]:
-    layout: _Layout | None = None
+    layouts: list[_Layout] = []  # that of the header, which is checked before any row is read
 
     def check(names: list[str], line: int) -> None:
-        nonlocal layout
-        layout = _checked(names, source, line)
+        layouts.append(_checked(names, source, line))
 
     def rows() -> Iterator[Row[tuple[int, dict[str, str]]]]:
         seen = set[tuple[str, ...]]()
         number = 0
-        for row in scan_cells(source, _delimiter(source), check):
-            if isinstance(row, InputError) or layout is None:
-                if isinstance(row, InputError):
-                    yield row
+        delimiter = delimiter_of(read_head(source, _HEAD_BYTES))
+        for row in scan_cells(source, delimiter, check):
+            if isinstance(row, InputError):
+                yield row
                 continue
-            cells = {name.lower(): cell for name, cell in row[1].items()}
-            key = tuple(cells[name] for name in (layout.topic, layout.text, layout.stance) if name)
-            if layout.once and key in seen:
-                continue
-            seen |= {key} if layout.once else set()
+            line, cells = row
+            if layouts[0].once:
+                key = _argument_key(layouts[0], cells)
+                if key in seen:
+                    continue
+                seen.add(key)
             number += 1
-            yield row[0], (number, row[1])
+            yield line, (number, cells)
 
-    def parse(numbered: tuple[int, dict[str, str]]) -> Evidence:
-        if layout is None:
-            raise InputError("no header")
-        return _record(layout, *numbered)
+    return scanned(source, lambda numbered: _record(layouts[0], *numbered), rows=rows())
 
-    return scanned(source, parse, rows=rows())
+
+def _argument_key(layout: _Layout, row: Mapping[str, str]) -> tuple[str, ...]:
+    cells = {name.lower(): cell for name, cell in row.items()}
+    return tuple(cells[name] for name in (layout.topic, layout.text, layout.stance))
 
 
 def _record(layout: _Layout, number: int, row: Mapping[str, str]) -> Evidence:
     columns = {name.lower(): name for name in row}
-    known = (layout.text, layout.topic, layout.id, layout.url, layout.title)
-    rest = {
-        name: cell
-        for name, cell in row.items()
-        if cell and name.lower() not in known and name.lower() != "text"
-    }
+    fields = (layout.text, layout.topic, layout.id, layout.url, layout.title)
+    rest = {name: cell for name, cell in row.items() if cell and name.lower() not in fields}
 
     def cell(name: str) -> str:
         return row[columns[name]].strip() if name in columns else ""
@@ -164,8 +156,7 @@ def _record(layout: _Layout, number: int, row: Mapping[str, str]) -> Evidence:
         url, title = cell(layout.url), cell(layout.title)
         return Document(identifier, text, title, url, layout.name, extra)
     if stance not in _STANCES:
-        found = shorten(cell(layout.stance), 30)
-        raise InputError(f"{columns[layout.stance]}: found {found}, expected 1, -1, pro or con")
+        raise unlike(cell(layout.stance), columns[layout.stance], "1, -1, pro or con")
     rest.pop("stance", None)
     return Argument(
         id=identifier,

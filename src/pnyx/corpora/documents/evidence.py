@@ -161,6 +161,7 @@ def only_arguments(record: Evidence, holder: str = "the format holds") -> Argume
 
 
 BEIR_FILES = ("corpus.jsonl", *(f"corpus.jsonl{ending}" for ending in ENDINGS))
+"""Names of the file of documents in a BEIR folder; the first that exists counts."""
 
 
 def beir_file(source: str) -> str:

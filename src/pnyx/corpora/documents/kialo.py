@@ -13,7 +13,7 @@ from pnyx.records import Argument, Premise, Side
 _DISCUSSION = re.compile(r"\s*Discussion (?:Title|Name)\s*:(.*)", re.IGNORECASE)
 _CLAIM = re.compile(r"\s*((?:\d{1,6}\.)+)[ \t]+(?:(pro|con)[ \t]*:[ \t]*)?(.*)", re.IGNORECASE)
 _SEE = re.compile(r"\s*+-?>?\s*+See\s++(?:\d+\.)+\s*+", re.IGNORECASE)
-"""A claim that only points to where it stands in full."""
+"""A claim that only refers to the number under which it is written in full."""
 _OTHER_SIDE: dict[Side, Side] = {"pro": "con", "con": "pro"}
 BEGINNING = re.compile(
     rb"\s*Discussion (?:Title|Name)\s*:[^\n]*\n\s*1\.[ \t]|"
@@ -51,7 +51,7 @@ def _side(word: str | None) -> Side | None:
 
 
 def _claims(source: str) -> Iterator[Row[_Claim]]:
-    """Yield each claim; lines without a number go on with the one before."""
+    """Yield each claim; lines without a number continue the claim before them."""
     claim: _Claim | None = None
     for number, line in scan_lines(source):
         if isinstance(line, InputError):
@@ -67,8 +67,8 @@ def _claims(source: str) -> Iterator[Row[_Claim]]:
                 yield InputError(error.problem, path=source, line=claim.line)
                 claim = None
         elif line.strip() and not _DISCUSSION.match(line):
-            found = shorten(line.strip(), 40)
-            problem = f"found {found!r}, expected the first claim, such as 1. Zoos are bad."
+            stray = shorten(line.strip(), 40)
+            problem = f"found {stray!r}, expected the first claim, such as 1. Zoos are bad."
             yield InputError(problem, path=source, line=number)
     if claim is not None:
         yield claim.line, claim
@@ -109,7 +109,7 @@ def _arguments(source: str) -> Iterator[Row[Argument]]:
 
 
 def _on_thesis(side: Side | None, parent: str, sides: dict[str, Side | None]) -> Side | None:
-    """Return the side on the thesis: what is against a con is pro. None if one is not stated."""
+    """Return the side on the thesis: a con of a con is a pro. None if a side is not stated."""
     if "." not in parent or side is None:
         return side
     above = sides.get(parent)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pnyx.compression import ENDINGS
-from pnyx.corpora.base import Row, format_of, located, unique, with_options
+from pnyx.corpora.base import Options, Row, format_of, located, parse_rows, strict, unique
 from pnyx.corpora.fields import Fields, a_list, an_object
 from pnyx.corpora.jsonstream import scan_items
-from pnyx.errors import InputError, shorten
+from pnyx.errors import InputError, escaped, shorten
 from pnyx.records import Argument, Document, Evidence, Premise, Side
 
 _SIDES: Mapping[str, Side | None] = {
@@ -26,6 +26,35 @@ def is_perspectrum(keys: frozenset[str]) -> bool:
     return {"cId", "perspectives"} <= keys or any({key, "text"} <= keys for key in _POOLS)
 
 
+class _Pools:
+    """The texts of perspectives and of evidence by id, from files in the folder of `source`."""
+
+    def __init__(self, source: str) -> None:
+        perspectives = _pool(source, "pId")
+        if perspectives is None:
+            needed = f"needs {_POOLS['pId']} in the same folder, which has the texts"
+            raise InputError(needed, path=source)
+        self.perspectives = perspectives
+        self._source, self._evidence = source, _pool(source, "eId")
+        self._cited = self._missing = 0
+
+    def premises(self, ids: Sequence[int]) -> tuple[Premise, ...]:
+        """Return the pieces of evidence that the pool has, and count the others."""
+        texts = self._evidence or {}
+        premises = tuple(Premise(texts[identifier]) for identifier in ids if identifier in texts)
+        self._cited += len(ids)
+        self._missing += len(ids) - len(premises)
+        return premises
+
+    def warning(self) -> str:
+        """Say how many pieces of evidence are left out; empty if none."""
+        if not self._missing:
+            return ""
+        where = "in the same folder" if self._evidence is None else "complete"
+        left = f"{self._missing:,} of {self._cited:,} pieces of evidence are left out"
+        return f"{escaped(self._source)}: {left}, as {_POOLS['eId']} is not {where}"
+
+
 def _pool(source: str, key: str) -> dict[int, str] | None:
     """Return id -> text of a pool in the same folder; None if it is not there."""
     if source == "-":
@@ -33,18 +62,13 @@ def _pool(source: str, key: str) -> dict[int, str] | None:
     for ending in ("", *ENDINGS):
         path = Path(source).with_name(_POOLS[key] + ending)
         if path.is_file():
-            return {identifier: text for _, identifier, text, _ in _texts(str(path), key)}
+            return {identifier: text for identifier, text, _ in _texts(str(path), key)}
     return None
 
 
-def _texts(source: str, key: str) -> Iterator[tuple[int, int, str, str]]:
-    for row in scan_items(source, None, "text"):
-        if isinstance(row, InputError):
-            raise row
-        try:
-            yield (row[0], *_text(row[1], key))
-        except InputError as error:
-            raise located(error, source, row[0], "text") from error
+def _texts(source: str, key: str) -> Iterator[tuple[int, str, str]]:
+    rows = parse_rows(scan_items(source, None, "text"), lambda row: _text(row, key), source, "text")
+    return (text for _, text in strict(rows, source, "texts"))
 
 
 def _text(row: Any, key: str) -> tuple[int, str, str]:
@@ -58,71 +82,74 @@ def _number(value: Any, name: str) -> int:
     raise InputError(f"{name}: found {shorten(value, 40)}, expected an integer")
 
 
-def _scan(source: str) -> Iterator[Row[Evidence]]:
-    return unique(_rows(source), lambda record: record.id, source, unit="item")
+def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
+    options.refuse_columns(source)
+    return unique(_rows(source, options), lambda record: record.id, source, unit="item")
 
 
-def _rows(source: str) -> Iterator[Row[Evidence]]:
-    pools: dict[str, dict[int, str] | None] = {}
+def _rows(source: str, options: Options) -> Iterator[Row[Evidence]]:
+    pools: _Pools | None = None
     number = 0
     for row in scan_items(source, None, "item"):
         if isinstance(row, InputError):
             yield row
             continue
         try:
-            records = list(_records(row[1], source, pools))
+            item = an_object(row[1], expected="a JSON object")
+            if "cId" in item or _POOLS.keys().isdisjoint(item):
+                pools = pools or _Pools(source)
+                records: list[Evidence] = list(_arguments(Fields(item), pools))
+            else:
+                records = [_document(item)]
         except InputError as error:
-            at = error if error.path else located(error, source, row[0], "item")
-            yield at
             if error.path:  # a pool is missing or broken, which every claim needs
+                yield error
                 return
+            yield located(error, source, row[0], "item")
             continue
         for record in records:
             number += 1
             yield number, record
+    if pools is not None and options.on_warning is not None and (warning := pools.warning()):
+        options.on_warning(warning)
 
 
-def _records(row: Any, source: str, pools: dict[str, dict[int, str] | None]) -> Iterator[Evidence]:
-    keys = an_object(row, expected="a JSON object")
-    for key in _POOLS:
-        if key in keys and "cId" not in keys:
-            identifier, text, origin = _text(row, key)
-            yield Document(f"{key[0]}{identifier}", text, source=origin)
-            return
-    if not pools:
-        pools |= {key: _pool(source, key) for key in _POOLS}
-    texts, evidence = pools["pId"], pools["eId"] or {}
-    if texts is None:
-        needed = f"needs {_POOLS['pId']} in the same folder, which has the texts"
-        raise InputError(needed, path=source)
-    yield from _claim(Fields(row), texts, evidence)
+def _document(item: Mapping[str, Any]) -> Document:
+    key = next(key for key in _POOLS if key in item)
+    identifier, text, origin = _text(item, key)
+    return Document(f"{key[0]}{identifier}", text, source=origin)
 
 
-def _claim(
-    fields: Fields, texts: Mapping[int, str], evidence: Mapping[int, str]
-) -> Iterator[Argument]:
+def _arguments(fields: Fields, pools: _Pools) -> Iterator[Argument]:
+    """Yield an argument for each perspective on a claim."""
     claim = _number(fields.take("cId"), "cId")
     topic, origin = fields.required("text"), fields.text("source")
-    for place, value in enumerate(fields.listed("perspectives"), start=1):
-        cluster = an_object(value, f"perspectives[{place}]")
+    for position, value in enumerate(fields.listed("perspectives"), start=1):
+        cluster = an_object(value, f"perspectives[{position}]")
         label = str(cluster.get("stance_label_3", "")).lower()
         if label not in _SIDES:
             raise InputError(f"stance_label_3: found {shorten(label, 30)}, expected support")
-        ids = [_number(one, "pids") for one in a_list(cluster.get("pids"), "pids")]
-        wordings = [texts[one] for one in ids if one in texts]
-        if _SIDES[label] is None or not wordings:
+        if _SIDES[label] is None:
             continue
-        premises = a_list(cluster.get("evidence", []), "evidence")
-        known = [evidence[one] for one in premises if isinstance(one, int) and one in evidence]
+        ids = _numbers(cluster.get("pids"), "pids")
+        missing = [identifier for identifier in ids if identifier not in pools.perspectives]
+        if missing or not ids:
+            problem = f"pids: found {missing[0] if missing else 'none'}, expected ids"
+            raise InputError(f"{problem} of {_POOLS['pId']}")
+        wording, *paraphrases = [pools.perspectives[identifier] for identifier in ids]
         yield Argument(
-            id=f"{claim}-{place}",
-            conclusion=wordings[0],
-            premises=tuple(map(Premise, known)),
+            id=f"{claim}-{position}",
+            conclusion=wording,
+            premises=pools.premises(_numbers(cluster.get("evidence", []), "evidence")),
             stance=_SIDES[label],
             topic=topic,
             source=origin or "perspectrum",
-            extra={"pids": ids, **({"paraphrases": wordings[1:]} if wordings[1:] else {})},
+            extra={"pids": ids, **({"paraphrases": paraphrases} if paraphrases else {})},
         )
 
 
-FORMATS = (format_of("perspectrum", with_options(_scan)),)
+def _numbers(value: Any, name: str) -> list[int]:
+    return [_number(number, name) for number in a_list(value, name)]
+
+
+FORMATS = (format_of("perspectrum", _scan),)

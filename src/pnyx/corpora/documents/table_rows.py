@@ -41,7 +41,7 @@ _LEAST_MEAN = 20
 """Characters that the texts of a column without a usual name have on average, at least."""
 _MOST_FAULTS = 1000
 _HEADER_ROWS = 20
-"""Rows of a sheet among which the header is."""
+"""First rows of a sheet, not blank, among which the header is."""
 _DELIMITERS = ",;|\t"
 
 
@@ -274,10 +274,10 @@ def scan_sheets(path: Path) -> Iterator[tuple[SheetPlace, int, tuple[Any, ...]]]
             try:
                 several = len(book.sheetnames) > 1
                 for number, sheet in enumerate(book.worksheets, start=1):
-                    place = SheetPlace(number, sheet.title, several)
+                    sheet_place = SheetPlace(number, sheet.title, several)
                     for line, row in enumerate(sheet.iter_rows(values_only=True), start=1):
                         if any(cell not in (None, "") for cell in row):
-                            yield place, line, row
+                            yield sheet_place, line, row
             finally:
                 book.close()
     except (InputError, GeneratorExit):

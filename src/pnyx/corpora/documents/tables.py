@@ -27,6 +27,7 @@ _NO_DOCUMENT = ("conclusion", "premises", "premise")
 """Columns that make a row an argument."""
 _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 
+_DELIMITERS = ",;\t"
 _AT_ONCE = 16_384
 """Rows of a row group: what is held in memory."""
 _INT64 = 1 << 63
@@ -52,6 +53,16 @@ def _scan(delimiter: str) -> Scan:
         return scanned(source, _parse, rows=rows, columns=options.columns)
 
     return scan
+
+
+def first_line(head: bytes) -> str:
+    """Return the first line that is not blank of a file's first bytes."""
+    return head.lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+
+
+def delimiter_of(head: bytes) -> str:
+    """Return what separates the names in a table's header: the most frequent of comma, ; and tab."""
+    return max(_DELIMITERS, key=first_line(head).count)
 
 
 def scan_cells(

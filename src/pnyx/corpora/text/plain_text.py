@@ -320,24 +320,26 @@ def with_turns(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def with_letters(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Keep letters apart: a salutation begins the turn of another writer, if two blocks have one.
+    """Separate letters: each salutation begins the turn of another writer, if there are two.
 
-    A heading ends a letter, unless it is a signature, and so does a speaker who is named.
+    A heading ends a letter, unless it is a signature, and so does a named speaker.
     """
     begins = [block.kind != "heading" and bool(_SALUTATION.match(block.text)) for block in blocks]
     if sum(begins) < 2:
         return tuple(blocks)
-    made: list[Block] = []
+    separated: list[Block] = []
     writer, count = "", 0
-    for block, is_first in zip(blocks, begins, strict=True):
-        count += is_first
-        if block.kind == "heading" and writer and _SIGNATURE.match(block.text):
+    for block, begins_letter in zip(blocks, begins, strict=True):
+        if writer and block.kind == "heading" and _SIGNATURE.match(block.text):
             block = Block(block.text)
-        inside = is_first or (block.kind != "heading" and not block.speaker)
-        writer = (f"letter {count}" if is_first else writer) if inside else ""
-        kind = "turn" if is_first else block.kind
-        made.append(replace(block, kind=kind, speaker=writer or block.speaker))
-    return tuple(made)
+        if begins_letter:
+            count += 1
+            writer = f"letter {count}"
+            block = replace(block, kind="turn")
+        elif block.kind == "heading" or block.speaker:
+            writer = ""
+        separated.append(replace(block, speaker=writer or block.speaker))
+    return tuple(separated)
 
 
 def _with_short_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:

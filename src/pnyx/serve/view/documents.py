@@ -43,9 +43,9 @@ def _page_name(document: Document) -> str:
         return "card"
     if "runs" in document:
         return ""
-    shown = {"reliability", "thresholds"} & document.keys()
+    has_figures = not document.keys().isdisjoint({"reliability", "thresholds"})
     measured = isinstance(document.get("measures"), dict) or "thresholds" in document
-    if document.get("format") == "pnyx-calibration" or (shown and measured):
+    if document.get("format") == "pnyx-calibration" or (has_figures and measured):
         return "calibration"
     return ""
 

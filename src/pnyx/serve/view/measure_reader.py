@@ -21,20 +21,21 @@ _POOLED: Final = ("sentence_precision", "citation_precision", "citation_relevanc
                   "citation_recall", "nugget_recall")  # fmt: skip
 
 
-def measure_runs(builder: Builder, source: int, given: GivenSource) -> None:
+def measure_runs(builder: Builder, source: int, runs_source: GivenSource) -> None:
     """Measure runs on their qrels, with what `pnyx measure retrieval` takes by default."""
     from pnyx.measure.runs.retrieval import measure_retrieval
 
-    names = dict(zip(run_names(given.runs), given.runs, strict=True))
-    wanted = given.baseline or given.runs[0]
-    named = [name for name, path in names.items() if wanted in (name, path)]
-    if not named:
-        known = escaped(", ".join(names), 200)
-        raise InputError(f"--baseline {escaped(wanted)}: expected one of the runs {known}")
-    for part, path in (*names.items(), *given.files.items()):
+    paths, files = runs_source.runs, runs_source.files
+    runs = dict(zip(run_names(paths), paths, strict=True))
+    wanted = runs_source.baseline or paths[0]
+    baseline = next((name for name, path in runs.items() if wanted in (name, path)), None)
+    if baseline is None:
+        names = escaped(", ".join(runs), 200)
+        raise InputError(f"--baseline {escaped(wanted)}: expected one of the runs {names}")
+    for part, path in (*runs.items(), *files.items()):
         builder.file(source, path, part)
     builder.about(source, task="retrieval")
-    result = measure_retrieval(names, given.files["qrels"], baseline=named[0])
+    result = measure_retrieval(runs, files["qrels"], baseline=baseline)
     read_measures(builder, source, result.row())
 
 
@@ -133,15 +134,15 @@ def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -
         for cell in (averaged(board.cells) if board.cells else ())
         if cell.topic_id == "all" and (cell.run_id, cell.measure) not in stated
     ]
-    known = {(cell.run_id, cell.measure) for cell in board.cells}
-    places = {name: place for place, name in enumerate(_f1_first(board.measures))}
+    on_topics = {(cell.run_id, cell.measure) for cell in board.cells}
+    order = {name: position for position, name in enumerate(_f1_first(board.measures))}
     for cell in (*board.cells, *board.stated, *means):
         key, over_all = (cell.run_id, cell.measure), cell.topic_id == "all"
         counts = (int(cell.value is not None), 1)
         if over_all:
-            counts = scored[key] if key in known else counts[0], len(topics) or 1
+            counts = scored[key] if key in on_topics else counts[0], len(topics) or 1
         topic = None if over_all else builder.topic(cell.topic_id)
-        where = (source, builder.run(cell.run_id), topic, cell.measure, places[cell.measure])
+        where = (source, builder.run(cell.run_id), topic, cell.measure, order[cell.measure])
         builder.value((*where, cell.value, None, None, *counts))
 
 

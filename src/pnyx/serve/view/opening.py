@@ -109,15 +109,15 @@ def _digest(file: Path) -> str:
 def _build(paths: Sequence[str], file: Path, qrels: RunQrels | None) -> None:
     temporary = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        given, state = given_sources(paths, qrels), state_of(_read(paths, qrels))
-        if not given:
+        results, state = given_sources(paths, qrels), state_of(_read(paths, qrels))
+        if not results:
             problem = "holds no results that pnyx writes (docs/viewing.md)"
             raise InputError(problem, path=", ".join(paths))
         with contextlib.closing(Builder(temporary)) as builder:
-            nuggets = [s for s in given if s.kind == "nuggets"]
+            nuggets = [s for s in results if s.kind == "nuggets"]
             builder.banks = [path for s in nuggets for path in s.files.values()]
-            for source in given:
-                read_source(builder, source)
+            for result in results:
+                read_source(builder, result)
             builder.finish(state)
         sources = Catalogue(temporary).sources()
         if all(source.problem for source in sources):

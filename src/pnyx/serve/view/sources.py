@@ -78,9 +78,9 @@ class RunQrels:
 
 
 def given_sources(paths: Sequence[str], qrels: RunQrels | None = None) -> list[GivenSource]:
-    """Return the sources of files and folders, which are searched; with `qrels` runs are one.
+    """Return the sources of files and folders; with `qrels`, all runs are one source.
 
-    InputError: a path is neither a file nor a folder, or there is no run to measure.
+    InputError: a path is not a file or folder, or no run can be measured.
     """
     sources = [source for path in paths for source in _sources(Path(path))]
     if qrels is None:
@@ -88,8 +88,8 @@ def given_sources(paths: Sequence[str], qrels: RunQrels | None = None) -> list[G
     rankings = [source for source in sources if source.kind == "ranking"]
     runs = [path for s in rankings for part, path in s.files.items() if part != "manifest"]
     if not runs:
-        given = escaped(", ".join(paths), 200)
-        raise InputError(f"--qrels {escaped(qrels.path)}: expected runs to measure in {given}")
+        results = escaped(", ".join(paths), 200)
+        raise InputError(f"--qrels {escaped(qrels.path)}: expected runs to measure in {results}")
     files, name = {"qrels": qrels.path}, _name(Path(qrels.path))
     measured = GivenSource(name, qrels.path, "retrieval", files, runs=runs, baseline=qrels.baseline)
     return [measured, *(source for source in sources if source.kind != "ranking")]

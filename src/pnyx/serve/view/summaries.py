@@ -1,10 +1,11 @@
-"""What the answers of results say in words, as `pnyx measure RESULTS` says it."""
+"""Summaries of results in words, the same as those of `pnyx measure RESULTS`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from pnyx.serve.view.records import SourceRow
 _MOST_ANSWERS: Final = 100_000
 """Of a source that is summarised: pages are made while people wait."""
 _MOST_SOURCES: Final = 10
+"""Sources that are summarised on one page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class SourceSummary:
 
 
 def summaries_of(sources: Sequence[SourceRow]) -> list[SourceSummary]:
-    """Return what the answers of the first results say, of those that can be summarised."""
-    return list(_summaries(sources))[:_MOST_SOURCES]
+    """Return summaries of the first results that can be summarised."""
+    return list(islice(_summaries(sources), _MOST_SOURCES))
 
 
 def _summaries(sources: Sequence[SourceRow]) -> Iterator[SourceSummary]:
@@ -38,7 +40,7 @@ def _summaries(sources: Sequence[SourceRow]) -> Iterator[SourceSummary]:
         try:
             status = Path(path).stat()
             sentences, warnings = _sentences(path, status.st_size, status.st_mtime_ns)
-        except OSError:
+        except OSError:  # removed since the results were read
             continue
         if sentences:
             yield SourceSummary(source.name, sentences, warnings)
@@ -51,6 +53,6 @@ def _sentences(path: str, _size: int, _changed: int) -> tuple[Sequence[str], Seq
 
     try:
         summary = summarise_answers(path)
-    except InputError:
+    except InputError:  # answers without a summary; the list of sources says what is broken
         return (), ()
     return summary_lines(summary), warning_lines(summary)

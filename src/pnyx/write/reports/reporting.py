@@ -92,15 +92,15 @@ class Report(Result):
         """Return one flat object for each citation of a sentence, with its verdict of support."""
         return [
             {
-                "sentence": place,
+                "sentence": position,
                 "text": sentence.text,
                 "doc_id": doc_id or None,
                 "supported": getattr(answer, "value", None),
                 "probability": getattr(answer, "probability", None),
             }
-            for place, sentence in enumerate(self.response.sentences)
+            for position, sentence in enumerate(self.response.sentences)
             for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
-            for answer in [self.support.get((place, doc_id))]
+            for answer in [self.support.get((position, doc_id))]
         ]
 
     def __repr__(self) -> str:
