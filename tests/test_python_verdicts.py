@@ -76,6 +76,37 @@ def test_what_nobody_said_is_unscored_or_unlabelled() -> None:
 
 
 @pytest.mark.parametrize(
+    "answers",
+    [
+        [None, None, True],
+        {"1": None, "2": None, "3": True},
+        iter([None, None, True]),
+        pandas.Series([None, None, True]),
+        pandas.DataFrame({"value": [None, None, True]}),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_answers_may_begin_without_a_verdict(answers: Any) -> None:
+    result = pnyx.measure_agreement(answers, [None, True, True])
+    accuracy = result.measures["accuracy"]
+    assert (accuracy.value, accuracy.scored, accuracy.asked) == (1.0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [None, None],
+        {"1": None, "2": None},
+        pandas.DataFrame({"id": ["1", "2"], "value": [None] * 2}),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_answers_without_any_verdict_are_all_unscored(answers: Any) -> None:
+    accuracy = pnyx.measure_agreement(answers, [True, False]).measures["accuracy"]
+    assert (accuracy.value, accuracy.scored, accuracy.asked) == (None, 0, 2)
+
+
+@pytest.mark.parametrize(
     ("values", "task"),
     [([0, 1, 1], "support"), ([0, 1, 2], "quality"), ([-1, 1, 0], "quality")],
 )
@@ -169,6 +200,8 @@ def test_labels_and_scores_of_every_shape_give_one_estimate(
         ("abc", SCORES, [], "people: found 'abc', expected a list of numbers"),
         (FIVE, [1, 0, 1, None, 1], [], "judge: found a topic without a score"),
         (FIVE, SCORES, [1, None], "further: found a topic without a score"),
+        ([1, 0, 1, 1, float("inf")], SCORES, [], "people: found an infinite number"),
+        (FIVE, SCORES, np.array([-np.inf]), "further: found an infinite number"),
         (frame("value", JUDGE), SCORES, [], "found a data frame, expected a list .* its columns"),
     ],
 )  # fmt: skip

@@ -81,6 +81,15 @@ def test_intervals_are_drawn_over_questions() -> None:
     assert summary.runs["x"].shares[0].share == cluster_mean(values[:6], groups[:6])
 
 
+def test_answers_to_one_question_have_no_interval_and_the_reason_is_said() -> None:
+    rows = [{**_line(f"r{n}", 1, n > 0), "group": "q"} for n in range(3)]
+    assert summary_lines(summarise_answers(rows)) == [
+        "2 of 3 answers are supported (67 %). An answer is supported if each of its sentences is.",
+        "2 of 3 sentences are supported (67 %).",
+        "No interval: fewer than two topics, runs or items to draw from.",
+    ]
+
+
 def test_one_computation_is_shown_by_judge_measure_and_view(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +261,14 @@ def test_rag_says_how_many_answers_are_supported_and_the_mean_of_each_dimension(
     assert list(json.loads(printed)["measures"]) == [
         "supported_answers", "supported_sentences", "groundedness", "context_relevance",
     ]  # fmt: skip
+
+
+def test_ratings_in_a_list_are_averaged() -> None:
+    summary = summarise_answers([1, 5, None, 3])
+    assert list(summary.whole.measures) == ["rating"]
+    rating = summary.whole.means["rating"]
+    assert (rating.value, rating.scored, rating.asked) == (3, 3, 4)
+    assert summary.reasons == {"no verdict": 1}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ _VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "labels": ("value", "label"),
 }
 """Form of rows -> names of the column of values; the first one that is there counts."""
+_EMPTY: Final = object()
 _EXPECTED: Final = "a file, id -> value, a list of values, rows with id and value, or a data frame"
 _ELSE: Final = "Tables with other columns: pnyx.check(TABLE, judge=COLUMN, human=COLUMN)"
 
@@ -37,11 +38,15 @@ def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
     Raises:
         InputError: the source is of another kind, or a value does not fit the task.
     """
-    rows = [plain_row(item) if isinstance(item, Mapping) else item for item in _items(source)]
+    items = list(_items(source))
+    rows = [plain_row(item) if isinstance(item, Mapping) else item for item in items]
     fields = [(number, row) for number, row in enumerate(rows, 1) if isinstance(row, dict)]
     if not fields:
         return rows
-    columns = dict.fromkeys(name for _, row in fields for name in row)
+    columns = dict.fromkeys(
+        str(name) for item in items if isinstance(item, Mapping) for name in item
+    )
+    has_ids = any("id" in row for _, row in fields)
     names = _VALUES[form]
     value = next((name for name in names if name in columns), None)
     if value is None:
@@ -50,7 +55,7 @@ def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
         raise InputError(problem, path="rows")
     for number, row in fields:
         row["value"] = row.pop(value, None)
-        if "id" not in columns:
+        if not has_ids:
             row["id"] = str(number)
     if form == "labels":
         return [row for row in rows if not isinstance(row, dict) or row["value"] is not None]
@@ -69,9 +74,9 @@ def rows_in_form(source: Any, form: str, task: str | None = None) -> Iterable[An
     if isinstance(source, Mapping | str) or not isinstance(source, Iterable):
         return value_rows(source, form, task)
     items = iter(source)
-    first = next(items, None)
-    if first is None:
-        return items if items is source else source
+    first = next(items, _EMPTY)
+    if first is _EMPTY:
+        return ()
     needed = {"id", "value", "task"} if form == "answers" else {"id", "value"}
     is_row = needed.issubset(first) if isinstance(first, Mapping) else not _is_value(first)
     rest = chain([first], items) if items is source else source
@@ -112,9 +117,9 @@ def series_by_index(**sources: Any) -> tuple[Any, ...]:
 
 def _holds_values(source: Any) -> bool:
     """Return whether a collection holds values: not rows, answers, or id -> value."""
-    others = str | Mapping | set | frozenset
-    is_list = isinstance(source, Collection) and not isinstance(source, others)
-    return is_list and frame_rows(source) is None and _is_value(next(iter(source), {}))
+    if not isinstance(source, Collection) or isinstance(source, str | Mapping | set | frozenset):
+        return False
+    return frame_rows(source) is None and _is_value(next(iter(source), {}))
 
 
 def _items(source: object) -> Iterable[Any]:
@@ -134,7 +139,7 @@ def _items(source: object) -> Iterable[Any]:
 
 def _index_of(source: Any) -> Sequence[Any] | None:
     """Return the index of a series of pandas; None for others."""
-    index = getattr(source, "index", None)
+    index: Any = getattr(source, "index", None)  # a method of lists
     is_series = hasattr(source, "to_frame") and index is not None and not callable(index)
     return list(index) if is_series else None
 

@@ -162,9 +162,10 @@ def find_columns(
         InputError: a named column is not there, or its field is unknown.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {_field(name): (_column(column, names),) for name, column in (named or {}).items()}
-    named_columns = {column for (column,) in columns.values()}
-    free = [name for name in names if name not in named_columns]
+    columns: dict[str, tuple[str, ...]] = {
+        _field(name): (_column(column, names),) for name, column in (named or {}).items()
+    }
+    free = [name for name in names if (name,) not in columns.values()]
     filled = [name for name in free if any(not is_blank(row.get(name)) for row in rows)]
     for name, usual in COLUMN_NAMES.items():
         if name not in columns:

@@ -142,7 +142,8 @@ def summarise_answers(
     task = lines[0].task
     if any(line.task != task for line in lines):
         raise InputError("holds answers of several tasks, expected one", path=_path(answers))
-    make = _ratings if any(line.dimension for line in lines) else _yes_shares
+    has_ratings = task == "quality" or any(line.dimension for line in lines)
+    make = _ratings if has_ratings else _yes_shares
     by_run: dict[str, list[Verdict]] = {}
     for line in lines:
         by_run.setdefault(str(line.extra.get("run_id") or ""), []).append(line)
@@ -227,7 +228,7 @@ def _ratings(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
     """Return the mean of each dimension and, of groundedness by sentences, shares of yes."""
     by_dimension: dict[str, list[Verdict]] = {}
     for line in lines:
-        by_dimension.setdefault(line.dimension, []).append(line)
+        by_dimension.setdefault(line.dimension or "rating", []).append(line)
     means = {
         name: _mean(map(_number, part), [_cluster(line) for line in part], bootstrap, _scale(part))
         for name, part in by_dimension.items()

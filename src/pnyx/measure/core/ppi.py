@@ -169,6 +169,9 @@ def _samples(people: Scores, judge: Scores, further: Scores) -> tuple[Floats, Fl
     for name, values in (("judge", scores), ("further", others)):
         if np.isnan(values).any():
             raise InputError(f"{name}: found a topic without a score, expected a number for each")
+    for name, values in (("people", labels), ("judge", scores), ("further", others)):
+        if np.isinf(values).any():
+            raise InputError(f"{name}: found an infinite number, expected finite ones")
     labelled = ~np.isnan(labels)
     if labelled.all():
         return labels, scores, others
