@@ -386,6 +386,21 @@ def test_a_passage_a_row_is_one_record(tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 record of query, passage, generated_answer (open-rag-eval): 2 sentences" in err
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_contexts_of_a_missing_answer_are_not_those_of_another(
+    order: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"id": "q", "question": QUESTION, "contexts": CONTEXTS, "answer": "Fares fell."},
+        {"id": "q", "question": QUESTION, "contexts": ["Rain fell.", "Snow fell."], "answer": ""},
+    ][::order]
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    (item,) = _support(path)
+    assert (item.statement, item.text) == ("Fares fell.", TEXT)
+    _, _, err = called(capsys, "judge", "support", path, "--plan")
+    assert f"skipped 1 row: 1 with no answer (row {2 if order == 1 else 1})" in err
+
+
 def test_one_id_for_two_questions_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -216,6 +216,7 @@ class _Draft:
     answer: str | None
     contexts: list[str]
     reference: str
+    is_passage: bool  # one passage of several, as far as the row can tell
 
     def missing(self, *, needs_question: bool) -> str:
         """Return why a row cannot be judged; empty if it can."""
@@ -233,19 +234,21 @@ def _draft(number: str, row: Mapping[str, Any], columns: RagColumns) -> _Draft:
     def text(name: str, roles: Sequence[str] = USER_ROLES) -> str | None:
         return text_of_cell(next(iter(columns.cells(row, name)), None), roles)
 
+    contexts = [text for cell in columns.cells(row, "contexts") for text in contexts_of(cell)]
     return _Draft(
         number,
         (text("id") or "").strip(),
         (text("run_id") or "").strip(),
         text("question"),
         text("answer", ASSISTANT_ROLES),
-        [text for cell in columns.cells(row, "contexts") for text in contexts_of(cell)],
+        contexts,
         text("reference") or "",
+        is_passage=len(contexts) <= 1,
     )
 
 
-def _merged(drafts: Iterable[_Draft]) -> Iterator[_Draft]:
-    """Yield one draft for rows with the same id, run and answer: each row has one passage."""
+def _merged(drafts: Iterable[_Draft]) -> list[_Draft]:
+    """Return one draft for rows with the same id, run and answer: each row has one passage."""
     latest: dict[tuple[str, str], _Draft] = {}
     ordered = []
     for draft in drafts:
@@ -253,14 +256,22 @@ def _merged(drafts: Iterable[_Draft]) -> Iterator[_Draft]:
         if first is not None and _differ(first.question, draft.question):
             problem = f"row {draft.row}: id {shorten(draft.id, 40)!r} is already that of row "
             raise InputError(f"{problem}{first.row}, with another question")
-        if first is None or _differ(first.answer, draft.answer):
+        if first is None or not _continues(first, draft):
             ordered.append(draft)
             latest[draft.run_id, draft.id] = draft
             continue
         first.question = first.question or draft.question
         first.answer = first.answer or draft.answer
         first.contexts += [text for text in draft.contexts if text not in first.contexts]
-    yield from ordered
+    return ordered
+
+
+def _continues(first: _Draft, draft: _Draft) -> bool:
+    """Return whether a row is about the same answer: it is repeated, or left out of passages."""
+    if first.answer == draft.answer:
+        return True
+    are_passages = first.is_passage and draft.is_passage
+    return are_passages and not _differ(first.answer, draft.answer)
 
 
 def _differ(text: str | None, other: str | None) -> bool:
