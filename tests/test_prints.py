@@ -55,9 +55,9 @@ QUESTION = "Should voting be compulsory?"
 
 
 def every_kind(kind: type[Result] = Result) -> Iterator[type[Result]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from every_kind(one)
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from every_kind(subclass)
 
 
 class Listed(Result):
@@ -92,8 +92,8 @@ def test_a_value_has_its_interval_and_its_base() -> None:
 
 def test_figures_of_all_items_come_first_and_those_of_parts_are_in_the_frame() -> None:
     parts = [figure(measure="f1", group=f"g{n}") for n in range(40)]
-    shown = fits(Listed(*parts, figure(measure="f1")))
-    assert shown[1:] == [
+    lines = fits(Listed(*parts, figure(measure="f1")))
+    assert lines[1:] == [
         "measure  value                 scored",
         "f1       0.863 [0.800, 0.900]  240 of 1,241",
         "40 more rows: .to_frame()",
@@ -106,9 +106,9 @@ def test_figures_of_all_items_come_first_and_those_of_parts_are_in_the_frame() -
 
 def test_wide_tables_are_cut_to_the_width_of_a_terminal() -> None:
     texts = {f"text{n}": "word " * 40 for n in range(4)}
-    shown = fits(Listed({"id": "a", **texts}))
-    assert shown[1].split() == ["id", *texts]
-    assert shown[2].count("…") == 4
+    lines = fits(Listed({"id": "a", **texts}))
+    assert lines[1].split() == ["id", *texts]
+    assert lines[2].count("…") == 4
     many = fits(Listed({f"column-number-{n}": "x" * 30 for n in range(9)}))
     assert many[-1] == "4 more columns: .to_frame()"
     assert fits(Listed({"id": "a", "text": "議論" * 80}))[2].endswith("…")
@@ -290,8 +290,8 @@ def test_public_results_show_themselves() -> None:
 
 
 def test_lists_of_judged_reports_are_a_line_each() -> None:
-    shown = repr(judge_reports([response()], [BANK], PlannedJudge()))
-    assert re.fullmatch(r"\[JudgedReport\('7', 'run-a': \d+ sentences, \d+ nuggets\)\]", shown)
+    text = repr(judge_reports([response()], [BANK], PlannedJudge()))
+    assert re.fullmatch(r"\[JudgedReport\('7', 'run-a': \d+ sentences, \d+ nuggets\)\]", text)
 
 
 @pytest.mark.parametrize("name", MADE)

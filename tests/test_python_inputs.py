@@ -49,8 +49,9 @@ def test_ids_of_a_frame_are_kept(frame: Any, expected: list[str]) -> None:
 
 
 def test_a_named_index_that_cannot_be_ids_is_a_column() -> None:
-    found = list(pnyx.read_evidence(texts(index=pandas.Index(["t", "t"], name="section"))))
-    assert [(one.id, one.extra["section"]) for one in found] == [("1", "t"), ("2", "t")]
+    documents = list(pnyx.read_evidence(texts(index=pandas.Index(["t", "t"], name="section"))))
+    sections = [(document.id, document.extra["section"]) for document in documents]
+    assert sections == [("1", "t"), ("2", "t")]
     renamed = texts(index=pandas.Index(["x", "y"], name="key"))
     assert ids(renamed, columns={"id": "key"}) == ["x", "y"]
 
@@ -64,8 +65,8 @@ def test_hits_of_a_frame_have_its_ids() -> None:
     frame = texts(
         index=pandas.Index(["x", "y"], name="id"), date=pandas.to_datetime(["2020-01-01"] * 2)
     )
-    found = pnyx.open(frame, features=()).search("zoos")
-    assert sorted(hit.id for hit in found) == ["x", "y"]
+    hits = pnyx.open(frame, features=()).search("zoos")
+    assert sorted(hit.id for hit in hits) == ["x", "y"]
 
 
 def test_dates_and_arrays_in_a_frame_become_text_and_lists() -> None:
@@ -92,3 +93,20 @@ def test_a_polars_frame_has_the_ids_and_dates_of_its_columns() -> None:
     frame = polars.DataFrame({"id": [1.0, 2.0], "text": TEXTS, "day": [day, None]})
     assert ids(frame) == ["1", "2"]
     assert next(iter(pnyx.read_evidence(frame))).extra["day"] == "2020-01-01"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"q1": {"d1": 1.0, "d2": 0.5}, "q2": {}},  # nothing was retrieved for q2
+        {"q1": {"d1": np.float32(1), "d2": np.float32(0.5)}},
+        {"q1": {"d1": np.int64(2), "d2": 1}},
+    ],
+    ids=["an empty topic", "float32", "int64"],
+)
+def test_a_run_is_topics_with_scores(run: Any) -> None:
+    result = pnyx.measure_retrieval(run, {"q1": {"d2": 1}, "q2": {"d1": 1}}, ["RR"])
+    # The relevant document is second of q1 and missing of q2: (1/2 + 0) / 2.
+    assert [(r.name, r.measures["RR"].value) for r in result.runs] == [("run", 0.25)]
+    named = pnyx.measure_retrieval({"bm25": run}, {"q1": {"d2": 1}, "q2": {"d1": 1}}, ["RR"])
+    assert [(r.name, r.measures["RR"].value) for r in named.runs] == [("bm25", 0.25)]

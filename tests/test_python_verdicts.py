@@ -45,6 +45,11 @@ def series(values: list[Any], order: int = 1) -> Any:
         (np.array(JUDGE), np.array(PEOPLE, dtype=np.int64)),
         (iter(JUDGE), (v for v in PEOPLE)),
         (pandas.Series(JUDGE), PEOPLE),
+        (series(JUDGE), PEOPLE),
+        (PEOPLE, pandas.Series(JUDGE, index=[2, 3, 5, 7])),
+        (pandas.Series([*JUDGE, None]).dropna(), pandas.Series([*PEOPLE, True])),
+        (pandas.Series([None, *JUDGE]).dropna(), pandas.Series([True, *PEOPLE])),
+        (pandas.Series(JUDGE), pandas.Series(PEOPLE)[::-1]),
         (series(JUDGE), series(PEOPLE, -1)),
         (series(JUDGE), by_id(PEOPLE)),
         (frame("value", JUDGE), frame("value", PEOPLE)),
@@ -71,6 +76,37 @@ def test_what_nobody_said_is_unscored_or_unlabelled() -> None:
 
 
 @pytest.mark.parametrize(
+    "answers",
+    [
+        [None, None, True],
+        {"1": None, "2": None, "3": True},
+        iter([None, None, True]),
+        pandas.Series([None, None, True]),
+        pandas.DataFrame({"value": [None, None, True]}),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_answers_may_begin_without_a_verdict(answers: Any) -> None:
+    result = pnyx.measure_agreement(answers, [None, True, True])
+    accuracy = result.measures["accuracy"]
+    assert (accuracy.value, accuracy.scored, accuracy.asked) == (1.0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [None, None],
+        {"1": None, "2": None},
+        pandas.DataFrame({"id": ["1", "2"], "value": [None] * 2}),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_answers_without_any_verdict_are_all_unscored(answers: Any) -> None:
+    accuracy = pnyx.measure_agreement(answers, [True, False]).measures["accuracy"]
+    assert (accuracy.value, accuracy.scored, accuracy.asked) == (None, 0, 2)
+
+
+@pytest.mark.parametrize(
     ("values", "task"),
     [([0, 1, 1], "support"), ([0, 1, 2], "quality"), ([-1, 1, 0], "quality")],
 )
@@ -94,6 +130,9 @@ def test_a_task_that_is_named_counts() -> None:
         ([0.9, 0.2], [1, 0], r"found 0\.9, expected yes or no.*ratings: task='quality'"),
         ([1, 0], [1, "maybe"], r"rows:2: value: found 'maybe', expected true, false, yes, no"),
         ([1, 0, 1], [1], r"found 3 answers and 1 labels, expected as many"),
+        (pandas.Series([1, 0, 1], index=["a", "b", "c"]), [1], r"found 3 answers and 1 labels"),
+        (pandas.Series([1, 0], index=[4, 4]), pandas.Series([1, 0]),
+         r"answers: the index has 4 twice, expected once"),
         ({"a": True}, {"b": True}, r"answers are to 'a'; labels are of 'b'"),
         ({1, 0}, [1, 0], r"found set, expected a file, id -> value"),
         (5, [1], r"found int, expected a file, id -> value"),
@@ -134,6 +173,7 @@ FIVE, SCORES, FURTHER = [1, 0, 1, 1, 0], [1, 0, 1, 0, 0], [1, 1, 0]
         ([bool(v) for v in FIVE], words([bool(v) for v in SCORES]), np.array(FURTHER)),
         ([*FIVE, None, float("nan"), None], [*SCORES, *FURTHER], ()),
         (pandas.Series(FIVE), pandas.Series(SCORES), pandas.Series(FURTHER)),
+        (pandas.Series(FIVE)[::-1], pandas.Series([*SCORES, *FURTHER]), ()),
         (dict(enumerate(FIVE)), dict(reversed(list(enumerate([*SCORES, *FURTHER])))), ()),
         (dict(enumerate(FIVE)), dict(enumerate(SCORES)), dict(zip("xyz", FURTHER, strict=True))),
     ],
@@ -143,11 +183,11 @@ def test_labels_and_scores_of_every_shape_give_one_estimate(
 ) -> None:
     arrays = (np.array(values, dtype=float) for values in (FIVE, SCORES, FURTHER))
     expected = pnyx.prediction_powered(*arrays)
-    found = pnyx.prediction_powered(people, judge, further)
-    assert found.corrected.value == pytest.approx(expected.corrected.value)
-    assert found.corrected.low == pytest.approx(expected.corrected.low)
-    assert (found.corrected.scored, found.corrected.asked) == (5, 8)
-    assert found.people == expected.people
+    estimate = pnyx.prediction_powered(people, judge, further)
+    assert estimate.corrected.value == pytest.approx(expected.corrected.value)
+    assert estimate.corrected.low == pytest.approx(expected.corrected.low)
+    assert (estimate.corrected.scored, estimate.corrected.asked) == (5, 8)
+    assert estimate.people == expected.people
 
 
 @pytest.mark.parametrize(
@@ -160,6 +200,8 @@ def test_labels_and_scores_of_every_shape_give_one_estimate(
         ("abc", SCORES, [], "people: found 'abc', expected a list of numbers"),
         (FIVE, [1, 0, 1, None, 1], [], "judge: found a topic without a score"),
         (FIVE, SCORES, [1, None], "further: found a topic without a score"),
+        ([1, 0, 1, 1, float("inf")], SCORES, [], "people: found an infinite number"),
+        (FIVE, SCORES, np.array([-np.inf]), "further: found an infinite number"),
         (frame("value", JUDGE), SCORES, [], "found a data frame, expected a list .* its columns"),
     ],
 )  # fmt: skip
@@ -184,7 +226,7 @@ def test_a_rag_record_is_asked_about_sentence_by_sentence(judge: Any) -> None:
     assert [answer.value for answer in answers] == [True, False]
     assert {answer.provenance.judge for answer in answers} == {"answers@1"}
     table = pandas.DataFrame([{**RECORD, "contexts": np.array(RECORD["contexts"], dtype=object)}])
-    assert [one.value for one in pnyx.ask(judge, table, task="support")] == [True, False]
+    assert [answer.value for answer in pnyx.ask(judge, table, task="support")] == [True, False]
 
 
 def test_rag_records_that_cannot_be_judged_are_left_out_with_a_warning() -> None:

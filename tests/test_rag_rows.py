@@ -191,6 +191,10 @@ def test_the_kind_of_file_does_not_matter(ending: str, tmp_path: Path) -> None:
         ("[" * 100_000 + "]" * 100_000, ("[" * 100_000 + "]" * 100_000,)),
         ("[]", ()),
         ("", ()),
+        ("nan", ()),
+        ("None", ()),
+        (" NULL ", ()),
+        ("nan bread", ("nan bread",)),
         (float("nan"), ()),
         (None, ()),
         ([["a"], ["b"]], ("a", "b")),
@@ -282,13 +286,25 @@ def test_rows_without_an_answer_or_contexts_are_skipped_counted_and_named(
 ) -> None:
     good = {"question": QUESTION, "contexts": CONTEXTS, "answer": ANSWER}
     rows = [good, {**good, "answer": " ... "}, {**good, "contexts": []}, {**good, "answer": None}]
-    path = write_rows(tmp_path / "rows.jsonl", [*rows, {**good, "answer": ["a", "b"]}])
-    status, _, err = called(capsys, "judge", "support", path, "--plan")
-    assert status == 0
-    assert (
-        "rows.jsonl: skipped 4 rows: 2 with no answer (rows 2, 4); 1 with no contexts (row 3); 1 "
-        "with an answer that is not one text (row 5)\n"
-    ) in err
+    rows += [{**good, "answer": ["a", "b"]}, {**good, "answer": "[1] [2]"}]
+    rows += [{**good, "answer": "nan"}, {**good, "contexts": "None"}]
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    for task in ("support", "rag"):
+        status, _, err = called(capsys, "judge", task, path, "--plan")
+        assert status == 0
+        assert (
+            "rows.jsonl: skipped 7 rows: 4 with no answer (rows 2, 4, 6, 7); 2 with no contexts "
+            "(rows 3, 8); 1 with an answer that is not one text (row 5)\n"
+        ) in err
+
+
+def test_the_answer_of_a_conversation_is_what_the_assistant_wrote(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": ANSWER},
+             {"role": "user", "content": "Thanks."}]  # fmt: skip
+    row = {"question": turns[:2], "contexts": CONTEXTS, "answer": turns}
+    first, second = _support(write_rows(tmp_path / "rows.jsonl", [row]))
+    assert f"{first.statement} {second.statement}" == ANSWER
+    assert first.question == QUESTION
 
 
 def test_a_file_without_any_usable_row_is_refused(
@@ -370,6 +386,21 @@ def test_a_passage_a_row_is_one_record(tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 record of query, passage, generated_answer (open-rag-eval): 2 sentences" in err
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_contexts_of_a_missing_answer_are_not_those_of_another(
+    order: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"id": "q", "question": QUESTION, "contexts": CONTEXTS, "answer": "Fares fell."},
+        {"id": "q", "question": QUESTION, "contexts": ["Rain fell.", "Snow fell."], "answer": ""},
+    ][::order]
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    (item,) = _support(path)
+    assert (item.statement, item.text) == ("Fares fell.", TEXT)
+    _, _, err = called(capsys, "judge", "support", path, "--plan")
+    assert f"skipped 1 row: 1 with no answer (row {2 if order == 1 else 1})" in err
+
+
 def test_one_id_for_two_questions_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -383,11 +414,11 @@ def test_one_id_for_two_questions_is_refused(
 def test_several_answers_to_a_question_are_records_of_one_group(tmp_path: Path) -> None:
     def items(extra: list[dict[str, str]]) -> list[tuple[str, str, str]]:
         rows = [
-            {"question": QUESTION, "context": "c", "answer": f"Answer {n}.", **own}
-            for n, own in enumerate(extra)
+            {"question": QUESTION, "context": "c", "answer": f"Answer {n}.", **fields}
+            for n, fields in enumerate(extra)
         ]
-        found = _support(_csv(tmp_path / "rows.csv", rows))
-        return [(item.id, item.group, item.extra.get("run_id", "")) for item in found]
+        questions = _support(_csv(tmp_path / "rows.csv", rows))
+        return [(item.id, item.group, item.extra.get("run_id", "")) for item in questions]
 
     assert items([{}, {}]) == [("1#1", "1", ""), ("2#1", "1", "")]
     assert items([{"id": "q"}, {"id": "q"}]) == [("q#1", "q", ""), ("q-2#1", "q", "")]
@@ -397,6 +428,15 @@ def test_several_answers_to_a_question_are_records_of_one_group(tmp_path: Path) 
         ("a/q#1", "q", "a"),
         ("b/q#1", "q", "b"),
     ]
+    # Ids that are those of rows, not of questions: the answers still share a question.
+    assert items([{"id": "1", "model": "a"}, {"id": "2", "model": "b"}]) == [
+        ("1#1", "1", "a"),
+        ("2#1", "1", "b"),
+    ]
+    other = {"question": "Another question?"}
+    assert [group for _, group, _ in items([{"id": "1"}, {"id": "2", **other}])] == ["1", "2"]
+    same_id = [{"id": "q", "model": "a"}, {"id": "q", "model": "b", **other}]
+    assert [group for _, group, _ in items(same_id)] == ["q", "q"]
 
 
 def test_items_are_still_read_as_items(tmp_path: Path) -> None:

@@ -27,14 +27,14 @@ def steps(page: str) -> list[tuple[str, str]]:
     return [step for console in consoles for step in STEP.findall(console)]
 
 
-def holds(printed: str, shown: str) -> bool:
-    """Say whether the parts of what is shown, between lines of `...`, are printed in this order."""
-    place = 0
-    for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE):
-        place = printed.find(part, place)
-        if place < 0:
+def holds(printed: str, output: str) -> bool:
+    """Return whether the parts of a page's output, between lines of `...`, are printed in order."""
+    position = 0
+    for part in re.split(r"^\.\.\.\n", output, flags=re.MULTILINE):
+        position = printed.find(part, position)
+        if position < 0:
             return False
-        place += len(part)
+        position += len(part)
     return True
 
 
@@ -57,16 +57,16 @@ def test_the_commands_of_a_recipe_print_what_it_shows(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("PNYX_STORE", str(tmp_path / "store.sqlite"))
     ran = 0
-    for command, shown in steps(page):
+    for command, output in steps(page):
         if written := re.match(r"cat > (\S+) <<'END'$", command):
-            Path(written[1]).write_text(shown.removesuffix("END\n"), encoding="utf-8")
+            Path(written[1]).write_text(output.removesuffix("END\n"), encoding="utf-8")
             continue
         words, _, asks_status = command.partition("; ")
         program, *arguments = shlex.split(words)
         assert program == "pnyx"
         status, out, err = called(capsys, *arguments)
         ending = f"{status}\n" if asks_status == "echo $?" else ""
-        assert holds(err + out + ending, shown), (command, err + out + ending)
+        assert holds(err + out + ending, output), (command, err + out + ending)
         ran += 1
     assert ran == PAGES[page]
     for script in re.findall(r"^```python\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE):

@@ -81,12 +81,21 @@ def test_intervals_are_drawn_over_questions() -> None:
     assert summary.runs["x"].shares[0].share == cluster_mean(values[:6], groups[:6])
 
 
+def test_answers_to_one_question_have_no_interval_and_the_reason_is_said() -> None:
+    rows = [{**_line(f"r{n}", 1, n > 0), "group": "q"} for n in range(3)]
+    assert summary_lines(summarise_answers(rows)) == [
+        "2 of 3 answers are supported (67 %). An answer is supported if each of its sentences is.",
+        "2 of 3 sentences are supported (67 %).",
+        "No interval: fewer than two topics, runs or items to draw from.",
+    ]
+
+
 def test_one_computation_is_shown_by_judge_measure_and_view(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     contexts = ["The council cut bus fares by 20 % in May 2021.", "Rain fell all day in Bergen."]
     rows = [
-        {"id": n, "question": "What happened?", "contexts": contexts, "answer": answer}
+        {"id": n, "question": f"What happened {n}?", "contexts": contexts, "answer": answer}
         for n, answer in enumerate([
             "The council cut bus fares by 20 % in May 2021.",
             "Rain fell all day in Bergen. Mars has two moons.",
@@ -151,8 +160,8 @@ def test_runs_are_named_where_there_are_several(
     assert re.search(
         r"^tuned: 5 of 6 answers are supported \(83 %, \d+ to \d+ %\)\.$", printed, re.M
     )
-    one = [row for row in rows if row["run_id"] == "plain"]
-    _, printed, _ = called(capsys, "measure", _results(tmp_path / "one", one))
+    plain = [row for row in rows if row["run_id"] == "plain"]
+    _, printed, _ = called(capsys, "measure", _results(tmp_path / "one", plain))
     assert "plain" not in printed
 
 
@@ -208,7 +217,7 @@ def _ratings(values: dict[str, list[float | None]], task: str, scale: list[int])
     return [
         {**_line(f"q{n}", 1, None), "id": f"q{n}", "task": task, "dimension": name, "value": value,
          "scale": scale, "unscored": None if value is not None else "blank: nothing"}
-        for name, own in values.items() for n, value in enumerate(own)
+        for name, numbers in values.items() for n, value in enumerate(numbers)
     ]  # fmt: skip
 
 
@@ -238,8 +247,8 @@ def test_rag_says_how_many_answers_are_supported_and_the_mean_of_each_dimension(
     rows = _ratings({"groundedness": [0.9, 0.5, 0.7], "context_relevance": [0.2, 0.3, 0.4]}, "rag",
                     [0, 1])  # fmt: skip
     kinds: list[list[bool | None]] = [[True, True], [True, False], [True, None]]
-    for row, own in zip(rows, kinds, strict=False):
-        sentences = [{"text": "s", "supported": yes, "documents": {}} for yes in own]
+    for row, kind in zip(rows, kinds, strict=False):
+        sentences = [{"text": "s", "supported": yes, "documents": {}} for yes in kind]
         row["notes"] = {"sentences": sentences}
     folder = _results(tmp_path / "r", rows, "rag")
     status, printed, _ = called(capsys, "measure", folder)
@@ -252,6 +261,14 @@ def test_rag_says_how_many_answers_are_supported_and_the_mean_of_each_dimension(
     assert list(json.loads(printed)["measures"]) == [
         "supported_answers", "supported_sentences", "groundedness", "context_relevance",
     ]  # fmt: skip
+
+
+def test_ratings_in_a_list_are_averaged() -> None:
+    summary = summarise_answers([1, 5, None, 3])
+    assert list(summary.whole.measures) == ["rating"]
+    rating = summary.whole.means["rating"]
+    assert (rating.value, rating.scored, rating.asked) == (3, 3, 4)
+    assert summary.reasons == {"no verdict": 1}
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,10 @@ def claims(name: str) -> Iterator[tuple[Support, bool]]:
         others = [row["document"] for row in rows if "Yes" not in row["guess"]]
         for row in rows:
             for sentence in re.split(r"(?<=[.!?]) ", row["reason"] * ("Yes" in row["guess"])):
-                said = _SAYS.search(sentence)
-                if said is None or "question" in said[1]:
+                match = _SAYS.search(sentence)
+                if match is None or "question" in match[1]:
                     continue
-                claim = said[1][0].upper() + said[1][1:]
+                claim = match[1][0].upper() + match[1][1:]
                 texts = [row["document"], *rng.sample(others, min(OTHERS, len(others)))]
                 for n, text in enumerate(texts):
                     pair = Support(name, text, claim, group=question, from_answer=True)
@@ -78,7 +78,7 @@ def is_development(question: str) -> bool:
     return hashlib.sha256(question.encode()).digest()[-1] % 2 == 0
 
 
-def seen(pairs: Pairs) -> np.ndarray:
+def features(pairs: Pairs) -> np.ndarray:
     """Return the features of pairs."""
     judge = AnswerJudge(
         load_perspective_student(),
@@ -90,10 +90,10 @@ def seen(pairs: Pairs) -> np.ndarray:
 
 def fitted(pairs: Pairs, near: Pairs) -> tuple[dict[str, float], float]:
     """Return weights and intercept: of detector and overlap first, then of the wording."""
-    x, y = seen(pairs)[:, :2], np.array([label for _, label in pairs])
+    x, y = features(pairs)[:, :2], np.array([label for _, label in pairs])
     model = LogisticRegression(C=100, class_weight="balanced", max_iter=1000).fit(x, y)
     intercept = round(float(model.intercept_[0]), 4)
-    x, y = seen(near), np.array([label for _, label in near])
+    x, y = features(near), np.array([label for _, label in near])
     fixed = intercept + x[:, :2] @ model.coef_[0]
 
     def loss(w: np.ndarray) -> float:
@@ -121,14 +121,14 @@ def figures(p: np.ndarray, pairs: Pairs, threshold: float) -> dict[str, Any]:
 
 
 def compared(pairs: Pairs) -> dict[str, Any]:
-    """Return the figures of the packaged judges that were asked about answers before."""
-    found = {}
-    asked: Sequence[Support] = [pair for pair, _ in pairs]
+    """Return the figures of the packaged judges of citations and perspectives."""
+    by_judge = {}
+    questions: Sequence[Support] = [pair for pair, _ in pairs]
     for name, judge in (("citation", EncoderJudge()), ("perspectives", load_perspective_student())):
-        answers: Any = judge._judge(asked) if name == "citation" else judge.judge(asked)
+        answers: Any = judge._judge(questions) if name == "citation" else judge.judge(questions)
         p = np.array([answer.probability for answer in answers])
-        found[name] = figures(p, pairs, answers[0].provenance.details["threshold"])
-    return found
+        by_judge[name] = figures(p, pairs, answers[0].provenance.details["threshold"])
+    return by_judge
 
 
 def main() -> None:
@@ -140,18 +140,18 @@ def main() -> None:
     parts = {
         part: [p for p in pairs if is_development(p[0].group) == part] for part in (True, False)
     }
-    near = {part: _encoder.anchors(own) for part, own in parts.items()}
+    near = {part: _encoder.anchors(some) for part, some in parts.items()}
     weights, intercept = fitted(parts[True], near[True])
 
-    def probabilities(own: Pairs) -> np.ndarray:
-        p: np.ndarray = logistic(intercept + seen(own) @ [weights[name] for name in NAMES])
+    def probabilities(some: Pairs) -> np.ndarray:
+        p: np.ndarray = logistic(intercept + features(some) @ [weights[name] for name in NAMES])
         return p
 
-    held = figures(probabilities(parts[False]), parts[False], THRESHOLD)
+    held_out = figures(probabilities(parts[False]), parts[False], THRESHOLD)
     fitting = figures(probabilities(parts[True]), parts[True], THRESHOLD)
     yes, truth = probabilities(near[False]) >= THRESHOLD, np.array([v for _, v in near[False]])
     measured = {
-        "held_out": held,
+        "held_out": held_out,
         "development": fitting,
         "near_copies": {
             "pairs": len(truth),
@@ -161,10 +161,11 @@ def main() -> None:
         "others_held_out": compared(parts[False]),
     }
     card = (
-        f"support of sentences about passages: on {held['groups']} unseen questions AUROC "
-        f"{held['auroc']:.2f} [{held['auroc_low']:.2f}, {held['auroc_high']:.2f}], F1 "
-        f"{held['f1']:.2f} [{held['f1_low']:.2f}, {held['f1_high']:.2f}]; sentences by GPT-4; "
-        f"chosen on {fitting['pairs']} pairs of {fitting['groups']} other questions"
+        f"support of sentences about passages: on {held_out['groups']} unseen questions AUROC "
+        f"{held_out['auroc']:.2f} [{held_out['auroc_low']:.2f}, {held_out['auroc_high']:.2f}], F1 "
+        f"{held_out['f1']:.2f} [{held_out['f1_low']:.2f}, {held_out['f1_high']:.2f}]; "
+        f"sentences by GPT-4; chosen on {fitting['pairs']} pairs of {fitting['groups']} "
+        "other questions"
     )
     data = "sentences of DIRAS's reasons about passages; copy and conflict: near-copies by rule"
     task = {"weights": weights, "intercept": intercept, "threshold": THRESHOLD}

@@ -124,7 +124,7 @@ def installed() -> Path:
     """Return the folder of the server's jars and modules, fetched the first time."""
     folder = cache() / VERSION
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:  # of others who fetch it now, only one does
+    with (folder / "lock").open("w") as lock:  # if several processes need it, one fetches it
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "complete").exists():
             print(

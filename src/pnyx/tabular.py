@@ -1,4 +1,4 @@
-"""Results that show themselves: a short summary when printed, all rows as a data frame."""
+"""Results that print as a short summary and have all rows as a data frame."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GAP: Final = "  "
 
 
 class Result:
-    """What a function returns, to look at: rows, a data frame, a table in a notebook.
+    """Base of results: rows, a data frame, a table in a notebook.
 
     `print` and notebooks show what was measured on all items, in at most 25 lines of at most 100
     columns; `to_frame()` has every row.
@@ -86,8 +86,8 @@ class Result:
         table = self._table()
         head, *body = zip(*table.columns, strict=True) if table.columns else ((),)
         rest = table.rest(0)
-        shown = f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in body)}</table>"
-        return shown + (f"<p><small>{escape(rest)}</small></p>" if rest else "")
+        html = f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in body)}</table>"
+        return html + (f"<p><small>{escape(rest)}</small></p>" if rest else "")
 
 
 class _Table(NamedTuple):
@@ -110,11 +110,11 @@ class _Table(NamedTuple):
         columns = self.columns
         while columns and (over := _width(columns) - MOST_COLUMNS) > 0:
             widths = [max(map(width_of, column)) for column in columns]
-            place = widths.index(max(widths))
-            if widths[place] > _NARROWEST:
-                target = max(_NARROWEST, widths[place] - over)
-                cut = [cut_to(cell, target) for cell in columns[place]]
-                columns = [*columns[:place], cut, *columns[place + 1 :]]
+            widest = widths.index(max(widths))
+            if widths[widest] > _NARROWEST:
+                target = max(_NARROWEST, widths[widest] - over)
+                cut = [cut_to(cell, target) for cell in columns[widest]]
+                columns = [*columns[:widest], cut, *columns[widest + 1 :]]
             else:
                 columns = columns[:-1]
         return columns
@@ -127,8 +127,8 @@ def _width(columns: Sequence[Sequence[str]]) -> int:
 def _table_of(rows: Sequence[Mapping[str, Any]], total: int) -> _Table:
     cells = [_cells(row) for row in rows]
     names = dict.fromkeys(name for row in cells for name in row)
-    shown = [row for row in cells if any(row.values())]
-    columns = [[name, *(row.get(name, "") for row in shown)] for name in names]
+    filled_rows = [row for row in cells if any(row.values())]
+    columns = [[name, *(row.get(name, "") for row in filled_rows)] for name in names]
     filled = [column for column in columns if any(column[1:])] or columns
     return _Table(filled, max(0, total - len(cells)))
 
@@ -171,8 +171,8 @@ def cut_to(text: str, width: int) -> str:
     if width_of(text) <= width:
         return text
     taken = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         taken += width_of(character)
         if taken > width - 1:
-            return text[:place] + "…"
+            return text[:index] + "…"
     return text

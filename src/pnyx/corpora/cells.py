@@ -59,8 +59,8 @@ def _index_columns(
     index: Any, columns: Sequence[str], id_names: Sequence[str]
 ) -> dict[str, Sequence[Any]]:
     levels: dict[str, Sequence[Any]] = {
-        str(name): index.get_level_values(place)
-        for place, name in enumerate(index.names)
+        str(name): index.get_level_values(level)
+        for level, name in enumerate(index.names)
         if name is not None and str(name) not in columns
     }
     if index.nlevels == 1 and not {*columns, *levels}.intersection(id_names):

@@ -1,4 +1,4 @@
-"""The answers of a judge as a list that shows itself."""
+"""The answers of a judge: a list that prints as a summary."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Answers(Result, list[Answer]):
     __slots__ = ()
 
     @overload
-    def __getitem__(self, place: SupportsIndex) -> Answer: ...
+    def __getitem__(self, index: SupportsIndex) -> Answer: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Answers: ...
+    def __getitem__(self, index: slice) -> Answers: ...
 
-    def __getitem__(self, place: SupportsIndex | slice) -> Answer | Answers:
-        chosen = list.__getitem__(self, place)
+    def __getitem__(self, index: SupportsIndex | slice) -> Answer | Answers:
+        chosen = list.__getitem__(self, index)
         return Answers(chosen) if isinstance(chosen, list) else chosen
 
     def rows(self) -> list[dict[str, Any]]:

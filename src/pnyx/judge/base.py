@@ -137,7 +137,7 @@ def ask(
     from pnyx.progress import showing
 
     _refuse_others(judge)
-    asked, single = questions_of(questions, task)
+    listed, single = questions_of(questions, task)
     done = 0
 
     with showing("judging") as show:
@@ -145,11 +145,11 @@ def ask(
         def answered(position: int, answer: Answer) -> None:
             nonlocal done
             done += 1
-            show(done, len(asked), "")
+            show(done, len(listed), "")
             if on_answer is not None:
                 on_answer(position, answer)
 
-        answers = run_blocking(lambda: _ask_all(judge, asked, answered))
+        answers = run_blocking(lambda: _ask_all(judge, listed, answered))
     return answers[0] if single else answers
 
 
@@ -180,16 +180,16 @@ async def ask_async(
     from pnyx.judge.question_rows import questions_of
 
     _refuse_others(judge)
-    asked, single = questions_of(questions, task)
-    answers = await _ask_all(judge, asked, on_answer)
+    listed, single = questions_of(questions, task)
+    answers = await _ask_all(judge, listed, on_answer)
     return answers[0] if single else answers
 
 
 def _refuse_others(judge: object) -> None:
     """Raise InputError for what is not a judge: a caller without types may pass anything."""
     if not isinstance(judge, Judge):
-        found = f"found {type(judge).__name__}"
-        raise InputError(f"{found}, expected a judge: PackagedJudge(), LlmJudge(SPEC) ...")
+        expected = "expected a judge: PackagedJudge(), LlmJudge(SPEC) ..."
+        raise InputError(f"found {type(judge).__name__}, {expected}")
 
 
 async def _ask_all(

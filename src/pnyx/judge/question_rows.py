@@ -1,4 +1,4 @@
-"""Questions for a judge from what a program has: dicts or a data frame of items."""
+"""Questions for a judge from dicts or a data frame of items."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def questions_of(source: object, task: str | None = None) -> Questions:
         task: name of a task; `TASKS` has them.
 
     Raises:
-        InputError: there is no such task, the fields fit none or several, or an item is wrong.
+        InputError: the task does not exist, the fields fit no task or several, or an item is wrong.
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task: found {shorten(task, 40)!r}, expected one of: {', '.join(TASKS)}")
@@ -77,12 +77,12 @@ def _rag_questions(items: Sequence[Any], task: str | None) -> list[JudgeQuestion
         return None
     if find_columns(items[:RAG_SAMPLE]) is None:
         return None
-    made = read_rag_items(items, name, items=ITEM_FORMATS[TASKS[name].items].required)
-    if made is None:
+    rag = read_rag_items(items, name, items=ITEM_FORMATS[TASKS[name].items].required)
+    if rag is None:
         return None
-    if made.read.skipped:
-        warnings.warn(made.read.skipped_line(), stacklevel=4)
-    return list(made.questions)
+    if rag.read.skipped:
+        warnings.warn(rag.read.skipped_line(), stacklevel=4)
+    return list(rag.questions)
 
 
 def _items_of(source: object) -> Sequence[Any]:
@@ -90,19 +90,17 @@ def _items_of(source: object) -> Sequence[Any]:
         return list(rows)
     if isinstance(source, Iterable) and not isinstance(source, str | bytes | Path):
         return source if isinstance(source, Sequence) else list(source)
-    found = f"found {shorten(source, 40)}" if isinstance(source, str | Path) else _found(source)
-    raise InputError(f"{found}, expected {_EXPECTED}; read_items(FILE, TASK) reads a file")
+    kind = source if isinstance(source, str | Path) else type(source).__name__
+    problem = f"found {shorten(kind, 40)}, expected {_EXPECTED}"
+    raise InputError(f"{problem}; read_items(FILE, TASK) reads a file")
 
 
 def _checked(items: Sequence[Any]) -> list[JudgeQuestion]:
     for number, item in enumerate(items, start=1):
         if not isinstance(item, QuestionKind):
-            raise located(InputError(f"{_found(item)}, expected {_EXPECTED}"), _NAME, number, "row")
+            problem = f"found {shorten(type(item).__name__, 40)}, expected {_EXPECTED}"
+            raise located(InputError(problem), _NAME, number, "row")
     return items if isinstance(items, list) else list(items)
-
-
-def _found(value: object) -> str:
-    return f"found {shorten(type(value).__name__, 40)}"
 
 
 def _question(row: Any, task: Task) -> JudgeQuestion:
@@ -112,22 +110,22 @@ def _question(row: Any, task: Task) -> JudgeQuestion:
 
 
 def _task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
-    """Return the task that knows most of the items' fields, of those whose fields are all there."""
+    """Return the task that uses most of the items' fields and whose own are all there."""
     fields = {name for row in rows for name in row}
-    known: dict[str, int] = {}
+    overlaps: dict[str, int] = {}
     for name, task in _RECOGNISED.items():
         form = ITEM_FORMATS[task.items]
         if fields.issuperset(form.required):
-            known[name] = len(fields.intersection((*form.required, *form.optional)))
-    best = [name for name, count in known.items() if count == max(known.values())]
+            overlaps[name] = len(fields.intersection((*form.required, *form.optional)))
+    best = [name for name, count in overlaps.items() if count == max(overlaps.values())]
     if len(best) == 1:
         return TASKS[best[0]]
-    found = ", ".join(shorten(name, 30) for name in list(rows[0])[:8] if name != "id") or "none"
+    names = ", ".join(shorten(name, 30) for name in list(rows[0])[:8] if name != "id") or "none"
     if best:
-        problem = f"the fields {found} are those of {' and '.join(best)}: choose task={best[0]!r}"
+        problem = f"the fields {names} are those of {' and '.join(best)}: choose task={best[0]!r}"
         raise InputError(f"{problem} or task={best[1]!r}", path=_NAME)
     listed = "; ".join(
         f"{', '.join(ITEM_FORMATS[task.items].required)} ({name})"
         for name, task in _RECOGNISED.items()
     )
-    raise located(InputError(f"found the fields {found}, expected {listed}"), _NAME, 1, "row")
+    raise located(InputError(f"found the fields {names}, expected {listed}"), _NAME, 1, "row")

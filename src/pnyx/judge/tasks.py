@@ -67,19 +67,19 @@ class Task:
         *,
         columns: Mapping[str, str] | None = None,
         on_rag: Callable[[RagItems], object] = lambda _: None,
-        **own: Any,
+        **options: Any,
     ) -> list[JudgeQuestion]:
-        """Read an items file: JSONL, one question a line, ids unique; `own` is for `question`.
+        """Read an items file: JSONL, one question a line, ids unique; `options` of `question`.
 
-        For the tasks support and rag it may hold RAG records instead, of which `on_rag` is told;
-        `columns` names their columns.
+        For the tasks support and rag it may hold RAG records instead, which `on_rag` is called
+        with; `columns` names their columns.
         """
         rag = self._rag_items(path, columns)
         if rag is not None:
             on_rag(rag)
             return list(rag.questions)
         rows = FORMATS[self.items].scan(path, Options())
-        questions = scanned(path, lambda row: self.question(Fields(row), **own), rows=rows)
+        questions = scanned(path, lambda row: self.question(Fields(row), **options), rows=rows)
         return [question for _, question in strict(questions, path, "items")]
 
     def _rag_items(self, path: str, columns: Mapping[str, str] | None) -> RagItems | None:

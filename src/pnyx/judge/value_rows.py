@@ -1,9 +1,10 @@
-"""Verdicts and labels that a program has: dicts, lists, arrays, series and data frames."""
+"""Verdicts and labels in memory: dicts, lists, arrays, series and data frames."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import Any, Final
 
 from pnyx.corpora.base import located
@@ -15,16 +16,17 @@ _VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "answers": ("value", "verdict"),
     "labels": ("value", "label"),
 }
-"""Form of rows -> names of the column that holds what is said; the first that is there counts."""
+"""Form of rows -> names of the column of values; the first one that is there counts."""
+_EMPTY: Final = object()
 _EXPECTED: Final = "a file, id -> value, a list of values, rows with id and value, or a data frame"
 _ELSE: Final = "Tables with other columns: pnyx.check(TABLE, judge=COLUMN, human=COLUMN)"
 
 
 def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
-    """Return what is in memory as rows of `form`; answers and verdicts stay as they are.
+    """Return values in memory as rows of `form`; answers and verdicts stay as they are.
 
-    Values, and rows of which none has an id, are numbered from 1; the index of a series has its
-    ids, unless it is the row numbers that pandas assigns. Answers without a value are unscored;
+    Values, and rows of which none has an id, are numbered from 1. The ids of a series are its
+    index, unless that is the row numbers that pandas assigns. Answers without a value are unscored;
     labels without one are left out.
 
     Args:
@@ -34,22 +36,26 @@ def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
             below 0, else support.
 
     Raises:
-        InputError: it is none of these, or a value is none of the task.
+        InputError: the source is of another kind, or a value does not fit the task.
     """
-    rows = [plain_row(item) if isinstance(item, Mapping) else item for item in _items(source)]
+    items = list(_items(source))
+    rows = [plain_row(item) if isinstance(item, Mapping) else item for item in items]
     fields = [(number, row) for number, row in enumerate(rows, 1) if isinstance(row, dict)]
     if not fields:
         return rows
-    known = dict.fromkeys(name for _, row in fields for name in row)
+    columns = dict.fromkeys(
+        str(name) for item in items if isinstance(item, Mapping) for name in item
+    )
+    has_ids = any("id" in row for _, row in fields)
     names = _VALUES[form]
-    value = next((name for name in names if name in known), None)
+    value = next((name for name in names if name in columns), None)
     if value is None:
-        found = ", ".join(shorten(name, 30) for name in known) or "none"
-        problem = f"found the fields {found}, expected {' or '.join(names)}. {_ELSE}"
+        listed = ", ".join(shorten(name, 30) for name in columns) or "none"
+        problem = f"found the fields {listed}, expected {' or '.join(names)}. {_ELSE}"
         raise InputError(problem, path="rows")
     for number, row in fields:
         row["value"] = row.pop(value, None)
-        if "id" not in known:
+        if not has_ids:
             row["id"] = str(number)
     if form == "labels":
         return [row for row in rows if not isinstance(row, dict) or row["value"] is not None]
@@ -64,31 +70,56 @@ def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
 
 
 def rows_in_form(source: Any, form: str, task: str | None = None) -> Iterable[Any]:
-    """Return what is in memory as `value_rows` does; rows that are of `form` already, streaming."""
+    """Return rows as `value_rows` does, but stream rows that are of `form` already."""
     if isinstance(source, Mapping | str) or not isinstance(source, Iterable):
         return value_rows(source, form, task)
     items = iter(source)
-    first = next(items, None)
-    if first is None:
-        return items if items is source else source
+    first = next(items, _EMPTY)
+    if first is _EMPTY:
+        return ()
     needed = {"id", "value", "task"} if form == "answers" else {"id", "value"}
     is_row = needed.issubset(first) if isinstance(first, Mapping) else not _is_value(first)
     rest = chain([first], items) if items is source else source
     return rest if is_row and frame_rows(source) is None else value_rows(rest, form, task)
 
 
-def check_lengths(answers: Any, labels: Any) -> None:
-    """Raise InputError for lists of values, which are joined by position, of different lengths."""
-    lists = [one for one in (answers, labels) if isinstance(one, Collection)
-             and not isinstance(one, str | Mapping) and frame_rows(one) is None]  # fmt: skip
-    if len(lists) < 2 or any(not _is_value(next(iter(one), {})) for one in lists):
-        return
-    counts = [len(one) for one in lists]
-    if counts[0] != counts[1] and not any(map(_series_ids, lists)):
+def joined_values(answers: Any, labels: Any) -> tuple[Any, Any]:
+    """Return answers and labels in shapes that are joined as their caller means.
+
+    Two series of pandas are joined by index. A list of values is joined by position, with a series
+    too, whatever the index of that.
+
+    Raises:
+        InputError: lists of values have different lengths, or an index has a label twice.
+    """
+    if not _holds_values(answers) or not _holds_values(labels):
+        return answers, labels
+    if _index_of(answers) is not None and _index_of(labels) is not None:
+        return series_by_index(answers=answers, labels=labels)
+    if len(answers) != len(labels):
         raise InputError(
-            f"found {counts[0]} answers and {counts[1]} labels, expected as many: lists are joined "
-            "by position, dicts of id -> value by id"
+            f"found {len(answers)} answers and {len(labels)} labels, expected as many: lists are "
+            "joined by position, dicts of id -> value by id"
         )
+    return list(answers), list(labels)
+
+
+def series_by_index(**sources: Any) -> tuple[Any, ...]:
+    """Return series of pandas as index -> value, unless they have row numbers as pandas does.
+
+    If one of the sources is not a series, all are returned as they are.
+    """
+    indexes = [_index_of(source) for source in sources.values()]
+    if None in indexes or all(map(_is_row_numbers, indexes)):
+        return tuple(sources.values())
+    return tuple(_by_index(series, name) for name, series in sources.items())
+
+
+def _holds_values(source: Any) -> bool:
+    """Return whether a collection holds values: not rows, answers, or id -> value."""
+    if not isinstance(source, Collection) or isinstance(source, str | Mapping | set | frozenset):
+        return False
+    return frame_rows(source) is None and _is_value(next(iter(source), {}))
 
 
 def _items(source: object) -> Iterable[Any]:
@@ -98,20 +129,32 @@ def _items(source: object) -> Iterable[Any]:
         return ({"id": key, "value": value} for key, value in source.items())
     if not isinstance(source, Iterable) or isinstance(source, str | bytes | set | frozenset):
         raise InputError(f"found {shorten(type(source).__name__, 40)}, expected {_EXPECTED}")
-    ids = _series_ids(source)
+    index = _index_of(source)
+    ids = count(1) if index is None or _is_row_numbers(index) else index
     return (
-        {"id": ids[number - 1] if ids else str(number), "value": item} if _is_value(item) else item
-        for number, item in enumerate(source, start=1)
+        {"id": key, "value": item} if _is_value(item) else item
+        for key, item in zip(ids, source, strict=False)
     )
 
 
-def _series_ids(source: Any) -> Sequence[Any]:
-    """Return the index of a series of pandas; nothing for others, or where it is row numbers."""
-    index = getattr(source, "index", None)
-    if not hasattr(source, "to_frame") or index is None or callable(index):
-        return ()
-    ids = list(index)
-    return () if ids == list(range(len(ids))) else ids
+def _index_of(source: Any) -> Sequence[Any] | None:
+    """Return the index of a series of pandas; None for others."""
+    index: Any = getattr(source, "index", None)  # a method of lists
+    is_series = hasattr(source, "to_frame") and index is not None and not callable(index)
+    return list(index) if is_series else None
+
+
+def _is_row_numbers(index: Sequence[Any] | None) -> bool:
+    return index is None or index == list(range(len(index)))
+
+
+def _by_index(series: Any, name: str) -> Mapping[Any, Any]:
+    """Return index -> value; InputError if a label of the index is there twice."""
+    values = dict(zip(series.index, series, strict=True))
+    if len(values) < len(series):
+        twice = Counter(series.index).most_common(1)[0][0]
+        raise InputError(f"{name}: the index has {shorten(repr(twice), 40)} twice, expected once")
+    return values
 
 
 def _is_value(item: Any) -> bool:
@@ -132,9 +175,9 @@ def yes_no_of(value: Any) -> Any:
 
 
 def _yes_no(value: Any, number: int) -> bool | None:
-    said = yes_no_of(value)
-    if said is None or isinstance(said, bool):
-        return said
+    answer = yes_no_of(value)
+    if answer is None or isinstance(answer, bool):
+        return answer
     problem = (
         f"value: found {shorten(repr(value), 40)}, expected yes or no, true or false, 1 or 0 "
         "(ratings: task='quality'; a probability is a field of its own). Other words: pnyx.check"

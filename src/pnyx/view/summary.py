@@ -47,6 +47,8 @@ def summary_lines(summary: AnswerSummary) -> list[str]:
     lines = [share_sentence(share, names_interval=n == 0) + "." for n, share in enumerate(shares)]
     if summary.is_by_answer:
         lines[0] += f" {RULE}"
+    if shares and (reason := shares[0].share.no_interval):
+        lines.append(f"No interval: {reason}.")
     if summary.whole.means and not shares:
         means = summary.whole.means
         drawn = " (95 % interval)" * any(m.low is not None for m in means.values())

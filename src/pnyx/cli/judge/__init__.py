@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class ItemSpec(
     ColumnSpec, heading="Items of runs", rare="as_citations as_perspectives words columns"
 ):
-    """What is judged, in place of an items file, and what the columns of one are called."""
+    """Sources of items other than an items file, and the names of the columns of one."""
 
     columns: tuple[Words, ...] = opt(
         (),
@@ -111,12 +111,14 @@ class ItemSpec(
 
         if task == "quality" and holds_responses(items):
             return asked.texts(TASKS[task], items)
-        given: Sequence[Any] = asked.read(
+        questions: Sequence[Any] = asked.read(
             TASKS[task], items, columns=self.mapping, on_rag=_say_read
         )
         if self.as_perspectives:
-            return [replace(question, from_answer=False) for question in given]
-        return [replace(one, cites=True) for one in given] if self.as_citations else given
+            return [replace(question, from_answer=False) for question in questions]
+        if self.as_citations:
+            return [replace(question, cites=True) for question in questions]
+        return questions
 
     @property
     def support_of(self) -> SupportOf:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from pnyx.corpora.cells import is_missing, python_literal
@@ -14,11 +14,16 @@ from pnyx.files import clean_text
 TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
 """Usual names of the text of a context that is an object; the first one with a text counts."""
 
+USER_ROLES, ASSISTANT_ROLES = ("user", "human"), ("assistant", "ai")
+"""Roles of the messages of a conversation that ask and that answer."""
+
 _PYTHON_STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
 _BETWEEN = re.compile(r"(?:[\s,]|\b(?:None|nan|null)\b)*+")
 _ARRAY = re.compile(
     r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL
 )
+_NOTHING = frozenset({"", "nan", "none", "null", "<na>"})
+"""Empty cells, also as a program that turns every cell into text writes them."""
 _MOST_DEPTH = 4
 """Levels of lists and objects in which the text of a context is looked for."""
 
@@ -29,34 +34,36 @@ def contexts_of(value: Any) -> tuple[str, ...]:
     The cell holds a list (of texts, or of objects with a text), an object (with a text, or of texts
     by id), one text, or a list that is written as JSON, as Python or NumPy prints it.
     """
+    if is_blank(value):
+        return ()
     if isinstance(value, str):
         listed = _written_list(value)
         value = [value] if listed is None else listed
     return tuple(text for text in _texts(value, 0) if text.strip())
 
 
-def text_of_cell(value: Any) -> str | None:
+def text_of_cell(value: Any, roles: Collection[str] = USER_ROLES) -> str | None:
     """Return the text of a cell, empty where it is empty; None where it is not one text.
 
-    A list of messages counts as its last one that a person wrote.
+    A list of messages counts as its last one with one of the roles, else its last one.
     """
     if is_blank(value):
         return ""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return clean_text(value if isinstance(value, str) else str(value))
     if isinstance(value, list) and value and all(isinstance(turn, dict) for turn in value):
-        asked = [turn for turn in value if turn.get("role", turn.get("type")) in ("user", "human")]
-        content = (asked or value)[-1].get("content")
+        turns = [turn for turn in value if turn.get("role", turn.get("type")) in roles]
+        content = (turns or value)[-1].get("content")
         return clean_text(content) if isinstance(content, str) else None
     if isinstance(value, list | tuple) and len(value) == 1:
-        return text_of_cell(value[0])
+        return text_of_cell(value[0], roles)
     return None
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a cell holds nothing: null, NaN, an empty list, a text without words."""
+    """Return whether a cell holds nothing: null or NaN, also as text, or an empty text or list."""
     if isinstance(value, str):
-        return not value.strip()
+        return value.strip().lower() in _NOTHING
     return is_missing(value) or (isinstance(value, list | tuple | dict) and not value)
 
 

@@ -32,7 +32,7 @@ _HEAD_BYTES = 1 << 20
 """Of a file, from which its format is recognised."""
 
 Placed = tuple[str, Mapping[str, Any]]
-"""The place of a row, from 1, and the row."""
+"""The number of a row, from 1, and the row."""
 
 
 def read_rag(
@@ -76,17 +76,17 @@ def _read_rag(
     faults: list[Fault] = []
 
     def records(rows: Iterable[Placed], name: str, *, may_differ: bool) -> RagRecords | None:
-        flat = ((place, _flat(row)) for place, row in rows)
+        flat = ((number, _flat(row)) for number, row in rows)
         sample = list(islice(flat, RAG_SAMPLE))
-        if items and sample and all(name in sample[0][1] for name in items):
+        if items and sample and all(field in sample[0][1] for field in items):
             return None
-        found = find_columns([row for _, row in sample], columns)
-        if found is not None:
+        used = find_columns([row for _, row in sample], columns)
+        if used is not None:
             every = chain(sample, flat)
-            return rag_records(every, found, name, faults, needs_question=needs_question)
+            return rag_records(every, used, name, faults, needs_question=needs_question)
         if may_differ and not columns:
             return None
-        names = dict.fromkeys(name for _, row in sample for name in row)
+        names = dict.fromkeys(column for _, row in sample for column in row)
         raise InputError(_unrecognised(list(names), items))
 
     if not isinstance(source, str):
@@ -107,9 +107,9 @@ def _unrecognised(names: Sequence[str], items: Sequence[str]) -> str:
     expected = "columns of a question, its contexts and an answer"
     if not names:
         return f"has no rows, expected {expected}"
-    own = f"{', '.join(items)}, or " if items else ""
+    fields = f"{', '.join(items)}, or " if items else ""
     return (
-        f"expected {own}{expected}, found: {shown_columns(names)}. Name them: --column "
+        f"expected {fields}{expected}, found: {shown_columns(names)}. Name them: --column "
         "contexts=COLUMN --column answer=COLUMN --column question=COLUMN"
     )
 
@@ -191,13 +191,13 @@ def _transposed(document: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         for name, column in document.items()
         if isinstance(column, list | dict)
     }
-    found = find_columns([document])
-    used = [own[0] for own in found.columns.values()] if found else []
+    columns = find_columns([document])
+    used = [names[0] for names in columns.columns.values()] if columns else []
     lengths = {len(values[name]) if name in values else -1 for name in used}
     if len(lengths) > 1 or -1 in lengths:
         return [document]
-    columns = {name: column for name, column in values.items() if len(column) in lengths}
-    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    cells = {name: column for name, column in values.items() if len(column) in lengths}
+    return (dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True))
 
 
 def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pnyx.corpora.benchmarks.rag_cells import contexts_of, is_blank, text_of_cell
+from pnyx.corpora.benchmarks.rag_cells import (
+    ASSISTANT_ROLES,
+    USER_ROLES,
+    contexts_of,
+    is_blank,
+    text_of_cell,
+)
+from pnyx.corpora.text.citations import without_marks
 from pnyx.errors import InputError, escaped, shorten
 
 COLUMN_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -61,7 +68,7 @@ _NUMBERED: Final = re.compile(
 """One of several columns with a context each, such as `context_1`."""
 
 Fault = tuple[str, str]
-"""The place of a row that was skipped, and why."""
+"""The number of a row that was skipped, and why."""
 
 _SHOWN_COLUMNS: Final = 12
 _SHOWN_ROWS: Final = 5
@@ -73,7 +80,7 @@ class RagRecord:
 
     Attributes:
         id: unique in its file.
-        group: equal for records on the same question, of whatever run.
+        group: equal for records with the same question or the same id, of whatever run.
         run_id: the system that answered; may be empty.
     """
 
@@ -99,7 +106,7 @@ class RagColumns:
         return [cell for cell in cells if not is_blank(cell)]
 
     def shown(self) -> str:
-        """Return the columns of question, contexts and answer, and whose names they are."""
+        """Return the columns of question, contexts and answer, and the tool that names them so."""
         names = (self.columns.get(name, ()) for name in ("question", "contexts", "answer"))
         listed = ", ".join(escaped(_first_and_last(columns), 60) for columns in names if columns)
         return f"{listed} ({self.tool})" if self.tool else listed
@@ -107,7 +114,7 @@ class RagColumns:
 
 @dataclass(frozen=True, slots=True)
 class RagRecords:
-    """The records of a file, and what is to be said of how they were read."""
+    """The records of a file, with the columns they were read from and the rows skipped."""
 
     source: str
     columns: RagColumns
@@ -120,7 +127,7 @@ class RagRecords:
         return "standard input" if self.source == "-" else escaped(self.source)
 
     def line(self, items: int, what: str) -> str:
-        """Return what was read, in one line."""
+        """Return in one line how many records were read, of which columns."""
         count = f"{len(self.records):,} record{'s' * (len(self.records) != 1)}"
         line = f"{self._name}: {count} of {self.columns.shown()}: {items:,} {what}"
         return line + "; ids are row numbers" * self.is_numbered
@@ -130,13 +137,13 @@ class RagRecords:
         if not self.skipped:
             return ""
         by_reason: dict[str, list[str]] = {}
-        for place, why in self.skipped:
-            by_reason.setdefault(why, []).append(place)
+        for number, reason in self.skipped:
+            by_reason.setdefault(reason, []).append(number)
         reasons = []
-        for why, places in by_reason.items():
-            more = ", ..." if len(places) > _SHOWN_ROWS else ""
-            rows = f"row{'s' * (len(places) > 1)} {', '.join(places[:_SHOWN_ROWS])}{more}"
-            reasons.append(f"{len(places):,} with {why} ({escaped(rows, 80)})")
+        for reason, numbers in by_reason.items():
+            more = ", ..." if len(numbers) > _SHOWN_ROWS else ""
+            rows = f"row{'s' * (len(numbers) > 1)} {', '.join(numbers[:_SHOWN_ROWS])}{more}"
+            reasons.append(f"{len(numbers):,} with {reason} ({escaped(rows, 80)})")
         count = len(self.skipped)
         head = f"{self._name}: skipped {count:,} row{'s' * (count != 1)}"
         return f"{head}: {'; '.join(reasons)}"
@@ -154,21 +161,20 @@ def find_columns(
     Raises:
         InputError: a named column is not there, or its field is unknown.
     """
-    filled = list(dict.fromkeys(n for row in rows for n in row))
-    known = {name for name in filled if any(not is_blank(row.get(name)) for row in rows)}
-    columns: dict[str, tuple[str, ...]] = {}
-    for name, column in (named or {}).items():
-        columns[_field(name)] = (_column(column, filled),)
-    taken = {column for own in columns.values() for column in own}
-    free = [column for column in filled if column not in taken]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns: dict[str, tuple[str, ...]] = {
+        _field(name): (_column(column, names),) for name, column in (named or {}).items()
+    }
+    free = [name for name in names if (name,) not in columns.values()]
+    filled = [name for name in free if any(not is_blank(row.get(name)) for row in rows)]
     for name, usual in COLUMN_NAMES.items():
         if name not in columns:
-            columns[name] = _usual(usual, [c for c in free if c in known]) or _usual(usual, free)
-    if "contexts" not in (named or {}) and not columns["contexts"]:
-        columns["contexts"] = _numbered(filled)
+            columns[name] = _usual(usual, filled) or _usual(usual, free)
+    if not columns["contexts"]:
+        columns["contexts"] = _numbered(free)
     if not columns["contexts"] or not columns["answer"]:
         return None
-    used = {name: own for name, own in columns.items() if own}
+    used = {name: listed for name, listed in columns.items() if listed}
     return RagColumns(used, "" if named else _tool(used))
 
 
@@ -180,82 +186,92 @@ def rag_records(
     *,
     needs_question: bool = False,
 ) -> RagRecords:
-    """Return the records of rows, each with its place; rows of one id are one record's passages.
+    """Return the records of numbered rows; rows with the same id are passages of one record.
 
     `faults` are rows that could not be read; it is complete when the last row was taken.
 
     Raises:
         InputError: two records have the same id, or no row holds an answer with contexts.
     """
-    drafts = _merged(_draft(place, row, columns) for place, row in rows)
+    drafts = _merged(_draft(number, row, columns) for number, row in rows)
     read = [(draft, draft.missing(needs_question=needs_question)) for draft in drafts]
-    complete = [draft for draft, why in read if not why]
-    skipped = [*faults, *((draft.place, why) for draft, why in read if why)]
+    complete = [draft for draft, reason in read if not reason]
+    skipped = [*faults, *((draft.row, reason) for draft, reason in read if reason)]
     is_numbered = "id" not in columns.columns
     result = RagRecords(source, columns, _identified(complete), skipped, is_numbered)
     if not complete:
-        why = result.skipped_line().partition(": skipped ")[2] or "it holds no rows"
-        raise InputError(f"no row holds an answer with contexts: {why}")
+        reasons = result.skipped_line().partition(": skipped ")[2] or "it holds no rows"
+        raise InputError(f"no row holds an answer with contexts: {reasons}")
     return result
 
 
 @dataclass(slots=True)
 class _Draft:
-    """What a row holds, before it is known whether more rows follow on the same record."""
+    """The cells of a row; rows that follow may add passages to it."""
 
-    place: str
+    row: str
     id: str
     run_id: str
     question: str | None
     answer: str | None
     contexts: list[str]
     reference: str
+    is_passage: bool  # one passage of several, as far as the row can tell
 
     def missing(self, *, needs_question: bool) -> str:
         """Return why a row cannot be judged; empty if it can."""
         if self.answer is None:
             return "an answer that is not one text"
-        if not any(character.isalnum() for character in self.answer):
+        words, _ = without_marks(self.answer)
+        if not any(character.isalnum() for character in words):
             return "no answer"
         if not self.contexts:
             return "no contexts"
         return "no question" if needs_question and not (self.question or "").strip() else ""
 
 
-def _draft(place: str, row: Mapping[str, Any], columns: RagColumns) -> _Draft:
-    def text(name: str) -> str | None:
-        return text_of_cell(next(iter(columns.cells(row, name)), None))
+def _draft(number: str, row: Mapping[str, Any], columns: RagColumns) -> _Draft:
+    def text(name: str, roles: Sequence[str] = USER_ROLES) -> str | None:
+        return text_of_cell(next(iter(columns.cells(row, name)), None), roles)
 
+    contexts = [text for cell in columns.cells(row, "contexts") for text in contexts_of(cell)]
     return _Draft(
-        place,
+        number,
         (text("id") or "").strip(),
         (text("run_id") or "").strip(),
         text("question"),
-        text("answer"),
-        [text for cell in columns.cells(row, "contexts") for text in contexts_of(cell)],
+        text("answer", ASSISTANT_ROLES),
+        contexts,
         text("reference") or "",
+        is_passage=len(contexts) <= 1,
     )
 
 
-def _merged(drafts: Iterable[_Draft]) -> Iterator[_Draft]:
-    """Yield one draft for rows of one id, run and answer: each row has one of its passages."""
-    known: dict[tuple[str, str], _Draft] = {}
+def _merged(drafts: Iterable[_Draft]) -> list[_Draft]:
+    """Return one draft for rows with the same id, run and answer: each row has one passage."""
+    latest: dict[tuple[str, str], _Draft] = {}
     ordered = []
     for draft in drafts:
-        first = known.get((draft.run_id, draft.id)) if draft.id else None
+        first = latest.get((draft.run_id, draft.id)) if draft.id else None
         if first is not None and _differ(first.question, draft.question):
-            problem = f"row {draft.place}: id {shorten(draft.id, 40)!r} is already that of row "
-            raise InputError(f"{problem}{first.place}, with another question")
-        if first is None or _differ(first.answer, draft.answer):
+            problem = f"row {draft.row}: id {shorten(draft.id, 40)!r} is already that of row "
+            raise InputError(f"{problem}{first.row}, with another question")
+        if first is None or not _continues(first, draft):
             ordered.append(draft)
-            known[draft.run_id, draft.id] = draft
+            latest[draft.run_id, draft.id] = draft
             continue
-        first.question, first.answer = (
-            first.question or draft.question,
-            first.answer or draft.answer,
-        )
+        first.question = first.question or draft.question
+        first.answer = first.answer or draft.answer
         first.contexts += [text for text in draft.contexts if text not in first.contexts]
-    yield from ordered
+    return ordered
+
+
+def _continues(first: _Draft, draft: _Draft) -> bool:
+    """Return whether a row is about the same answer: it is repeated, or left out of passages."""
+    if first.answer == draft.answer:
+        return True
+    are_passages = first.is_passage and draft.is_passage
+    return are_passages and not _differ(first.answer, draft.answer)
 
 
 def _differ(text: str | None, other: str | None) -> bool:
@@ -266,12 +282,17 @@ def _identified(drafts: Sequence[_Draft]) -> list[RagRecord]:
     """Return records with unique ids, and with a group for each question."""
     runs_of = Counter(draft.id for draft in drafts)
     taken = Counter[str]()
-    groups: dict[str, str] = {}
+    group_of_question: dict[str, str] = {}
+    group_of_id: dict[str, str] = {}
     records = []
     for draft in drafts:
-        name = draft.id or draft.place
+        name = draft.id or draft.row
         question = (draft.question or "").strip()
-        group = draft.id or (groups.setdefault(question, name) if question else name)
+        group = group_of_id.get(draft.id) or group_of_question.get(question) or name
+        if question:
+            group_of_question.setdefault(question, group)
+        if draft.id:
+            group_of_id[draft.id] = group
         if draft.id and draft.run_id and runs_of[draft.id] > 1:
             name = f"{draft.run_id}/{name}"
         unique = name
@@ -300,10 +321,10 @@ def _plain(name: str) -> str:
 def _usual(usual: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Return the column with the first of some usual names; a whole name before part of a path."""
     for shape in (_snake, _plain):
-        known = {shape(column): column for column in reversed(columns)}
+        by_name = {shape(column): column for column in reversed(columns)}
         for name in usual:
-            if name in known:
-                return (known[name],)
+            if name in by_name:
+                return (by_name[name],)
     return ()
 
 
@@ -339,6 +360,6 @@ def _first_and_last(columns: Sequence[str]) -> str:
 
 
 def _tool(columns: Mapping[str, Sequence[str]]) -> str:
-    asked = ("question", "contexts", "answer")
-    names = {_snake(columns[name][0]) for name in asked if name in columns}
-    return next((tool for tool, own in _TOOLS if own == names), "")
+    fields = ("question", "contexts", "answer")
+    names = {_snake(columns[name][0]) for name in fields if name in columns}
+    return next((tool for tool, tool_names in _TOOLS if tool_names == names), "")

@@ -61,7 +61,7 @@ def first_line(head: bytes) -> str:
 
 
 def delimiter_of(head: bytes) -> str:
-    """Return what separates the names in a table's header: the most frequent of comma, ; and tab."""
+    """Return the most frequent of comma, semicolon and tab in a table's header."""
     return max(_DELIMITERS, key=first_line(head).count)
 
 

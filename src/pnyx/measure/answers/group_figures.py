@@ -1,4 +1,4 @@
-"""Which groups of answers are large enough for figures of their own."""
+"""Figures by group of answers, without those of groups that are too small."""
 
 from __future__ import annotations
 

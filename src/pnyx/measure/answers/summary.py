@@ -1,4 +1,4 @@
-"""What a judge's answers say without labels: shares of yes and mean ratings, with intervals."""
+"""Summary of a judge's answers without labels: shares of yes and mean ratings, with intervals."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pnyx.tabular import Result
 FEW_YES, MOST_YES = 0.05, 0.95
 """Shares of yes below and above which a threshold may not fit the data."""
 LEAST_WARNED = 20
-"""Answers from which on such a share is warned of."""
+"""Scored answers that a warning about such a share requires."""
 _WARNED: Final = ("support", "rag")
-"""Tasks of which neither share is usual: of a deep run few documents are relevant."""
+"""Tasks in which such shares are unusual; in a deep run, few relevant documents are normal."""
 
 _UNITS: Final = {
     "support": ("statement", "supported"),
@@ -33,14 +33,14 @@ _UNITS: Final = {
     "needs-citation": ("sentence", "in need of a citation"),
     "unanswerable": ("statement", "about what the question asks"),
 }
-"""Task of yes and no -> what is judged, and what a yes says of it."""
+"""Task of yes and no -> what is judged, and what it is called if the answer is yes."""
 
 RULE: Final = "An answer is supported if each of its sentences is."
 
 
 @dataclass(frozen=True, slots=True)
 class YesShare:
-    """How many of some units are a yes, such as answers that are supported."""
+    """The share of units that are a yes, such as answers that are supported."""
 
     unit: str
     word: str
@@ -50,7 +50,7 @@ class YesShare:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What the answers of one run, or of all, say."""
+    """Shares of yes and mean ratings, of one run or of all."""
 
     shares: Sequence[YesShare]
     means: Mapping[str, Measured] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class RunSummary:
 
 @dataclass(frozen=True, repr=False)
 class AnswerSummary(Result):
-    """What a judge's answers say without labels.
+    """Summary of a judge's answers without labels.
 
     Attributes:
         whole: of all answers: shares of yes, the first one is the headline, and mean ratings.
@@ -97,7 +97,7 @@ class AnswerSummary(Result):
 
     @property
     def warned(self) -> YesShare | None:
-        """The headline, where it is so near none or all that the threshold may not fit."""
+        """The headline, if so few or so many are a yes that the threshold may not fit."""
         share = self.headline
         if share is None or share.share.value is None or self.task not in _WARNED:
             return None
@@ -114,7 +114,7 @@ class AnswerSummary(Result):
 
     def row(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
-        runs = [{"run": run, "measures": own.measure_rows()} for run, own in self.runs.items()]
+        runs = [{"run": run, "measures": part.measure_rows()} for run, part in self.runs.items()]
         return {
             "task": self.task,
             "judge": self.judge,
@@ -128,7 +128,7 @@ class AnswerSummary(Result):
 def summarise_answers(
     answers: Source, *, judge: str | None = None, bootstrap: Bootstrap = BOOTSTRAP
 ) -> AnswerSummary:
-    """Return what a judge's answers say without labels.
+    """Summarise a judge's answers without labels.
 
     Args:
         answers: answers JSONL, a results folder, `-`, or what `pnyx.ask` returned.
@@ -142,13 +142,14 @@ def summarise_answers(
     task = lines[0].task
     if any(line.task != task for line in lines):
         raise InputError("holds answers of several tasks, expected one", path=_path(answers))
-    make = _ratings if any(line.dimension for line in lines) else _yes_shares
+    has_ratings = task == "quality" or any(line.dimension for line in lines)
+    make = _ratings if has_ratings else _yes_shares
     by_run: dict[str, list[Verdict]] = {}
     for line in lines:
         by_run.setdefault(str(line.extra.get("run_id") or ""), []).append(line)
     try:
         whole = make(lines, bootstrap)
-        runs = {run: make(own, bootstrap) for run, own in by_run.items()}
+        runs = {run: make(part, bootstrap) for run, part in by_run.items()}
     except _OtherValueError as error:
         problem = f"{error}, expected yes and no, or ratings: {task} has no such summary"
         raise InputError(problem, path=_path(answers)) from None
@@ -206,12 +207,12 @@ def _yes_shares(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
     by_record: dict[str, list[tuple[bool | None, str]]] = {}
     for record, verdict in zip(records, verdicts, strict=True):
         by_record.setdefault(record, []).append(verdict)
-    answers = [(all_supported([yes for yes, _ in own]), own[0][1]) for own in by_record.values()]
+    answers = [(all_supported([yes for yes, _ in part]), part[0][1]) for part in by_record.values()]
     return RunSummary([_share("answer", word, answers, bootstrap), sentences])
 
 
 def all_supported(sentences: Sequence[bool | None]) -> bool | None:
-    """Return whether all sentences are supported: one no decides, else one unscored leaves open."""
+    """Return whether all sentences are supported; None if none is not, but one is unscored."""
     if False in sentences:
         return False
     return None if None in sentences or not sentences else True
@@ -227,18 +228,19 @@ def _ratings(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
     """Return the mean of each dimension and, of groundedness by sentences, shares of yes."""
     by_dimension: dict[str, list[Verdict]] = {}
     for line in lines:
-        by_dimension.setdefault(line.dimension, []).append(line)
+        by_dimension.setdefault(line.dimension or "rating", []).append(line)
     means = {
-        name: _mean(map(_number, own), [_cluster(line) for line in own], bootstrap, _scale(own))
-        for name, own in by_dimension.items()
+        name: _mean(map(_number, part), [_cluster(line) for line in part], bootstrap, _scale(part))
+        for name, part in by_dimension.items()
     }
     grounded = by_dimension.get("groundedness", ())
-    found = [list(_sentences(line)) for line in grounded]
-    if not any(found):
+    verdicts = [list(_sentences(line)) for line in grounded]
+    if not any(verdicts):
         return RunSummary([], means)
     clusters = [_cluster(line) for line in grounded]
-    answers = [(all_supported(own), at) for own, at in zip(found, clusters, strict=True)]
-    sentences = [(yes, at) for own, at in zip(found, clusters, strict=True) for yes in own]
+    parts = list(zip(verdicts, clusters, strict=True))
+    answers = [(all_supported(part), cluster) for part, cluster in parts]
+    sentences = [(yes, cluster) for part, cluster in parts for yes in part]
     shares = [
         _share("answer", "supported", answers, bootstrap),
         _share("sentence", "supported", sentences, bootstrap),

@@ -15,7 +15,7 @@ from pnyx.corpora.base import located
 from pnyx.corpora.benchmarks.label_words import ADJUDICATED, GRADE_WORDS, PARTLY
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus, counted
-from pnyx.judge.value_rows import check_lengths, rows_in_form
+from pnyx.judge.value_rows import joined_values, rows_in_form
 from pnyx.judge.verdicts import (
     YES_NO_TASKS,
     Said,
@@ -262,7 +262,8 @@ def join_labels(
 
     Args:
         answers: answers JSONL, a results folder, `-`, what `pnyx.ask` returned, id -> value, or a
-            data frame or rows with `id` and `value`; lists of values are joined by position.
+            data frame or rows with `id` and `value`. Lists of values are joined by position, two
+            series of pandas by index.
         labels: labels JSONL, `-`, or the same in memory; by default each answer's own field
             `label`, carried along from its item.
         task: support, relevance or quality; by default what the first answer is about.
@@ -276,7 +277,7 @@ def join_labels(
     if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     if not isinstance(answers, str | Path):
-        check_lengths(answers, labels)
+        answers, labels = joined_values(answers, labels)
         answers = rows_in_form(answers, "answers", task)
     taken: dict[str, str] = {}  # the answers' task -> what is measured
     last: Verdict | None = None

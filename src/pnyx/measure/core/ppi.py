@@ -19,7 +19,7 @@ import numpy as np
 from pnyx.corpora.cells import frame_rows, is_missing, plain_cell
 from pnyx.distributions import student_below, student_quantile
 from pnyx.errors import InputError, shorten
-from pnyx.judge.value_rows import yes_no_of
+from pnyx.judge.value_rows import series_by_index, yes_no_of
 from pnyx.measure.core.base import Measured, row_of
 from pnyx.measure.core.intervals import Range, log_odds_interval
 from pnyx.measure.core.weighted import Floats
@@ -62,7 +62,7 @@ class PredictionPowered(Result):
 
 
 Scores: TypeAlias = Mapping[Any, Any] | Iterable[Any]
-"""Numbers, or yes and no (also as words), in an array, a list or a series; or by id."""
+"""Numbers, or yes and no (also as words): an array, a list, a series, or id -> value."""
 
 
 def prediction_powered(
@@ -83,7 +83,8 @@ def prediction_powered(
     Args:
         people: labels (n,) of the labelled topics, a random sample of all topics. Where a list has
             None, or a dict no entry, nobody has labelled the topic of the judge's score.
-        judge: the judge's scores (n,) of the same topics, in the same order or by the same ids.
+        judge: the judge's scores (n,) of the same topics, in the same order or by the same ids;
+            two series of pandas are joined by index.
         further: the judge's scores (N,) of the other topics.
         confidence: of the intervals.
         unit: values are shares in [0, 1], of which one answer is so much: the interval is symmetric
@@ -94,7 +95,7 @@ def prediction_powered(
             most labels are at a bound (docs/benchmarks/corrected-means.md).
 
     Raises:
-        InputError: something is not a number, or people and judge do not belong together.
+        InputError: a value is not a number, or people and judge are not of the same topics.
     """
     return _estimate(*_samples(people, judge, further), confidence, unit, bounds)
 
@@ -148,6 +149,7 @@ def _estimate(
 
 def _samples(people: Scores, judge: Scores, further: Scores) -> tuple[Floats, Floats, Floats]:
     """Return the labels, the judge's scores of the same topics, and those of the others."""
+    people, judge = series_by_index(people=people, judge=judge)
     if isinstance(people, Mapping) or isinstance(judge, Mapping):
         if not (isinstance(people, Mapping) and isinstance(judge, Mapping)):
             raise InputError("people, judge: found one dict, expected two, or two lists")
@@ -167,6 +169,9 @@ def _samples(people: Scores, judge: Scores, further: Scores) -> tuple[Floats, Fl
     for name, values in (("judge", scores), ("further", others)):
         if np.isnan(values).any():
             raise InputError(f"{name}: found a topic without a score, expected a number for each")
+    for name, values in (("people", labels), ("judge", scores), ("further", others)):
+        if np.isinf(values).any():
+            raise InputError(f"{name}: found an infinite number, expected finite ones")
     labelled = ~np.isnan(labels)
     if labelled.all():
         return labels, scores, others
@@ -183,12 +188,14 @@ def _numbers(values: Any, name: str) -> Floats:
     if frame_rows(values) is not None:
         expected = f"{expected}, such as one of its columns"
         raise InputError(f"{name}: found a data frame, expected {expected}")
-    said = [yes_no_of(None if is_missing(value) else plain_cell(value)) for value in values]
-    for place, value in enumerate(said, start=1):
+    numbers = []
+    for position, cell in enumerate(values, start=1):
+        value = yes_no_of(None if is_missing(cell) else plain_cell(cell))
         if value is not None and not isinstance(value, int | float):
-            found = f"found {shorten(repr(value), 40)}"
-            raise InputError(f"{name}, value {place}: {found}, expected a number, or yes or no")
-    return np.array([math.nan if value is None else float(value) for value in said], np.float64)
+            problem = f"found {shorten(repr(value), 40)}, expected a number, or yes or no"
+            raise InputError(f"{name}, value {position}: {problem}")
+        numbers.append(math.nan if value is None else float(value))
+    return np.array(numbers, np.float64)
 
 
 def _trust(people: Floats, judge: Floats, everything: Floats, others: int) -> float:

@@ -1,8 +1,9 @@
-"""Runs as callers give them: one or several, named or not."""
+"""Runs in Python: one or several, with names or without."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -48,10 +49,9 @@ def named_runs(runs: Runs) -> dict[str, Run]:
 
 
 def _is_one_run(runs: Mapping[str, Any]) -> bool:
-    """Say whether this is topic -> document -> score, not name -> run."""
-    return bool(runs) and all(
-        isinstance(documents, Mapping)
-        and documents
-        and all(isinstance(score, int | float) for score in documents.values())
-        for documents in runs.values()
-    )
+    """Return whether this is topic -> document -> score, not name -> run."""
+    topics = list(runs.values())
+    if not all(isinstance(documents, Mapping) for documents in topics):
+        return False
+    scores = [score for documents in topics for score in documents.values()]
+    return bool(scores) and all(isinstance(score, Real) for score in scores)
