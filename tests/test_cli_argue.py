@@ -253,7 +253,7 @@ def test_nothing_below_the_certainty_is_argued_with_and_the_strongest_comes_firs
             assert all(p >= case["certainty"] for p in side["chances"].values())
             strengths = [side["chances"][doc_id] for doc_id in cited]
             assert strengths == sorted(strengths, reverse=True)
-            assert set(cited).isdisjoint(one["doc_id"] for one in side["less_sure"])
+            assert set(cited).isdisjoint(row["doc_id"] for row in side["less_sure"])
             uncited = {passage["doc_id"] for passage in side["uncited"]}
             sentences = side["response"]["answer"]
             quoted = {c for one in sentences for c in one["citations"]}

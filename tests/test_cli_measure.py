@@ -115,7 +115,7 @@ def test_groups_of_fewer_than_20_answers_get_no_figures_of_their_own(tmp_path, c
     printed = capsys.readouterr().out
     assert "large " in printed
     assert "small " not in printed
-    assert "1 group with fewer than 20 scored answers: no figures of their own" in printed
+    assert "1 group with fewer than 20 scored answers: no separate figures" in printed
     assert run("relevance", answers, "--labels", labels, "--draws", "9", "--json") == 0
     groups = json.loads(capsys.readouterr().out)["per_group"]
     assert set(groups) == set(sizes)

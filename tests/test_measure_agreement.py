@@ -20,7 +20,7 @@ from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
 from pnyx.measure.answers.registry import MEASURES, RANKING_MEASURES
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined, join_labels, read_labels
+from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels, read_labels
 from pnyx.measure.core.intervals import draw_weights, interval_of, percentile_interval
 from pnyx.measure.core.pairs import Gold, Pair
 from tries import tries
@@ -178,7 +178,7 @@ def test_an_answer_without_probability_has_a_value_and_no_more():
         Pair(Verdict("2", value=True, probability=0.8), Gold(False)),
         Pair(Verdict("3", unscored="refusal: no"), Gold(True)),
     )
-    found = measure_agreement(Joined("support", "j", pairs))
+    found = measure_agreement(LabelledVerdicts("support", "j", pairs))
     assert found.counts["without_probability"] == 1
     assert (found.measures["accuracy"].scored, found.measures["brier"].scored) == (2, 1)
     assert found.measures["brier"].value == pytest.approx(0.64)
@@ -201,7 +201,7 @@ pairs_strategy = st.lists(
 )
 
 
-def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
+def joined_of(rows: list[Any], task: str = "relevance") -> LabelledVerdicts:
     pairs = []
     for n, (label, given_answer, group, gain, unsure) in enumerate(rows):
         value, probability = (None, None) if given_answer is None else given_answer
@@ -215,7 +215,7 @@ def joined_of(rows: list[Any], task: str = "relevance") -> Joined:
             key[0], "", "", value, probability, "" if given_answer else "empty", dimension=key[1]
         )
         pairs.append(Pair(said, gold))
-    return Joined(task, "j", tuple(pairs))
+    return LabelledVerdicts(task, "j", tuple(pairs))
 
 
 @pytest.mark.parametrize("task", ["support", "relevance", "quality"])
@@ -271,7 +271,7 @@ def test_the_mean_over_dimensions_is_not_fooled_by_easy_dimensions():
         for name, base in (("cogency", 0), ("tone", 100))
         for i in range(4)
     )
-    found = measure_agreement(Joined("quality", "j", pairs), bootstrap=Bootstrap(200))
+    found = measure_agreement(LabelledVerdicts("quality", "j", pairs), bootstrap=Bootstrap(200))
     assert found.per_dimension["tone"]["spearman"].value == -1
     assert found.dimension_mean["spearman"].value == -1
     assert found.measures["spearman"].value > 0.4

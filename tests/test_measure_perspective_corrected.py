@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
 from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.core.ppi import prediction_powered
 from pnyx.measure.perspectives.corrected import FEWEST, Correction, place_of
@@ -53,8 +53,8 @@ def _world(
     return judged, true
 
 
-def _labels(judged: list[TopicTable], true: list[TopicTable]) -> Joined:
-    return Joined(
+def _labels(judged: list[TopicTable], true: list[TopicTable]) -> LabelledVerdicts:
+    return LabelledVerdicts(
         "support", "j",
         tuple(
             pair(
@@ -152,7 +152,9 @@ def test_means_of_shares_are_shares_within_their_interval(data, further, unit):
 def test_a_label_missing_at_a_rank_leaves_those_above():
     judged, true = _world(np.random.default_rng(2), 60, 5)
     pairs = _labels(judged[:20], true[:20])
-    short = Joined("support", "j", tuple(p for p in pairs.pairs if p.verdict.doc_id != "d4"))
+    short = LabelledVerdicts(
+        "support", "j", tuple(p for p in pairs.pairs if p.verdict.doc_id != "d4")
+    )
     assert Correction(short, "j").mean(judged, MRECALL @ 5).labelled == 0
     assert Correction(short, "j").mean(judged, MRECALL @ 4).labelled == 20
     empty = [*judged, *(table(f"e{n}", np.empty((0, 2))) for n in range(60))]

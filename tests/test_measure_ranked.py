@@ -19,7 +19,7 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
 from tries import tries
@@ -133,8 +133,8 @@ def pair(n: int, group: str, label: str, probability: float | None, line: int = 
     return Pair(said, gold)
 
 
-def joined(*pairs: Pair) -> Joined:
-    return Joined("relevance", "j", pairs)
+def joined(*pairs: Pair) -> LabelledVerdicts:
+    return LabelledVerdicts("relevance", "j", pairs)
 
 
 EXAMPLE = joined(

@@ -12,7 +12,7 @@ from command import called, write_rows
 from pnyx.distributions import student_quantile
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure import Bootstrap, corrected_rate, join_labels
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import Gold, Pair
 
 LABELLED = [(True, True)] * 4 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 5
@@ -141,7 +141,7 @@ def test_with_all_labels_both_are_what_people_say(tmp_path):
 
 
 def test_answers_alike_within_groups_widen_the_intervals():
-    def joined(size: int) -> Joined:
+    def joined(size: int) -> LabelledVerdicts:
         pairs = tuple(
             Pair(
                 Verdict(id=f"{n}", value=n % 8 < 4, line=n), Gold(n % 8 < 4, group=f"g{n // size}")
@@ -149,7 +149,7 @@ def test_answers_alike_within_groups_widen_the_intervals():
             for n in range(80)
         )
         others = Counter({(f"g{n}", n % 2 == 0): 4 for n in range(20)})
-        return Joined("support", "j", pairs, unlabelled=others)
+        return LabelledVerdicts("support", "j", pairs, unlabelled=others)
 
     alike, mixed = (corrected_rate(joined(size)).prediction_powered for size in (4, 8))
     assert alike.high - alike.low > 1.5 * (mixed.high - mixed.low)
@@ -173,7 +173,7 @@ def test_intervals_hold_the_truth_of_a_judge_who_errs():
         )
         others = Counter(("", value) for value in judge[25:].tolist())
         rate = corrected_rate(
-            Joined("support", "j", pairs, unlabelled=others), bootstrap=Bootstrap(2)
+            LabelledVerdicts("support", "j", pairs, unlabelled=others), bootstrap=Bootstrap(2)
         )
         for place, one in enumerate((rate.rogan_gladen, rate.prediction_powered)):
             held[place] += one.value is None or one.low <= 0.3 <= one.high

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure import Agreement, Joined, Measured
+from pnyx.measure import Agreement, LabelledVerdicts, Measured
 from pnyx.measure.core.weighted import Floats, defined_mean, numbers
 
 _SMALL = 15
@@ -101,7 +101,7 @@ def average_precision(labels: Sequence[bool], scores: Sequence[float]) -> float 
     return float(ranked @ precision / yes.sum())
 
 
-def as_published(joined: Joined, true: Agreement) -> Agreement:
+def as_published(joined: LabelledVerdicts, true: Agreement) -> Agreement:
     """Return figures with nDCG, MAP and what is made of them as rank_eval has them."""
     groups: dict[str, list[tuple[float, bool, float]]] = {}
     for one in sorted(joined.pairs, key=lambda pair: pair.verdict.line):

@@ -18,7 +18,7 @@ import numpy as np
 
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.perspectives.corrected import Correction
 from pnyx.measure.perspectives.table import (
@@ -88,7 +88,7 @@ def draw(
     return judged, true
 
 
-def labelled(judged: Sequence[TopicTable], true: Sequence[TopicTable]) -> Joined:
+def labelled(judged: Sequence[TopicTable], true: Sequence[TopicTable]) -> LabelledVerdicts:
     pairs = [
         Pair(
             Verdict(question_id=a.topic, doc_id=doc, value=bool(a.yes[i, j]), perspective_id=view),
@@ -98,7 +98,7 @@ def labelled(judged: Sequence[TopicTable], true: Sequence[TopicTable]) -> Joined
         for i, doc in enumerate(a.documents)
         for j, view in enumerate(a.perspectives)
     ]
-    return Joined("support", "simulated", tuple(pairs))
+    return LabelledVerdicts("support", "simulated", tuple(pairs))
 
 
 def mean(measure: Callable[[TopicTable, int], Bounded], tables: Sequence[TopicTable]) -> float:

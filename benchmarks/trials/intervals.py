@@ -24,7 +24,7 @@ from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.intervals import UNIT, column_means
 from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.core.weighted import Floats
@@ -69,7 +69,7 @@ def rated(rng: np.random.Generator, n: int, judge: str, group: int) -> Drawn:
     return tuple(np.clip(np.round(x), 1, 5) for x in (people, people + error))  # type: ignore[return-value]
 
 
-def joined(task: str, drawn: Drawn, group: int) -> Joined:
+def joined(task: str, drawn: Drawn, group: int) -> LabelledVerdicts:
     """Return them as `pnyx measure` reads them."""
     pairs = []
     for n, (label, said) in enumerate(zip(*(x.tolist() for x in drawn), strict=True)):
@@ -80,7 +80,7 @@ def joined(task: str, drawn: Drawn, group: int) -> Joined:
         else:
             verdict = Verdict(id=f"{n:05d}", value=said, dimension="overall", line=n)
             pairs.append(Pair(verdict, Gold(rating=label, group=name)))
-    return Joined(task, "simulated", tuple(pairs))
+    return LabelledVerdicts(task, "simulated", tuple(pairs))
 
 
 def truth(name: str, drawn: Drawn, task: str) -> float:

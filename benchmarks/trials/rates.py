@@ -25,7 +25,7 @@ from common import Report, arguments
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.rates import corrected_rate
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.measure.core.weighted import Floats
 
@@ -89,7 +89,7 @@ def labelled(rng: np.random.Generator, people: Floats, how: str, n: int) -> Floa
     return np.isin(np.arange(len(people)), order[:n])
 
 
-def join(people: Floats, judge: Floats, has: Floats, *, grouped: bool) -> Joined:
+def join(people: Floats, judge: Floats, has: Floats, *, grouped: bool) -> LabelledVerdicts:
     """Return them as `pnyx measure` reads them."""
     groups = [f"g{n // GROUP}" if grouped else "" for n in range(len(people))]
     pairs = tuple(
@@ -99,7 +99,7 @@ def join(people: Floats, judge: Floats, has: Floats, *, grouped: bool) -> Joined
         for n in np.flatnonzero(has).tolist()
     )
     others = Counter((groups[n], bool(judge[n])) for n in np.flatnonzero(~has).tolist())
-    return Joined("support", "simulated", pairs, unlabelled=others)
+    return LabelledVerdicts("support", "simulated", pairs, unlabelled=others)
 
 
 def table(

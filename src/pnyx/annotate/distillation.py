@@ -28,7 +28,7 @@ from pnyx.judge.stances import ask_relevance
 from pnyx.judge.verdicts import Verdict
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import Measured
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import Gold, Pair
 from pnyx.placing import make_folder
 from pnyx.students.student import (
@@ -294,7 +294,7 @@ def _measures(
         else:
             said = Verdict(name, unscored=answer or "uncalibrated")
         pairs.append(Pair(said, gold))
-    return measure_agreement(Joined("relevance", "student", tuple(pairs))).measures
+    return measure_agreement(LabelledVerdicts("relevance", "student", tuple(pairs))).measures
 
 
 def _student(

@@ -10,7 +10,7 @@ from pnyx.errors import OptionError
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap
 
 if TYPE_CHECKING:
-    from pnyx.measure.core.ground_truth import Joined, Truth
+    from pnyx.measure.core.ground_truth import LabelledVerdicts, Truth
 
 
 class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
@@ -89,7 +89,7 @@ class CorrectionSpec(Spec, heading="Correction"):
         None, "People's labels of --labelled (JSONL), by id.", metavar="LABELS", needs="labelled"
     )
 
-    def joined(self, judge: str | None = None) -> Joined | None:
+    def joined(self, judge: str | None = None) -> LabelledVerdicts | None:
         """Return the answers with their labels, if there are any."""
         from pnyx.measure.core.ground_truth import join_labels
 

@@ -22,7 +22,7 @@ from pnyx.judge.answers import MANIFEST
 from pnyx.judge.calibration.selective import choose_thresholds
 from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
 from pnyx.measure.core.intervals import cluster_mean, paired_shares
 from pnyx.measure.core.pairs import Pair
 from pnyx.measure.core.significance import AgainstMargin, Comparison, differ, family
@@ -184,7 +184,7 @@ def choose_judge(
 
 
 def choose_joined(
-    joined: Mapping[str, Joined],
+    joined: Mapping[str, LabelledVerdicts],
     costs: Mapping[str, Costs],
     *,
     margin: float = 0.02,
@@ -282,7 +282,7 @@ def costs_of(manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = N
 class _Shared:
     """The labelled items that all judges were asked about."""
 
-    def __init__(self, joined: Mapping[str, Joined], bootstrap: Bootstrap) -> None:
+    def __init__(self, joined: Mapping[str, LabelledVerdicts], bootstrap: Bootstrap) -> None:
         by_id = {name: {p.verdict.id: p for p in one.pairs} for name, one in joined.items()}
         every = set[str]().union(*by_id.values())
         self.ids = sorted(every.intersection(*by_id.values()))
@@ -291,7 +291,8 @@ class _Shared:
             raise InputError("the judges have no labelled item in common")
         self._pairs = {name: [pairs[i] for i in self.ids] for name, pairs in by_id.items()}
         self.joined = {
-            name: Joined(one.task, one.judge, self._pairs[name]) for name, one in joined.items()
+            name: LabelledVerdicts(one.task, one.judge, self._pairs[name])
+            for name, one in joined.items()
         }
         groups = [pair.group for pair in next(iter(self._pairs.values()))]
         numbers: dict[tuple[str, str], int] = {}

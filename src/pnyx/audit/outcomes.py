@@ -12,7 +12,7 @@ import numpy as np
 
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.intervals import draw_weights, interval_of, paired_shares
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.weighted import Floats, prepare
@@ -21,7 +21,7 @@ _DIGITS = 10_000
 """Of probabilities."""
 
 
-def outcomes_of(joined: Joined) -> dict[str, str]:
+def outcomes_of(joined: LabelledVerdicts) -> dict[str, str]:
     """Return labels and answers of yes/no items, in the order of their ids' hashes; else nothing.
 
     `sha256` is that of ids, groups and labels: two cards with the same one are of the same items.

@@ -37,7 +37,7 @@ from pnyx.search.plan import Scoring, SearchPlan
 from pnyx.tabular import Result
 
 if TYPE_CHECKING:
-    from pnyx.measure.core.ground_truth import Joined
+    from pnyx.measure.core.ground_truth import LabelledVerdicts
     from pnyx.measure.perspectives.results import PerspectiveCoverage
     from pnyx.models.embed.embedder import Embedder
     from pnyx.runs.shards import Shard
@@ -235,7 +235,7 @@ class Benched(Result):
 
 
 def bench_perspectives(
-    search: BenchSearch, judging: BenchJudge, labelled: Joined | None = None
+    search: BenchSearch, judging: BenchJudge, labelled: LabelledVerdicts | None = None
 ) -> Benched:
     """Retrieve for questions, judge what is found and measure whether it shows every perspective.
 

@@ -202,7 +202,7 @@ def _figures(data: _Data, scores: Sequence[tuple[float, bool] | None]) -> dict[s
     """Measure probability and verdict of each pair, None where unscored; the log loss in nats."""
     from pnyx.measure.answers.agreement import measure_agreement
     from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.ground_truth import Joined
+    from pnyx.measure.core.ground_truth import LabelledVerdicts
 
     pairs, losses = [], []
     for pair, score in zip(data.pairs, scores, strict=True):
@@ -214,7 +214,7 @@ def _figures(data: _Data, scores: Sequence[tuple[float, bool] | None]) -> dict[s
             clipped = min(1 - _LOG_LOSS_CLIP, max(_LOG_LOSS_CLIP, probability))
             losses.append(-math.log(clipped if pair.gold.yes else 1 - clipped))
     task = "relevance" if data.task == "relevance" else "support"
-    measures = dict(measure_agreement(Joined(task, data.judge, tuple(pairs))).measures)
+    measures = dict(measure_agreement(LabelledVerdicts(task, data.judge, tuple(pairs))).measures)
     mean = math.fsum(losses) / len(losses) if losses else None
     measures["log_loss"] = Measured(mean, len(losses), len(pairs))
     return {name: measures[name] for name in _MEASURES}

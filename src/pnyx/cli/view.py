@@ -36,7 +36,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
     With --qrels runs are measured: a leaderboard with 95 % intervals, and each run compared with
     --baseline (p corrected by Holm-Bonferroni), the numbers of pnyx measure retrieval.
 
-    With --export the same pages are written as files, to be put beside a paper. With --json it is
+    With --export the same pages are written as files, to publish with a paper. With --json it is
     printed what was read, and nothing is served. With --no-text pages show no text of a document,
     report or reason.
 

@@ -180,6 +180,6 @@ def _yes_no(value: Any, number: int) -> bool | None:
         return answer
     problem = (
         f"value: found {shorten(repr(value), 40)}, expected yes or no, true or false, 1 or 0 "
-        "(ratings: task='quality'; a probability is a field of its own). Other words: pnyx.check"
+        "(ratings: task='quality'; a probability has its own field). Other words: pnyx.check"
     )
     raise located(InputError(problem), "rows", number, "row")

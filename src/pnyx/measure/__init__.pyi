@@ -11,7 +11,7 @@ from .answers.summary import AnswerSummary, summarise_answers
 from .answers.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .answers.trials import Decline, measure_decline
 from .core.base import Bootstrap, Measured
-from .core.ground_truth import Joined, join_labels, truth_of_labels, truth_of_qrels
+from .core.ground_truth import LabelledVerdicts, join_labels, truth_of_labels, truth_of_qrels
 from .core.intervals import cluster_mean
 from .core.ppi import PredictionPowered, prediction_powered
 from .leaderboards.agreement import (
@@ -45,7 +45,7 @@ __all__ = [
     "CorrectedLeaderboard",
     "CorrectedRate",
     "Decline",
-    "Joined",
+    "LabelledVerdicts",
     "LeaderboardAgreement",
     "LeaderboardsCompared",
     "Leaning",

@@ -23,7 +23,7 @@ from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
 from pnyx.measure.answers.rates import corrected_rate
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.intervals import cluster_mean, share_of
 from pnyx.measure.core.pairs import PairColumns
 
@@ -96,7 +96,7 @@ def check(
         source, judge=judge, human=human, group=group, id=id, probability=probability,
         yes=yes, no=no, labels=labels,
     )  # fmt: skip
-    joined: dict[str, Joined] = {}
+    joined: dict[str, LabelledVerdicts] = {}
     for name in items.judges:
         pairs = join_items(items, name)  # in the order in which `pnyx measure` has them
         joined[name] = replace(pairs, pairs=PairColumns.of(pairs.pairs).by_id())
@@ -137,7 +137,9 @@ def _items_of(source: Any, **columns: Any) -> CheckItems:
     return source
 
 
-def _checked(items: CheckItems, name: str, joined: Joined, bootstrap: Bootstrap) -> CheckedJudge:
+def _checked(
+    items: CheckItems, name: str, joined: LabelledVerdicts, bootstrap: Bootstrap
+) -> CheckedJudge:
     agreement = measure_agreement(joined, bootstrap=bootstrap)
     figures = {
         measure: measured
@@ -170,7 +172,7 @@ def _of_verdicts(measure: str, agreement: Agreement) -> bool:
     return columns is not None and columns[1] == "value"
 
 
-def _predictive_values(joined: Joined, bootstrap: Bootstrap) -> dict[str, Measured]:
+def _predictive_values(joined: LabelledVerdicts, bootstrap: Bootstrap) -> dict[str, Measured]:
     """Return how often people agree with the judge's yes, and with its no."""
     pairs = PairColumns.of(joined.pairs)
     labels, values = pairs.labels(lambda gold: gold.yes), pairs.value()

@@ -15,7 +15,7 @@ from pnyx.errors import InputError, escaped
 from pnyx.files import read_json
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 
 CHOICE_MARGIN = 0.02
 """Accuracy that may be lost by a cheaper judge, as for `pnyx compare judges`."""
@@ -30,7 +30,7 @@ DRIFT_MEASURES = {
 
 def choose_among(
     items: CheckItems,
-    joined: Mapping[str, Joined],
+    joined: Mapping[str, LabelledVerdicts],
     cost: Sequence[str],
     margin: float | None,
     bootstrap: Bootstrap,

@@ -13,12 +13,12 @@ from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
 from pnyx.errors import InputError, shorten
 from pnyx.judge.labels import consensus
 from pnyx.judge.verdicts import Verdict
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import Gold, Pair, PairColumns
 from pnyx.measure.core.weighted import Index
 
 
-def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> Joined:
+def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> LabelledVerdicts:
     """Join one judge's verdicts with people's labels, as `measure_agreement` takes them.
 
     Of several people the majority counts, of ratings the mean. Items without a majority count as
@@ -46,7 +46,7 @@ def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> Joi
         pairs.append(Pair(_verdict(item, judge, items), _gold(label, item, items)))
     if not pairs:
         raise InputError("no row has a label that is not tied", path=items.source)
-    return Joined(
+    return LabelledVerdicts(
         "support" if items.kind == "yes-no" else "quality",
         judge,
         tuple(pairs),

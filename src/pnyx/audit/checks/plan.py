@@ -19,7 +19,7 @@ from pnyx.measure.answers.agreement import measure_agreement
 from pnyx.measure.answers.rates import corrected_rate
 from pnyx.measure.answers.registry import MEASURES
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.intervals import SIGNED, UNIT, Range
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.weighted import Floats, Index, Weighted, Weights, ratio
@@ -205,7 +205,7 @@ _PLANNED: Mapping[str, tuple[Weighted, Range]] = {
 class _Planner:
     """Labelled items, and the intervals that their measures have with more of them."""
 
-    def __init__(self, joined: Joined, source: str, bootstrap: Bootstrap) -> None:
+    def __init__(self, joined: LabelledVerdicts, source: str, bootstrap: Bootstrap) -> None:
         pairs = PairColumns.of(joined.pairs)
         quality = joined.task == "quality"
         gold = pairs.labels(lambda label: label.rating if quality else label.yes)

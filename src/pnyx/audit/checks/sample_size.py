@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pnyx.audit.checks.joined import pair_clusters
 from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.weighted import Floats, Index
 
@@ -49,7 +49,7 @@ def enough_groups(sizes: Index) -> bool:
     return equal_groups(sizes) >= MIN_GROUPS - 0.5
 
 
-def too_few(joined: Joined, measure: str) -> str:
+def too_few(joined: LabelledVerdicts, measure: str) -> str:
     """Return why labels are too few to decide about a measure; empty where they are enough."""
     pairs = PairColumns.of(joined.pairs)
     gold, value = pairs.labels(lambda label: label.yes), pairs.value()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pnyx.measure.answers.agreement import Agreement
     from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.ground_truth import Joined
+    from pnyx.measure.core.ground_truth import LabelledVerdicts
     from pnyx.view.tables import Part
 
 _MEASURES = "measures.json"
@@ -210,7 +210,11 @@ def command_of_results(path: str) -> str | None:
 
 
 def _measure_joined(
-    answers: str, joined: Joined, spec: AgreementSpec | DocumentsSpec, *, corrects: bool = False
+    answers: str,
+    joined: LabelledVerdicts,
+    spec: AgreementSpec | DocumentsSpec,
+    *,
+    corrects: bool = False,
 ) -> Outcome:
     """Measure answers on labels; `corrects`: also the share of yes, if some have no label."""
     from pnyx.devices import refuse_device
@@ -283,7 +287,7 @@ def _report(result: Agreement) -> list[Part]:
     large = {name: part for name, part in result.per_group.items() if name not in small}
     line = (
         f"{many(len(small), 'group')} with fewer than {MIN_GROUP_LABELS} scored answers: no "
-        "figures of their own (--json has the counts)"
+        "separate figures (--json has the counts)"
     )
     for title, part in (
         ("dimension", result.per_dimension),

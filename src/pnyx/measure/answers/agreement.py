@@ -31,7 +31,7 @@ from pnyx.measure.answers.registry import (
     Spread,
 )
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, plain
-from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
 from pnyx.measure.core.intervals import draw_clusters, draw_weights
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.weighted import (
@@ -59,7 +59,7 @@ class Agreement(Result):
     pair has one, items; `undefined_draws` counts draws without a value (`cogency.spearman`).
     """
 
-    joined: Joined
+    joined: LabelledVerdicts
     measures: Mapping[str, Measured]
     macro: Mapping[str, Measured]
     macro_groups: Mapping[str, int]
@@ -134,7 +134,7 @@ def counts_of(asked: int, unscored: Sequence[str]) -> dict[str, Any]:
 
 
 def measure_agreement(
-    answers: Joined | Source,
+    answers: LabelledVerdicts | Source,
     labels: Source | None = None,
     task: str | None = None,
     *,
@@ -144,8 +144,9 @@ def measure_agreement(
     """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
 
     Args:
-        answers: what `pnyx.ask` returned, a file or results folder of it, or a `Joined`.
-        labels: people's labels, a file or in memory; see `join_labels`. A `Joined` needs none.
+        answers: what `pnyx.ask` returned, a file or results folder of it, or `LabelledVerdicts`.
+        labels: labels of people, a file or in memory; see `join_labels`. `LabelledVerdicts` need
+            none.
         task: support, relevance or quality; by default what the first answer is about.
         judge: whose answers count, where there are several judges'.
         bootstrap: how intervals are drawn.
@@ -157,7 +158,7 @@ def measure_agreement(
     Raises:
         InputError: answers or labels are malformed, or none belong together.
     """
-    if not isinstance(answers, Joined):
+    if not isinstance(answers, LabelledVerdicts):
         answers = join_labels(answers, labels, task, judge=judge)
     return _Agreeing(answers, bootstrap).result()
 
@@ -193,7 +194,7 @@ def _columns(pairs: PairColumns) -> dict[str, Floats]:
 class _Agreeing:
     """Measures one join: the cells, and the draws that they share."""
 
-    def __init__(self, joined: Joined, bootstrap: Bootstrap) -> None:
+    def __init__(self, joined: LabelledVerdicts, bootstrap: Bootstrap) -> None:
         self.joined, self.bootstrap = joined, bootstrap
         self.pairs = PairColumns.of(joined.pairs)
         self.columns = _columns(self.pairs)

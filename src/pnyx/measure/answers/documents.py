@@ -9,14 +9,14 @@ from pathlib import Path
 from pnyx.corpora.base import located
 from pnyx.errors import InputError, shorten
 from pnyx.judge.verdicts import Source, Verdict, file_of, of_one_judge, read_verdicts
-from pnyx.measure.core.ground_truth import Joined, Truth
+from pnyx.measure.core.ground_truth import LabelledVerdicts, Truth
 from pnyx.measure.core.pairs import Gold, Pair
 
 _HALF = 0.5
 """Score on a scale of 0 to 1 from which a document counts as called relevant."""
 
 
-def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -> Joined:
+def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -> LabelledVerdicts:
     """Join the documents of answers of `pnyx judge rag` with what people say of each.
 
     A document's score (`notes.documents`), as a share of the scale, is its probability of being
@@ -56,7 +56,7 @@ def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -
         )
     if not pairs:
         raise InputError("none of the documents is labelled for its topic", path=path)
-    return Joined("relevance", pairs[0].verdict.judge, tuple(pairs), unlabelled)
+    return LabelledVerdicts("relevance", pairs[0].verdict.judge, tuple(pairs), unlabelled)
 
 
 def _documents(line: Verdict) -> Iterator[Verdict]:

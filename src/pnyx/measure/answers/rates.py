@@ -19,7 +19,7 @@ from pnyx.distributions import student_quantile
 from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
 from pnyx.measure.core.intervals import UNIT, cluster_mean, share_interval
 from pnyx.measure.core.pairs import PairColumns
 from pnyx.measure.core.ppi import prediction_powered
@@ -62,7 +62,7 @@ class CorrectedRate(Result):
 
 
 def corrected_rate(
-    answers: Joined | Source,
+    answers: LabelledVerdicts | Source,
     labels: Source | None = None,
     *,
     judge: str | None = None,
@@ -82,7 +82,11 @@ def corrected_rate(
     Raises:
         InputError: answers or labels are malformed, none belong together, or they are ratings.
     """
-    joined = answers if isinstance(answers, Joined) else join_labels(answers, labels, judge=judge)
+    joined = (
+        answers
+        if isinstance(answers, LabelledVerdicts)
+        else join_labels(answers, labels, judge=judge)
+    )
     if joined.task == "quality":
         raise InputError("found ratings, expected answers of yes or no")
     pairs, numbers = PairColumns.of(joined.pairs), dict[str, int]()

@@ -60,7 +60,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Joined(Result):
+class LabelledVerdicts(Result):
     """A judge's answers with labels of the same questions, on support, relevance or quality.
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
@@ -257,7 +257,7 @@ def join_labels(
     task: str | None = None,
     *,
     judge: str | None = None,
-) -> Joined:
+) -> LabelledVerdicts:
     """Join a judge's answers with labels on id and dimension.
 
     Args:
@@ -360,11 +360,11 @@ class _Joining:
         self._scale.add(grade)
         return _OWN[grade > 0]
 
-    def joined(self, task: str, judge: str) -> Joined:
+    def joined(self, task: str, judge: str) -> LabelledVerdicts:
         """Return what was joined; InputError where it is nothing."""
         if not len(self._pairs):
             raise InputError(self._no_pairs(), path=self._path)
-        return Joined(
+        return LabelledVerdicts(
             task,
             judge,
             self._pairs.by_id(),

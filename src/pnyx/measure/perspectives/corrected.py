@@ -16,7 +16,7 @@ import numpy as np
 
 from pnyx.errors import InputError, shorten
 from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import Joined
+from pnyx.measure.core.ground_truth import LabelledVerdicts
 from pnyx.measure.core.intervals import UNIT
 from pnyx.measure.core.pairs import Pair
 from pnyx.measure.core.ppi import prediction_powered
@@ -41,7 +41,9 @@ class Corrected(Measured):
 class Correction:
     """What people would say, given labels of some questions and the judge of all."""
 
-    def __init__(self, labelled: Joined, judge: str, bootstrap: Bootstrap = BOOTSTRAP) -> None:
+    def __init__(
+        self, labelled: LabelledVerdicts, judge: str, bootstrap: Bootstrap = BOOTSTRAP
+    ) -> None:
         self._pairs = [pair for pair in labelled.pairs if pair.verdict.value is not None]
         if not self._pairs:
             raise InputError("holds no scored answer with a label")

@@ -10,7 +10,7 @@ from pnyx.errors import InputError
 from pnyx.judge.verdicts import Source
 from pnyx.measure.answers.agreement import counts_of
 from pnyx.measure.core.base import BOOTSTRAP, TEST, Bootstrap
-from pnyx.measure.core.ground_truth import Joined, join_labels
+from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
 from pnyx.measure.core.significance import Test
 from pnyx.measure.perspectives.corrected import Correction
 from pnyx.measure.perspectives.results import (
@@ -85,7 +85,7 @@ def measure_perspectives(
     *,
     depths: Sequence[int] = PERSPECTIVE_DEPTHS,
     union_depth: int | None = None,
-    labelled: Joined | Source | None = None,
+    labelled: LabelledVerdicts | Source | None = None,
     topics_of: PerspectiveTopics = "perspectives",
     baseline: str | None = None,
     test: Test = TEST,
@@ -237,12 +237,12 @@ class _Chosen:
 
 
 def _correction(
-    labelled: Joined | Source | None, judge: str, bootstrap: Bootstrap
+    labelled: LabelledVerdicts | Source | None, judge: str, bootstrap: Bootstrap
 ) -> Correction | None:
     """Return what corrects a judge's errors, if pairs were labelled."""
     if labelled is None:
         return None
-    if not isinstance(labelled, Joined):
+    if not isinstance(labelled, LabelledVerdicts):
         labelled = join_labels(labelled, task="support", judge=judge)
     return Correction(labelled, judge, bootstrap)
 
