@@ -180,7 +180,7 @@ def test_runs_that_share_nothing_are_refused():
         measure_retrieval(runs, qrels, topics_of="both")
     with pytest.raises(ValueError, match="expected one, and the baseline"):
         measure_retrieval(runs, qrels, baseline="z")
-    with pytest.raises(InputError, match="the qrels hold no judgements"):
+    with pytest.raises(InputError, match="qrels: holds no judgments"):
         measure_retrieval(runs, [])
 
 

@@ -53,7 +53,7 @@ def qrels_in_memory(source: object) -> Iterator[Qrel]:
     else:
         rows = _rows(source, "qrels", "topics, documents and grades")
         qrels = parse_rows(rows, _parser(Qrel, qrel_of_row), "qrels", "row")
-    return (qrel for _, qrel in strict(qrels, "qrels", "qrels"))
+    return (qrel for _, qrel in strict(qrels, "qrels", "judgments"))
 
 
 def questions_in_memory(source: object) -> Iterator[Question]:
