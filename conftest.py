@@ -10,17 +10,16 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from filelock import FileLock
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from command import caller
 from pnyx.models.embed.encoder import open_session as _open_session
+from shared_folders import RUN_FOLDER, fill_once
 from tries import tries
 
 # No test depends on how busy the machine is.
@@ -131,26 +130,15 @@ def of_all_workers(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made_once(of_all_workers):
+def made_once():
     """`made_once(NAME, MAKE)`: a folder that MAKE filled, once for all workers; only read it."""
-
-    def made_once(name: str, make: Callable[[Path], object]) -> Path:
-        folder = of_all_workers / name
-        with FileLock(f"{folder}.lock"):
-            done = Path(f"{folder}.done")
-            if not done.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed at it
-                folder.mkdir()
-                make(folder)
-                done.touch()
-        return folder
-
-    return made_once
+    return fill_once
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _sessions_that_remember(of_all_workers):
     """From the first test on: what is packaged is opened once a process, whoever asks first."""
+    RUN_FOLDER[:] = [of_all_workers]
     folder = of_all_workers / "networks"
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:

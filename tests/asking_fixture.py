@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,23 @@ from pnyx.models.embed.embedder import embedder_from
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
 from pnyx.serve.asking.service import AskService, ServerSettings, open_service
 from pnyx.students.quality.surface import QualityModel
+from shared_folders import fill_once
 
 VOTING = "Should voting be compulsory?"
 
 
 @functools.cache
-def _kept() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="pnyx-asking-")
-
-
-@functools.cache
 def example_index() -> Path:
-    """Build the example's index with everything that can be known of it, once a process."""
-    folder = Path(tempfile.mkdtemp(dir=_kept().name)) / "example.index"
+    """Build the example's index with everything that can be known of it, once a test run."""
+    return fill_once("asking", _build_example) / "example.index"
+
+
+def _build_example(parent: Path) -> None:
+    folder = parent / "example.index"
     build_index(load_example().arguments, folder)
     score_documents(folder, QualityModel.load())
     embed_documents(folder, embedder_from())
     cluster_documents(folder, embedder_from())
-    return folder
 
 
 @contextlib.contextmanager
