@@ -136,6 +136,7 @@ def test_a_cached_campaign_needs_no_endpoint_and_no_order(base, tmp_path):
     assert set(qrels[3::4]) == {"1"}
 
 
+@pytest.mark.all
 def test_without_cache_and_endpoint_there_is_no_leaderboard(base, tmp_path):
     folder = campaign(tmp_path)
     env = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_MODEL": "test"}
@@ -183,6 +184,7 @@ def judged(base, llm=None, rows=None, **settings):
     return PnyxJudge().judge(reports, topics, llm, nugget_banks=banks, **settings)
 
 
+@pytest.mark.all
 def test_what_had_no_answer_has_none_again_where_the_endpoint_is_gone(base, tmp_path, capsys):
     import click
 

@@ -156,6 +156,7 @@ def test_figures_are_read_from_what_a_peer_prints(bench, line, figure):
         results._stated(line, {"kappa": "rate"})
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_a_peer_that_cannot_be_installed_is_listed_with_the_reason_of_pip(tmp_path, bench):
     peers = bench("peers")

@@ -98,6 +98,7 @@ def test_without_files_the_report_is_printed(
     assert captured.err == ""
 
 
+@pytest.mark.all
 def test_a_question_nobody_wrote_about_ends_well(
     index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,7 +154,14 @@ def test_a_language_model_writes_and_judges_and_is_paid_once(index: str, tmp_pat
     assert run("validate", str(out)) == 0
 
 
-@pytest.mark.parametrize("behaviour", ["prose", "length", "refusal"])
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        "prose",
+        pytest.param("length", marks=pytest.mark.all),
+        pytest.param("refusal", marks=pytest.mark.all),
+    ],
+)
 def test_an_unusable_model_leaves_things_unscored_and_says_so(
     index: str, tmp_path: Path, behaviour: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,6 +249,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.all
 def test_nothing_below_the_certainty_is_argued_with_and_the_strongest_comes_first(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,6 +288,7 @@ def test_the_other_side_of_a_one_sided_collection_is_not_found(
     assert con["empty"].startswith("No passage was found for this side.")
 
 
+@pytest.mark.all
 def test_claims_that_are_given_are_judged(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     read = _argued(plain, capsys)
     turned = read["claims"][::-1]
@@ -291,6 +301,7 @@ def test_claims_that_are_given_are_judged(plain: str, capsys: pytest.CaptureFixt
         assert "--claims: found" in capsys.readouterr().err
 
 
+@pytest.mark.all
 def test_what_yes_and_no_cannot_answer_is_asked_back(
     plain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -314,6 +325,7 @@ def test_what_yes_and_no_cannot_answer_is_asked_back(
     assert pnyx.open(plain).argue(asked).claims == ("Many.", "Few.")
 
 
+@pytest.mark.all
 def test_the_sides_are_named_by_their_answers(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,6 +342,7 @@ def test_the_sides_are_named_by_their_answers(
     assert shown.index("## The case for the train") < shown.index("## The case for the car")
 
 
+@pytest.mark.all
 def test_a_question_in_another_language_than_the_documents_is_said_to_be_so(
     plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

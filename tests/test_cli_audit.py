@@ -156,7 +156,12 @@ MEANT = [
     *(("injection", task, good, "passed") for task, good in GOOD.items()),
     *(("paraphrase", task, good, "passed") for task, good in GOOD.items()),
 ]
-SHOWN = {"order": "preference", "length": "quality"}
+SHOWN = {
+    "order": "preference",
+    "length": "quality",
+    "injection": "relevance",
+    "paraphrase": "relevance",
+}
 """Trial -> the task, else support, on which `make test` sees bad judges fail and good ones pass."""
 
 
@@ -204,6 +209,7 @@ def test_a_trial_asks_what_the_judge_is_asked(task, choice):
     assert judged < tried
 
 
+@pytest.mark.all
 def test_trials_of_arguments_with_documents_need_no_model(capsys):
     assert run("stress", "noise", rag_items(), "--levels", "0,1", "--out", "S") in (0, 3)
     found = json.loads(Path("S/summary.json").read_text())
@@ -248,6 +254,7 @@ def test_a_bad_judge_is_found_and_a_good_one_passes(name, task, reply, outcome):
     assert found["counts"]["unscored"] == 0
 
 
+@pytest.mark.all
 def test_a_judge_of_the_words_alone_fails_the_paraphrase():
     def literal(prompt):
         said = planted.text_of(prompt, "statement")
@@ -265,6 +272,7 @@ def test_the_first_argument_is_found_though_the_judge_cancels_it_out():
     assert found["measures"]["settled_changed"]["value"] == 0
 
 
+@pytest.mark.all
 def test_true_and_predicted_precision_are_known_by_hand():
     """40 items, 30 of them true; the good judge makes no mistake, so the error is 0 throughout."""
     found = trial("noise", "support", planted.good_support)

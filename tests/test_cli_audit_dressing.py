@@ -60,16 +60,16 @@ MEANT = [
     ("stance", "stance", ALWAYS_YES, "failed"),
     ("stance", "stance", side_of, "passed"),
     ("self", "quality", signed, "failed"),
-    ("self", "quality", planted.good_quality, "passed"),
-    ("self", "preference", planted.good_preference, "passed"),
+    pytest.param("self", "quality", planted.good_quality, "passed", marks=pytest.mark.all),
+    pytest.param("self", "preference", planted.good_preference, "passed", marks=pytest.mark.all),
     ("format", "quality", tidy, "failed"),
-    ("format", "quality", planted.good_quality, "passed"),
+    pytest.param("format", "quality", planted.good_quality, "passed", marks=pytest.mark.all),
     ("asker", "support", flatterer, "failed"),
-    ("asker", "support", planted.good_support, "passed"),
-    ("asker", "quality", planted.good_quality, "passed"),
+    pytest.param("asker", "support", planted.good_support, "passed", marks=pytest.mark.all),
+    pytest.param("asker", "quality", planted.good_quality, "passed", marks=pytest.mark.all),
     ("verbosity", "quality", wordy, "failed"),
     ("verbosity", "quality", planted.good_quality, "passed"),
-    ("verbosity", "ranking", planted.good_ranking, "passed"),
+    pytest.param("verbosity", "ranking", planted.good_ranking, "passed", marks=pytest.mark.all),
 ]
 
 
@@ -128,7 +128,16 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
     assert len(statements) == 2
 
 
-@pytest.mark.parametrize("name", ["repeat", "self", "format", "asker", "verbosity"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "repeat",
+        pytest.param("self", marks=pytest.mark.all),
+        pytest.param("format", marks=pytest.mark.all),
+        pytest.param("asker", marks=pytest.mark.all),
+        pytest.param("verbosity", marks=pytest.mark.all),
+    ],
+)
 def test_the_packaged_judge_is_tried(name, capsys):
     """Without a language model; what comes of it is for docs/benchmarks/trials.md."""
     code, out, _ = called(capsys, "audit", "stress", name, MAKE["support"](6), "--out", "S",

@@ -244,6 +244,7 @@ def test_a_question_without_its_text(capsys, index, tmp_path):
     assert "question 'q': its perspectives lack the question" in err
 
 
+@pytest.mark.all
 def test_other_pairs_under_the_same_name_are_refused(capsys, index, views, tmp_path):
     out = tmp_path / "out"
     called(capsys, *_bench(index, views, out, "--variants", "plain"))

@@ -96,7 +96,14 @@ def test_help_is_one_screen_and_help_all_has_the_rest(call):
     assert "--config" in full
 
 
-@pytest.mark.parametrize("named", ["file", "file, index elsewhere", "nothing"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        "file",
+        pytest.param("file, index elsewhere", marks=pytest.mark.all),
+        pytest.param("nothing", marks=pytest.mark.all),
+    ],
+)
 def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(
     named, index, tmp_path, call
 ):

@@ -184,6 +184,7 @@ main(["doctor", "--json"])
 """
 
 
+@pytest.mark.all
 def test_without_llm_no_socket_is_opened():
     done = subprocess.run(
         [sys.executable, "-c", _NO_SOCKETS], capture_output=True, text=True, env=os.environ

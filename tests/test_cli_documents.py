@@ -152,6 +152,7 @@ def test_topics_that_are_due_again_are_warned_of(folder, capsys):
     )
 
 
+@pytest.mark.all
 def test_processes_wait_for_each_other(folder):
     command = [sys.executable, "-m", "pnyx", "search", "debates", "voting"]
     handle = os.open(folder, os.O_RDONLY)

@@ -132,7 +132,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     assert b"1 record" in pnyx("validate", tmp_path).stdout
 
 
-@pytest.mark.parametrize("name", ["p2", "link"])
+@pytest.mark.parametrize("name", [pytest.param("p2", marks=pytest.mark.all), "link"])
 def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, name: str) -> None:
     """As `/dev/null` is not, which for root a renamed file would take the place of."""
     os.mkfifo(tmp_path / "p2")
@@ -246,6 +246,7 @@ def test_output_is_utf8_in_any_locale(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["text"] == "caf\u00e9 \U0001f600"
 
 
+@pytest.mark.all
 def test_interrupted_while_indexing(tmp_path: Path) -> None:
     row = '{"id": "%d", "text": "Voting should be compulsory, as it is fair to all who vote."}\n'
     with subprocess.Popen(

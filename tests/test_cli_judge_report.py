@@ -104,6 +104,7 @@ def judge_llm(call, server, run, bank, out, *more):
     return call(*arguments, "--out", out)
 
 
+@pytest.mark.all
 def test_a_model_in_batches_says_what_it_says_in_one_call_a_pair_for_a_tenth(tmp_path, call):
     run, bank = write_files(tmp_path)
     billed, calls = {}, {}
@@ -154,7 +155,14 @@ def test_a_plan_asks_nothing_and_counts_what_may_be_asked(tmp_path, call):
         assert json.loads(printed)["models"][0]["from_store"] == len(server.asked())
 
 
-@pytest.mark.parametrize("more", [(), ("--batch", 50), ("--attest", "relevant")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param((), marks=pytest.mark.all),
+        ("--batch", 50),
+        pytest.param(("--attest", "relevant"), marks=pytest.mark.all),
+    ],
+)
 def test_what_a_run_costs_is_within_its_plan_and_the_plan_says_what_is_expected(
     tmp_path, call, more
 ):

@@ -68,7 +68,7 @@ def line_of(place, *arguments):
     "command",
     [
         "convert small.jsonl --to csv --out",
-        "index small.jsonl --out",
+        pytest.param("index small.jsonl --out", marks=pytest.mark.all),
         pytest.param("demo --files-only --out", marks=pytest.mark.all),
     ],
 )

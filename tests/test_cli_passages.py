@@ -413,6 +413,7 @@ def test_a_page_shows_what_is_around_the_passage():
 # Engines -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.all
 @pytest.mark.slow
 @pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
 def test_an_index_in_opensearch_has_the_same_passages(folder, tmp_path, capsys):

@@ -44,7 +44,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("task", "prompt", "more"), CASES)
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.all)])
 def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
     path = items(task)
     arguments = ("prompt", "show", prompt, path, "--id", f"i{number}", "--json", *more)

@@ -185,6 +185,7 @@ def test_the_papers_model_says_what_scikit_learn_says(models):
     )
 
 
+@pytest.mark.all
 def test_a_table_with_other_names_and_without_flags_and_topics(tmp_path, capsys):
     rows = [{"body": r["text"], "stars": r["quality"]} for r in rated() if r["is_argument"]]
     path = table(tmp_path / "rated.csv", rows)

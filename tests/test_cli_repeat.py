@@ -96,6 +96,7 @@ def test_replies_of_a_model_come_from_the_store_and_none_is_asked(call, monkeypa
     assert "R: answers.jsonl differs from line 1 on; counts: " in said
 
 
+@pytest.mark.all
 def test_reports_and_bad_records(call, tmp_path):
     run, bank = write_files(tmp_path, "ids")
     assert call("judge", "report", run, "--nuggets", bank, "--out", "judged")[0] in (0, 3)

@@ -343,6 +343,7 @@ def told(
     return reply
 
 
+@pytest.mark.all
 def test_a_model_writes_and_is_asked_once(indexes, asked, tmp_path, call):
     index, known = indexes("uuid")
     run = tmp_path / "run.jsonl"

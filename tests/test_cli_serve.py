@@ -40,10 +40,10 @@ def test_others_need_a_token_and_that_is_checked_first(call, own_place):
     ("options", "said"),
     [
         (["--mu", "5", "--model", "dense"], "mu"),
-        (["--lambda", "0.5"], "--lambda goes with"),
-        (["--writer", "llm"], "--writer llm needs --llm"),
-        (["--budget", "1"], "--budget goes with --llm"),
-        (["--examples", "none.jsonl"], "--examples"),
+        pytest.param(["--lambda", "0.5"], "--lambda goes with", marks=pytest.mark.all),
+        pytest.param(["--writer", "llm"], "--writer llm needs --llm", marks=pytest.mark.all),
+        pytest.param(["--budget", "1"], "--budget goes with --llm", marks=pytest.mark.all),
+        pytest.param(["--examples", "none.jsonl"], "--examples", marks=pytest.mark.all),
     ],
 )
 def test_choices_that_cannot_be_are_refused_at_the_start(call, own_place, options, said):

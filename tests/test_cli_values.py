@@ -64,6 +64,7 @@ def test_all_numbers_are_of_the_kinds_that_refuse_what_is_none():
         assert isinstance(parameter.type, Number | NumberRange), (words, parameter.name)
 
 
+@pytest.mark.all
 def test_no_number_is_nan_or_infinite(own_place, capfd):
     for words, parameter in parameters((Number, NumberRange)):
         for value in ("nan", "NaN", "inf", "-inf", "1e400", "-1e400", "Infinity"):

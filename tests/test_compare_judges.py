@@ -57,6 +57,7 @@ def prices(folder, **dollars):
     return path
 
 
+@pytest.mark.all
 def test_a_judge_that_scored_nothing_has_no_figure_and_is_not_taken(tmp_path, labels, capsys):
     good = judged(tmp_path, "good", wrong_on(1))
     rows = [row | {"value": None, "probability": None, "unscored": "timeout"}
@@ -111,6 +112,7 @@ def test_the_cheapest_that_is_good_enough_and_a_cascade(tmp_path, labels, capsys
     assert row["choice"] == cascade["name"] == "cheap, then dear"
 
 
+@pytest.mark.all
 def test_nothing_is_good_enough_by_few_labels(tmp_path, capsys):
     few = write_rows(
         tmp_path / "few.jsonl", [{"id": f"i{n}", "value": n % 3 == 0} for n in range(12)]
@@ -123,6 +125,7 @@ def test_nothing_is_good_enough_by_few_labels(tmp_path, capsys):
     assert "take dear: no cheaper judge is shown to be good enough" in " ".join(out.split())
 
 
+@pytest.mark.all
 def test_costs_that_are_not_known_are_not_zero(tmp_path, labels, capsys):
     dear, other = judged(tmp_path, "dear", wrong_on()), judged(tmp_path, "other", wrong_on())
     _, out, err = called(capsys, "compare", "judges", dear, other, "--labels", labels,
@@ -140,6 +143,7 @@ def test_costs_that_are_not_known_are_not_zero(tmp_path, labels, capsys):
     assert json.loads(out)["judges"][1]["seconds"] is None
 
 
+@pytest.mark.all
 def test_unscored_answers_are_counted_and_compared_on_what_both_scored(tmp_path, labels, capsys):
     dear = judged(tmp_path, "dear", wrong_on())
     mute = judged(tmp_path, "mute", lambda p: "?" if "NUMBER004" in p else wrong_on()(p))
@@ -162,6 +166,7 @@ def shown(measured: dict) -> str:
     return f"{{value:.3f}}{bounds}".format(**measured)
 
 
+@pytest.mark.all
 def test_the_page_shows_what_the_command_line_and_json_say(tmp_path, labels, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     dear, cheap = (judged(tmp_path, name, wrong_on(*wrong, unsure=40)) for name, wrong in

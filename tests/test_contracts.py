@@ -412,7 +412,7 @@ def test_kinds_that_a_judge_does_not_list_are_refused(judge):
         assert seen == []
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("backend", ["asyncio", pytest.param("trio", marks=pytest.mark.all)])
 def test_a_judge_works_inside_of_a_running_loop(judge, backend):
     """Both ways: awaited in the caller's own loop, and asked by code that is not async."""
     pytest.importorskip(backend, reason="trio is not installed")

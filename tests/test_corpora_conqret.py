@@ -243,6 +243,7 @@ def test_the_published_train_split():
     assert not any(set(t.irrelevant) & docs for t, docs in zip(judged, cited, strict=True))
 
 
+@pytest.mark.all
 @needs_data
 def test_the_published_files_there_and_back(tmp_path):
     rows = list(read_qrels(str(DATA / "train_qrels.csv")))

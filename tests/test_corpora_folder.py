@@ -284,6 +284,7 @@ def test_zip_bombs_are_refused(tmp_path, name):
     assert "is a zip bomb" in outcome(tmp_path, name, bomb)
 
 
+@pytest.mark.all
 def test_a_part_that_shrinks_less_is_not_a_bomb(tmp_path):
     paragraphs = "".join(f"<p>{n} is a number of this long text.</p>" for n in range(40_000))
     write_epub(tmp_path / "a.epub", paragraphs)
@@ -351,6 +352,7 @@ def test_broken_files_are_unreadable(tmp_path, name, content):
     assert line.startswith("2 files: 1 read, 1 unreadable (a.")
 
 
+@pytest.mark.all
 def test_a_large_table_is_streamed(tmp_path):
     row = "Anna," + "Rents are high. " * 20 + "\n"
     with (tmp_path / "a.csv").open("w") as stream:

@@ -61,6 +61,7 @@ def test_a_part_that_shrinks_more_than_two_hundred_times_is_a_bomb(noise, bomb):
     assert ("zip bomb" in str(caught.value)) is bomb
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(("count", "refused"), [(20_000, False), (20_001, True)])
 def test_a_file_has_at_most_twenty_thousand_parts(count, refused):
     content = _zipped({str(number): b"" for number in range(count)})

@@ -192,6 +192,7 @@ _BLOCKS = st.builds(
 )
 
 
+@pytest.mark.all
 @settings(deadline=None, max_examples=150)
 @given(st.lists(_BLOCKS, max_size=12), st.sampled_from(["", "w0."]))
 def test_every_word_is_in_exactly_one_passage_in_order(blocks, title):

@@ -18,6 +18,8 @@ from urllib.parse import urlencode, urlsplit
 import httpx2
 import pytest
 
+from tries import quick_cases
+
 pytest.importorskip("starlette", reason="starlette is not installed")
 
 from asking_fixture import example_index
@@ -125,6 +127,7 @@ REQUESTS: dict[str, tuple[Callable[[str], Request], Request]] = {
 """Kind of work -> what two clients ask that leave, and what another asks afterwards: one step."""
 
 
+@pytest.mark.all
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_the_packaged_judge_stops_when_its_clients_leave(server, kind):
@@ -167,7 +170,7 @@ many as its endpoint takes, what the question means, one window of a ranking."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", MODEL_REQUESTS)
+@pytest.mark.parametrize("kind", quick_cases(MODEL_REQUESTS, {"search"}))
 def test_a_model_is_asked_nothing_more_and_its_replies_are_kept(own_place, kind):
     request, at_once = MODEL_REQUESTS[kind]
     with (

@@ -95,7 +95,7 @@ def reason(answer) -> str | None:
         ("429", "rate_limit", 2, None),
         ("500", "server_error", 2, None),
         ("503", "server_error", 2, None),
-        ("hang", "timeout", 2, None),
+        pytest.param(*("hang", "timeout", 2, None), marks=pytest.mark.all),
         pytest.param(*("drip", "timeout", 2, None), marks=pytest.mark.all),
         ("reset", "connection", 2, None),
         ("cut_body", "not_json", 2, None),
@@ -129,6 +129,7 @@ def test_a_repair_turn_shows_the_reply_and_what_it_lacks(store):
     assert "could not be read" in long[3].content
 
 
+@pytest.mark.all
 def test_a_fixed_number_of_slots_is_found_and_kept_to(store):
     questions = [support(f"Text {n}.") for n in range(60)]
     with ChatServer(slots=3, queue=False, delay=0.01) as server:

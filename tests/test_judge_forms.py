@@ -463,6 +463,7 @@ WORDS = st.sampled_from(
 ) | st.text(max_size=4)  # fmt: skip
 
 
+@pytest.mark.all
 @settings(max_examples=tries(300), deadline=None)
 @given(data=st.data())
 def test_mutated_tokens_give_a_probability_or_none(data):

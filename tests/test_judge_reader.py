@@ -209,6 +209,7 @@ def test_it_tells_what_bears_on_a_statement_from_what_does_not():
     assert on.probability > 2 * off.probability
 
 
+@pytest.mark.all
 def test_an_answer_has_the_same_bits_alone_in_a_batch_and_in_another_order():
     # Of each length in slots: 1 to 48 tokens and more, beside as many others as are asked at once.
     judge = load_perspective_student()

@@ -427,6 +427,7 @@ def test_two_processes_merge_into_one_new_store_at_once(tmp_path):
     assert store_stats(tmp_path / "t").replies == 601
 
 
+@pytest.mark.all
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "delay", [0.0, *(pytest.param(d, marks=pytest.mark.all) for d in (0.1, 0.2, 0.4))]

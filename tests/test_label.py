@@ -689,6 +689,7 @@ def test_bad_usage_is_one_line(tmp_path, call, args, words):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_a_killed_process_loses_no_answer(tmp_path):
     items = write_rows(tmp_path / "items.jsonl", item_rows("support", 12))

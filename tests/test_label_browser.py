@@ -42,6 +42,7 @@ def press(page, *keys: str) -> None:
             )
 
 
+@pytest.mark.all
 def test_two_people_label_ten_items_by_keyboard_and_a_third_decides(watched, tmp_path):
     rows = item_rows("support", 10)
     items = write_rows(tmp_path / "items.jsonl", rows)

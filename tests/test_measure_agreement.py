@@ -284,6 +284,7 @@ def test_the_mean_over_dimensions_is_not_fooled_by_easy_dimensions():
 # --- intervals
 
 
+@pytest.mark.all
 def test_the_vectorised_bootstrap_is_the_plain_one_on_the_same_draws():
     draw = random.Random(5)
     rows = [

@@ -160,6 +160,7 @@ def test_without_draws_there_are_no_intervals(tmp_path):
     assert all(row["low"] is None and row["value"] is not None for row in rate.rows())
 
 
+@pytest.mark.all
 def test_intervals_hold_the_truth_of_a_judge_who_errs():
     """Of 600 samples of 25 labels; docs/benchmarks/corrected-rates.md has more."""
     held = np.zeros(2)

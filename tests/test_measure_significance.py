@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import typing
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from pnyx.measure.core.significance import (
     FLIPS,
     ONE_SIDED,
     SIGNIFICANT,
-    Test,
     conclude,
     differ,
     holm,
@@ -178,7 +176,7 @@ def test_nothing_is_concluded_without_a_test(difference, p, lower, both):
         assert found == "inconclusive"
 
 
-@pytest.mark.parametrize("test", typing.get_args(Test))
+@pytest.mark.parametrize("test", ["t", pytest.param("randomisation", marks=pytest.mark.all)])
 def test_a_system_that_is_lower_by_the_margin_is_rarely_called_not_lower(test):
     rng = np.random.default_rng(4)
     wrong = sum(not_lower(rng.normal(-0.02, 0.05, 15), 0.02, test) < ONE_SIDED for _ in range(400))

@@ -57,7 +57,10 @@ def test_a_reply_carries_what_the_server_said():
     assert server.asked()[0]["authorization"] is None
 
 
-@pytest.mark.parametrize("trouble", ["429", "429_after", "500", "reset", "cut_body", "hang"])
+@pytest.mark.parametrize(
+    "trouble",
+    ["429", "429_after", "500", "reset", "cut_body", pytest.param("hang", marks=pytest.mark.all)],
+)
 def test_trouble_that_passes_is_waited_out(trouble):
     with ChatServer([trouble]) as server:
         assert isinstance(complete(server, retry=replace(HASTY, timeout=patience(trouble))), Reply)
@@ -152,7 +155,9 @@ def test_the_key_is_sent_and_nowhere_to_be_seen():
     assert secret not in repr(ChatEndpoint("http://h/v1", "m", secret))
 
 
-@pytest.mark.parametrize(("trouble", "least"), [("429_after", 0.3), ("429_date", 0.9)])
+@pytest.mark.parametrize(
+    ("trouble", "least"), [("429_after", 0.3), pytest.param("429_date", 0.9, marks=pytest.mark.all)]
+)
 def test_retry_after_is_honoured(trouble, least):
     with ChatServer([trouble]) as server:
         start = time.monotonic()

@@ -89,6 +89,7 @@ def test_it_is_a_chat_model_that_says_what_it_is_worth(model):
     assert "measured" in open_local(f"gguf:{model.path}").notice
 
 
+@pytest.mark.all
 def test_a_reply_holds_to_its_schema_and_shows_the_alternatives_of_each_token(model):
     question = asked("Is grass green? Answer yes or no.", schema=SCHEMA, max_tokens=40, logprobs=10)
     reply = anyio.run(model.complete, question)

@@ -112,7 +112,16 @@ def pool_of(*servers: ChatServer, retry: RetryPolicy = HASTY) -> tuple[EndpointP
 
 
 @pytest.mark.parametrize(
-    "trouble", ["500", "503", "html", "reset", "400", "too_long", "no_choices"]
+    "trouble",
+    [
+        "500",
+        "503",
+        pytest.param("html", marks=pytest.mark.all),
+        pytest.param("reset", marks=pytest.mark.all),
+        pytest.param("400", marks=pytest.mark.all),
+        pytest.param("too_long", marks=pytest.mark.all),
+        pytest.param("no_choices", marks=pytest.mark.all),
+    ],
 )
 def test_what_fails_at_one_address_is_asked_at_the_other(trouble):
     with ChatServer(delay=0.02) as good, ChatServer(default=trouble) as bad:

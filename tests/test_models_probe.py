@@ -223,7 +223,7 @@ def test_a_probe_leaves_the_endpoint_as_it_was():
         ("500", "server_error"),
         ("429", "rate_limit"),
         ("reset", "connection"),
-        ("hang", "timeout"),
+        pytest.param("hang", "timeout", marks=pytest.mark.all),
     ],
 )
 def test_an_endpoint_that_cannot_be_used(behaviour, said):

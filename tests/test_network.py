@@ -178,6 +178,7 @@ def opens_connections(path: Path) -> bool:
     return False
 
 
+@pytest.mark.all
 def test_every_module_that_opens_connections_asks_first():
     found = {path for path in SOURCE.rglob("*.py") if opens_connections(path)}
     assert len(found) >= 6

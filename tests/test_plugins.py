@@ -280,6 +280,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     assert not set(APART) & set(COMMANDS)
 
 
+@pytest.mark.all
 def test_a_record_of_a_stranger_leads_to_no_plugin(pnyx, tmp_path):
     with Listener() as listener:
         connects = f"import socket\nsocket.create_connection(('127.0.0.1', {listener.port}))\n"

@@ -82,6 +82,7 @@ def test_a_recipe_is_linked_and_short(page: str) -> None:
     assert len(prose.split()) < 600
 
 
+@pytest.mark.all
 def test_the_page_of_supported_answers_opens_on_the_sentence_of_the_recipe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -208,6 +208,7 @@ def documents(monkeypatch, tmp_path):
     monkeypatch.setattr(term_numbering, "_COMPILE_AFTER", 0)
 
 
+@pytest.mark.all
 def test_without_numba_all_is_the_same_and_how_it_is_faster_is_said(documents, monkeypatch, call):
     ask = ("search", "core.index", "word3 voting", "--model", "dirichlet", "--json")
     assert "pnyx[fast]" not in index_words(call, "fast.index")

@@ -80,7 +80,7 @@ def assert_alike(here, there):
 
 @slow
 @needs_cluster
-@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.all), 3])
 def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
     from pnyx.search.opensearch.loading import LoadPlan, copy
 
@@ -118,6 +118,7 @@ def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
         there.fetch(["doc5", "c"])
 
 
+@pytest.mark.all
 @slow
 @needs_cluster
 def test_what_is_loaded_is_seen_when_it_is_complete(server):
@@ -156,6 +157,7 @@ def test_what_is_loaded_is_seen_when_it_is_complete(server):
         load([*records(0, 3), *records(0, 1)], f"{server}/twice")
 
 
+@pytest.mark.all
 @slow
 @needs_cluster
 def test_what_cannot_be_used_is_one_line(server, monkeypatch):
@@ -186,6 +188,7 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
         open_index(where)
 
 
+@pytest.mark.all
 @slow
 @needs_cluster
 def test_an_index_of_an_older_format_is_loaded_again(server):
@@ -242,6 +245,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.all
 @slow
 @needs_cluster
 @pytest.mark.usefixtures("own_place", "run_once")
@@ -279,6 +283,7 @@ def test_commands_do_what_they_do_on_a_folder(full, name, capsys):
     assert_alike(*printed)
 
 
+@pytest.mark.all
 @slow
 @needs_cluster
 def test_commands_take_an_address(server, tmp_path, capsys):
@@ -298,6 +303,7 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)) == 3
 
 
+@pytest.mark.all
 @slow
 @needs_cluster
 def test_an_index_is_verified(server, full, capsys):
@@ -452,6 +458,7 @@ def test_addresses_are_read():
     assert client.is_remote(str(parsed))
 
 
+@pytest.mark.all
 def test_ids_and_vectors_are_kept_as_they_are():
     assert schema.key_of("a") == "a"
     assert schema.is_hashed(schema.key_of("é" * 300))

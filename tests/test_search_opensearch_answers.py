@@ -41,12 +41,15 @@ from pnyx.search.opensearch.answers import (
     read_shares,
 )
 from pnyx.search.opensearch.client import cause_of
+from tries import quick_cases
 
 pytest.importorskip("opensearchpy")
 refused = refuser()
 RECORDED = recorded()
 SAMPLED = 60
 """Changes of each talk that are tried in every run of the tests."""
+SLOW = {"added", "load", "read", "search", "updated"}
+"""Talks of which only `make test-all` tries the changes."""
 
 ODD = ["null", "true", "[1]", '{"x":1}', '{"x":{"mappings":null}}', '{"status":200}', '"text"']
 
@@ -129,7 +132,7 @@ def walk(cluster, name, capsys, some):
     assert tried
 
 
-@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("name", quick_cases(TALKS, TALKS.keys() - SLOW))
 def test_a_changed_answer_is_noticed_or_changes_nothing(cluster, name, capsys):
     every = all_changes(RECORDED, name)
     walk(cluster, name, capsys, every[:: max(1, len(every) // SAMPLED)])
@@ -192,6 +195,7 @@ def test_the_line_names_request_place_expected_and_found(cluster, capsys):
     )
 
 
+@pytest.mark.all
 def test_a_server_says_of_a_changed_answer_one_line(cluster):
     talk, place = searching("rank bm25")
     cluster.refuse = Replay(talk)

@@ -36,16 +36,27 @@ def match(question: str, topic: str, *named: str):
     ("topic", "question", "relation"),
     [
         (LEGAL, "Should prostitution be legal?", 1),
-        (LEGAL, "Prostitution should be made legal", 1),
-        (LEGAL, "Should prostitution be legalised?", 1),
+        pytest.param(LEGAL, "Prostitution should be made legal", 1, marks=pytest.mark.all),
+        pytest.param(LEGAL, "Should prostitution be legalised?", 1, marks=pytest.mark.all),
         (LEGAL, "Should prostitution be banned?", -1),
-        (LEGAL, "Prostitution ought to be illegal", -1),
+        pytest.param(LEGAL, "Prostitution ought to be illegal", -1, marks=pytest.mark.all),
         ("We should abolish speed cameras", "Should we keep speed cameras?", -1),
         ("We should abolish speed cameras", "Should we get rid of speed cameras?", 1),
-        ("Voting should be compulsory", "Should everybody be obliged to vote?", 1),
-        ("This House would ban boxing", "Should boxing stay legal?", -1),
-        ("This House would ban boxing", "Should boxing be outlawed?", 1),
-        ("Homework does more harm than good", "Is homework harmful?", 1),
+        pytest.param(
+            "Voting should be compulsory",
+            "Should everybody be obliged to vote?",
+            1,
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            "This House would ban boxing", "Should boxing stay legal?", -1, marks=pytest.mark.all
+        ),
+        pytest.param(
+            "This House would ban boxing", "Should boxing be outlawed?", 1, marks=pytest.mark.all
+        ),
+        pytest.param(
+            "Homework does more harm than good", "Is homework harmful?", 1, marks=pytest.mark.all
+        ),
     ],
 )
 def test_paraphrases_are_matched_the_right_way_round(topic, question, relation):

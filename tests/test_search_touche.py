@@ -102,6 +102,7 @@ def test_weights_of_0_are_plain_dirichlet(folder):
     assert scores.tobytes() == values.tobytes()
 
 
+@pytest.mark.all
 @pytest.mark.slow
 @settings(max_examples=tries(25), deadline=None)
 @given(

@@ -584,6 +584,7 @@ def test_limits_are_those_that_are_told():
     assert by_name["depth"]["schema"]["maximum"] == 1000
 
 
+@pytest.mark.all
 def test_claims_that_are_sent_are_judged(client):
     pair = ["Nobody should be made to vote.", "Everybody should have to vote."]
     asked = {"question": VOTING, "claims": pair}
@@ -596,6 +597,7 @@ def test_claims_that_are_sent_are_judged(client):
     refused(client.post("/v1/argue", json={**asked, "claims": ["A.", "a."]}))
 
 
+@pytest.mark.all
 def test_what_yes_or_no_cannot_answer_is_asked_back_in_the_form(client):
     question, line = "How many people vote?", "cannot be answered with yes or no"
     assert line in refused(client.post("/v1/argue", json={"question": question}))
@@ -617,6 +619,7 @@ def test_what_yes_or_no_cannot_answer_is_asked_back_in_the_form(client):
     assert "Write the argument" in usual
 
 
+@pytest.mark.all
 def test_both_sides_are_named_by_their_answers_on_the_pages(client):
     origin = {"origin": str(client.base_url).rstrip("/")}
     for question, headings in (

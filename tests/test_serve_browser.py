@@ -71,6 +71,7 @@ SHIFTS = """() => {
 SIDED = "#found:not([aria-busy]) .side-head"
 
 
+@pytest.mark.all
 def test_from_a_question_to_both_sides_why_filters_a_document_and_back(watched, address):
     page = watched.open(address)
     assert page.locator(".examples a").all_inner_texts() == [

@@ -295,6 +295,7 @@ def test_restricted_mode_shows_no_text(catalogue, monkeypatch):
             assert text not in page, address
 
 
+@pytest.mark.all
 def test_hostile_texts_show_as_text_on_every_page(catalogue):
     shown = 0
     for address in addresses(catalogue):

@@ -293,7 +293,10 @@ def viewing_server(folder):
     yield view_app(CurrentCatalogue([str(folder / "measured.json")]))
 
 
-@pytest.mark.parametrize("opened", [labelling_server, asking_server, viewing_server])
+SERVERS = [asking_server, viewing_server, pytest.param(labelling_server, marks=pytest.mark.all)]
+
+
+@pytest.mark.parametrize("opened", SERVERS)
 def test_no_route_fails_whatever_is_sent(tmp_path, opened):
     with opened(tmp_path) as app, served(app) as address:
         routes = [route for route in app.app.routes if isinstance(route, Route)]

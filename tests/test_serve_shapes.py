@@ -80,6 +80,7 @@ def printed(call, *arguments):
     return json.loads(out)
 
 
+@pytest.mark.all
 def test_a_hit_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
     hits = printed(call, "search", example_index(), VOTING, "-k", 4)
     assert len(hits) == 4
@@ -90,6 +91,7 @@ def test_a_hit_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, ca
     assert hits[0]["why"]["value"] == pytest.approx(hits[0]["score"])
 
 
+@pytest.mark.all
 def test_a_case_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
     case = printed(call, "argue", example_index(), QUESTION, "--points", 2)
     for other in (case, answers["/v1/argue"], answers["argue"]):
@@ -99,6 +101,7 @@ def test_a_case_is_the_same_on_the_command_line_over_http_and_for_mcp(answers, c
     assert {k: v for k, v in answers["argue"].items() if k not in extra} == case
 
 
+@pytest.mark.all
 def test_perspectives_are_the_same_on_the_command_line_over_http_and_for_mcp(
     answers, call, own_place
 ):
@@ -116,6 +119,7 @@ def test_perspectives_are_the_same_on_the_command_line_over_http_and_for_mcp(
     assert over_http["documents"] == [hit["id"] for hit in found]
 
 
+@pytest.mark.all
 def test_answers_are_the_same_on_the_command_line_over_http_and_for_mcp(answers, call, own_place):
     write_rows("items.jsonl", ITEMS)
     status, _, error = call("judge", "support", "items.jsonl", "--out", "results")
@@ -156,12 +160,14 @@ def figures_in(case):
     ]
 
 
+@pytest.mark.all
 def test_the_page_shows_the_measures_that_the_rows_have(answers):
     shown = figures_of(answers["page"])
     assert len(shown) == 4
     assert shown == figures_in(answers["default"])
 
 
+@pytest.mark.all
 def test_the_page_says_how_many_are_on_the_question_as_the_rows_do(answers):
     number = answers["default"]["expected_about"]
     sides = answers["default"]["sides"]

@@ -67,6 +67,7 @@ def check_same(whole="whole", other="merged", but=TIMES):
     assert list(one) == list(two)
 
 
+@pytest.mark.all
 def test_the_shares_of_the_packaged_judge_are_the_run(call):
     command = ("judge", "support", support_items())
     assert call(*command, "--out", "whole")[0] == 0
@@ -109,6 +110,7 @@ def test_a_models_replies_are_merged_and_nothing_is_asked_again(call):
     assert Path("again/answers.jsonl").read_bytes() == Path("whole/answers.jsonl").read_bytes()
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_kill_9_of_a_share_and_again_asks_nothing_that_was_stored(call):
     path = write_rows(
@@ -149,6 +151,7 @@ def relevance_items():
     return write_rows("pairs.jsonl", rows)
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_the_shares_of_reports_are_the_run(call):
     reports, bank = write_files(Path())
@@ -196,6 +199,7 @@ def test_a_bench_measures_the_merged_verdicts(call):
         assert (Path("whole") / name).read_bytes() == (Path("merged") / name).read_bytes()
 
 
+@pytest.mark.all
 def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
     path = support_items()
     a, b = in_shares(call, 2, "judge", "support", path)
@@ -231,13 +235,31 @@ def test_a_share_that_is_given_twice_is_refused(call, capsys):
 @pytest.mark.parametrize(
     ("shard", "said"),
     [
-        ({"number": 0}, "shard: number: found 0, expected a whole number from 1"),
-        ({"number": True}, "shard: number: found True, expected an integer"),
-        ({"number": 1.0}, "shard: number: found 1.0, expected an integer"),
-        ({"number": "1"}, "shard: number: found 1, expected an integer"),
+        pytest.param(
+            {"number": 0},
+            "shard: number: found 0, expected a whole number from 1",
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            {"number": True},
+            "shard: number: found True, expected an integer",
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            {"number": 1.0}, "shard: number: found 1.0, expected an integer", marks=pytest.mark.all
+        ),
+        pytest.param(
+            {"number": "1"}, "shard: number: found 1, expected an integer", marks=pytest.mark.all
+        ),
         ({"number": 3}, "shard: number 3 is greater than of 2"),
-        ({"of": 0}, "shard: of: found 0, expected a whole number from 1"),
-        ({"settings_sha256": None}, "shard: settings_sha256: found None, expected text"),
+        pytest.param(
+            {"of": 0}, "shard: of: found 0, expected a whole number from 1", marks=pytest.mark.all
+        ),
+        pytest.param(
+            {"settings_sha256": None},
+            "shard: settings_sha256: found None, expected text",
+            marks=pytest.mark.all,
+        ),
     ],
 )
 def test_a_damaged_number_of_a_share_is_said_as_it_is(shard, said, call, capsys):

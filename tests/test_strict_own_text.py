@@ -150,6 +150,7 @@ def test_the_same_ordinary_text_is_asked_once():
         assert len(server.asked()) == 20 + 20 + 1  # each, each again, one of ordinary text
 
 
+@pytest.mark.all
 def test_a_run_that_provokes_useless_replies_does_not_end_the_judging():
     """A model is given up after 64 replies without an answer, from the first on."""
     bad = [attests(f"{FALSE} [[refusal]] {n}", f"{DOCUMENT} {n}", n) for n in range(90)]

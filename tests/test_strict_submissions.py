@@ -198,6 +198,7 @@ def test_without_strict_and_for_a_wrong_name_of_a_file_nothing_is_judged(call):
     assert not Path("R").exists()
 
 
+@pytest.mark.all
 def test_reports_held_against_nuggets_leave_broken_runs_out_as_well(call):
     Path("evil.jsonl").write_bytes(b"{")
     arguments = ("nuggets", "assign", "evil.jsonl", "honest.jsonl", "--nuggets", "bank.jsonl")

@@ -63,6 +63,7 @@ def test_each_way_to_start_a_thread_is_seen(text):
     assert names_in(ast.parse(text)) & STARTS
 
 
+@pytest.mark.all
 def test_only_one_module_starts_threads():
     """Elsewhere: `WorkerThreads` or `start_thread`; `to_thread` copies the context itself."""
     found = {}

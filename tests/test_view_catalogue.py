@@ -227,6 +227,7 @@ def test_topics_have_the_titles_that_any_source_tells(catalogue):
     assert (catalogue.topic("t2").scored, catalogue.topic("t2").asked) == (9 + 8 + 4, 9 + 9 + 4)
 
 
+@pytest.mark.all
 def test_every_page_renders_and_every_link_on_it_leads_somewhere(catalogue):
     seen = set()
     hrefs = {}

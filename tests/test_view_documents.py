@@ -46,7 +46,11 @@ def viewed(call: Call, path: str) -> tuple[int, str, list[dict[str, Any]]]:
         (("measure", "support", "R", *LABELS), "measures"),
         (("measure", "retrieval", "r.run", "--qrels", "qrels.txt"), "measures"),
         (("audit", "card", "R", *LABELS, "--out", "card.json"), "card"),
-        (("audit", "stress", "injection", "items.jsonl", "--out", "S"), "trial"),
+        pytest.param(
+            ("audit", "stress", "injection", "items.jsonl", "--out", "S"),
+            "trial",
+            marks=pytest.mark.all,
+        ),
         (("argue", "i", "Are zoos of use?"), "argued"),
     ],
 )

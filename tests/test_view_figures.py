@@ -385,6 +385,7 @@ def test_pages_of_judgements_are_limited_and_counted(place, catalogue, exported,
         assert f"{count:,}" in text
 
 
+@pytest.mark.all
 def test_an_export_without_texts_has_none(place, monkeypatch, tmp_path):
     monkeypatch.setenv("PNYX_NO_TEXT", "1")
     args = ("--export", tmp_path / "bare", "--judgements", 200)

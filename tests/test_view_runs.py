@@ -149,6 +149,7 @@ BROKEN = """names => {
 """Of each name on a page, over how many lines it is."""
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_names_of_measures_are_whole_on_a_phone(browser, tmp_path):
     long = "sentence_precision_of_quoted_words"

@@ -90,6 +90,7 @@ def test_an_export_is_written_again_until_it_is_ended(
         main(["view", str(folder), "--watch", "--json"])
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_an_open_page_follows_a_run(tmp_path: Path, browser: Any) -> None:
     folder = tmp_path / "results"

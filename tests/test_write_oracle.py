@@ -68,7 +68,17 @@ def rightly(printed: dict[str, Any]) -> list[bool]:
     ]
 
 
-@pytest.mark.parametrize("wrap", ["plain", "fenced", "preamble", "afterword", "thinking", "mixed"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "plain",
+        pytest.param("fenced", marks=pytest.mark.all),
+        pytest.param("preamble", marks=pytest.mark.all),
+        pytest.param("afterword", marks=pytest.mark.all),
+        pytest.param("thinking", marks=pytest.mark.all),
+        pytest.param("mixed", marks=pytest.mark.all),
+    ],
+)
 def test_all_that_a_capable_model_knows_reaches_the_page(
     index: str, tmp_path: Path, wrap: str, capsys: Any
 ) -> None:

@@ -273,12 +273,28 @@ def test_only_a_stated_confidence_is_a_probability(
     ("edit", "scored"),
     [
         (lambda rows: rows[1:], ASKED - 1),  # asked again about it: the last one is left out then
-        (lambda rows: [*rows, {**rows[0], "side": "both"}, {**rows[0], "id": 99}], ASKED),
-        (lambda rows: [{**row, "side": f" {row['side'].upper()}. "} for row in rows], ASKED),
+        pytest.param(
+            lambda rows: [*rows, {**rows[0], "side": "both"}, {**rows[0], "id": 99}],
+            ASKED,
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            lambda rows: [{**row, "side": f" {row['side'].upper()}. "} for row in rows],
+            ASKED,
+            marks=pytest.mark.all,
+        ),
         (lambda rows: [{**row, "confidence": 95} for row in rows], ASKED),
         # Nobody states a probability: as if there were no answer.
-        (lambda rows: [{"id": row["id"], "side": row["side"]} for row in rows], 0),
-        (lambda rows: [{**row, "id": str(row["id"]), "why": ""} for row in rows], ASKED),
+        pytest.param(
+            lambda rows: [{"id": row["id"], "side": row["side"]} for row in rows],
+            0,
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            lambda rows: [{**row, "id": str(row["id"]), "why": ""} for row in rows],
+            ASKED,
+            marks=pytest.mark.all,
+        ),
     ],
 )
 def test_how_lists_may_depart_from_what_is_asked(
@@ -405,6 +421,7 @@ def test_the_claims_are_shown_to_the_model_and_to_the_writer(
     assert printed["claims"] == [f"{QUESTION} Yes.", f"{QUESTION} No."]
 
 
+@pytest.mark.all
 def test_claims_of_the_user_override_those_of_the_model(asking: list[str], capsys: Any) -> None:
     own = ["--claims", "Close them.", "Keep them."]
     with ChatServer(reply=reading()) as server:
@@ -415,6 +432,7 @@ def test_claims_of_the_user_override_those_of_the_model(asking: list[str], capsy
     assert "yes means" not in settings_of(printed)["question"]
 
 
+@pytest.mark.all
 def test_searches_in_other_words_are_fused_with_the_first(asking: list[str], capsys: Any) -> None:
     searches = ["voting is a duty", "fines for those who do not vote", QUESTION, "  ", "x" * 301]
     with ChatServer(reply=reading(searches=searches)) as server:
@@ -477,7 +495,14 @@ def asked_by_prompt(server: ChatServer) -> dict[str, int]:
     return {name: names.count(name) for name in set(names)}
 
 
-@pytest.mark.parametrize("options", [[], ["--asked", "40", "--retrieve", "60"], ["--points", "1"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param([], marks=pytest.mark.all),
+        pytest.param(["--asked", "40", "--retrieve", "60"], marks=pytest.mark.all),
+        ["--points", "1"],
+    ],
+)
 def test_a_plan_asks_nothing_and_is_a_bound(
     asking: list[str], labels: dict[str, str], options: list[str], capsys: Any
 ) -> None:

@@ -100,6 +100,7 @@ def test_it_ranks_and_stores_what_an_index_folder_does(tmp_path, example):
     assert_the_same(told, len(example.arguments))
 
 
+@pytest.mark.all
 def test_commands_search_and_judge_it(tmp_path, example):
     where, topics = f"pyserini:{EXAMPLE}", tmp_path / "topics.jsonl"
     question = example.questions[0]
@@ -118,6 +119,7 @@ def test_commands_search_and_judge_it(tmp_path, example):
     assert len((tmp_path / "j" / "answers.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_commands_argue_report_and_sample_it(tmp_path, example):
     where, question = f"pyserini:{EXAMPLE}", example.questions[0]
@@ -141,6 +143,7 @@ def test_a_model_that_lucene_has_not_is_refused():
     assert "not by touche: expected dirichlet or bm25" in err
 
 
+@pytest.mark.all
 def test_what_cannot_be_read_is_one_line(tmp_path):
     damaged = tmp_path / "damaged"
     shutil.copytree(EXAMPLE, damaged)
@@ -287,6 +290,7 @@ print(json.dumps([len(found), all(found), state == index_state(where)]))
 """
 
 
+@pytest.mark.all
 def test_threads_share_it():
     assert python(THREADS, EXAMPLE) == [40, True, True]
 
