@@ -64,14 +64,14 @@ def make_results(place: Path) -> Path:
         args = ("--out", results / "quality", "--llm", server.spec, "--store", place / "store")
         assert run("judge", "quality", quality, *args)[0] == 3
     items, labels = example / "items.jsonl", example / "item-labels.jsonl"
-    few = rows_of(items)[:90]
+    few = rows_of(items)[:40]
     items = write_rows(place / "few.jsonl", few)
     assert run("judge", "support", items, "--out", results / "support")[0] == 0
     measured = run("measure", "support", results / "support", "--labels", labels, "--json")[1]
     (results / "measured.json").write_text(measured, encoding="utf-8")
     args = ("--labels", labels, "--out", results / "calibration.json", "--error", 0.2)
     assert run("calibrate", results / "support", *args)[0] == 0
-    args = (items, "--limit", 15, "--draws", 200, "--out")
+    args = (items, "--limit", 6, "--draws", 200, "--out")
     assert run("audit", "stress", "noise", *args, results / "noise")[0] == 0
     assert run("audit", "stress", "length", *args, results / "length")[0] == 0
     card = ("--labels", labels, "--draws", 200, "--out", results / "card.json")

@@ -46,7 +46,7 @@ from tries import quick_cases
 pytest.importorskip("opensearchpy")
 refused = refuser()
 RECORDED = recorded()
-SAMPLED = 60
+SAMPLED = 30
 """Changes of each talk that are tried in every run of the tests."""
 SLOW = {"added", "load", "read", "search", "updated"}
 """Talks of which only `make test-all` tries the changes."""
