@@ -29,6 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.all
 def test_a_saved_case_is_what_the_command_writes(folder, capsys):
     case = pnyx.argue("debates", QUESTION)
     assert Path("debates.index").is_dir()

@@ -163,6 +163,7 @@ def test_the_whole_set_says_how_many_figures_are_the_papers(bench):
     assert {len(s.paper) for s in (*tables.TABLE_1, *tables.TABLE_2)} == {5}
 
 
+@pytest.mark.all
 def test_a_cascade_is_fitted_on_the_other_questions_and_asks_the_second_for_the_rest(bench):
     """The first is right where it is far from 1/2, the second always."""
     cascade = bench("cascade")

@@ -105,6 +105,7 @@ def test_a_failing_peer_is_reported(tmp_path, bench):
     assert found["error"].startswith("FileNotFoundError")
 
 
+@pytest.mark.all
 def test_tokens_counts_agreement(tmp_path, bench, monkeypatch):
     """The figures of agreement, by a table worked by hand: 20 yes-yes, 5, 10, 15 no-no."""
     tokens = bench("tokens")

@@ -69,6 +69,7 @@ def test_an_answer_to_nobody_is_not_logged():
     assert server.billed["completions"] == 1
 
 
+@pytest.mark.all
 @pytest.mark.parametrize(("what", "delay", "counted"), [("read", 0, 1), ("", 0, 0), ("", 0.5, 0)])
 def test_a_killed_client_has_its_answer_only_if_it_read_it(what, delay, counted):
     with ChatServer(delay=delay) as server:

@@ -319,6 +319,7 @@ def test_the_same_labelled_items_are_paired(capsys):
     assert "asked[0]: outcomes: value: found x, expected numbers between blanks" in said
 
 
+@pytest.mark.all
 def test_a_paired_interval_holds_the_true_change_and_is_narrower():
     draw = np.random.default_rng(2)
     held = narrower = 0

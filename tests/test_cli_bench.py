@@ -71,6 +71,7 @@ def _bench(index, views, out, *more):
             "--retrievers", "bm25,dense", "--cutoff", 3, "--draws", 50, *more)  # fmt: skip
 
 
+@pytest.mark.all
 @pytest.mark.slow
 def test_from_an_index_to_a_table(capsys, index, views, topics, tmp_path):
     out = tmp_path / "out"
@@ -107,6 +108,7 @@ def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
     assert parts == {run["run"]: run["measures"] for run in whole["runs"]}
 
 
+@pytest.mark.all
 def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
     from pnyx.students.student import StudentJudge
 

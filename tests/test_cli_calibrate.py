@@ -179,6 +179,7 @@ def test_one_topic_that_holds_every_yes_leaves_figures_incomplete(files, capsys)
     }  # fmt: skip
 
 
+@pytest.mark.all
 def test_the_main_path_judge_calibrate_and_judge_again(tmp_path, capsys):
     """The bundled example, a results folder, its manifest's prompts, a cascade to people."""
     rows = list(_example())

@@ -309,6 +309,7 @@ def test_a_judge_that_fails_is_not_an_absence_of_evidence(
     assert "wrote nothing usable" in report.read_text()
 
 
+@pytest.mark.all
 def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:
     text = "Compulsory voting raises turnout among the poor and makes voting fair."
     (tmp_path / "d.jsonl").write_text(json.dumps({"id": "1", "text": text}) + "\n")

@@ -89,6 +89,7 @@ def many(tmp_path):
     return path
 
 
+@pytest.mark.all
 def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, capsys):
     folder = tmp_path / "i"
     assert stopped("SIGKILL", "index", many, "--out", folder).returncode == -signal.SIGKILL
@@ -129,6 +130,7 @@ def test_what_is_left_is_named_with_its_own_options_only(many, tmp_path, capsys)
     assert f"pnyx index --update {tmp_path / 'i'} --quality makes them" in shown.err
 
 
+@pytest.mark.all
 def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
     with EmbeddingServer() as server:
         spec = server.spec

@@ -292,6 +292,7 @@ def judge(call, *arguments, out="out"):
     return status, json.loads(printed) if printed else None, said
 
 
+@pytest.mark.all
 def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     run, bank = write_files(tmp_path)
     status, manifest, said = judge(call, run, "--nuggets", bank)

@@ -19,6 +19,7 @@ from pnyx.judge.tasks import TASKS
 from pnyx.models.chat.completion import read_reply
 from pnyx.models.chat.types import MAX_REPLY_BYTES, Reply
 from pnyx.search.build import build_index
+from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -45,7 +46,7 @@ def index(tmp_path_factory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", quick_cases(TASKS, {"ranking", "rag", "support"}))
 def test_half_a_character_costs_no_verdict_and_no_run(task, run):
     Path("items.jsonl").write_text(TASKS[task].example + "\n")
     with ChatServer() as server:
@@ -127,6 +128,7 @@ def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, run)
     assert run("store", "merge", "e.jsonl", "--store", "t.sqlite")[0] == 0
 
 
+@pytest.mark.all
 def test_a_long_reply_in_an_old_store_is_unscored(run):
     Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
     request = Asking().request(TASKS["support"].read("items.jsonl"))
@@ -180,6 +182,7 @@ def test_texts_that_an_order_leaves_out_are_unranked_and_said(run):
     assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
 
 
+@pytest.mark.all
 def test_samples_of_a_ranking_are_in_different_orders(run):
     rows = [
         {"id": str(n), "query": f"Question {n}?", "documents": ["One.", "Two.", "Three."]}

@@ -72,6 +72,7 @@ def test_questions_without_known_words_are_empty_with_one_warning(index, capsys,
     assert shown.err == "pnyx: warning: no word of the question is in the index\n"
 
 
+@pytest.mark.all
 def test_gibberish_is_said_to_match_nothing_where_vectors_find_something(tmp_path, capsys):
     path = tmp_path / "d.jsonl"
     path.write_text('{"id": "a", "text": "Fares fell."}\n{"id": "b", "text": "Tea is brewed."}\n')

@@ -326,6 +326,7 @@ def test_an_entity_bomb_is_not_expanded(tmp_path):
     assert len(str(found.get("a.odt"))) < 1000
 
 
+@pytest.mark.all
 def test_a_line_of_ten_megabytes_and_nuls(tmp_path):
     assert outcome(tmp_path, "a.txt", b"word " * 2_000_000) == "2 files: 2 read"
     assert "a.txt: is not text" in outcome(tmp_path, "a.txt", b"\0\1\2\3" * 100)

@@ -136,6 +136,7 @@ except PnyxError as error:
 """
 
 
+@pytest.mark.all
 def test_a_store_on_read_only_media_is_read(path):
     folder = Path(tempfile.mkdtemp())
     try:

@@ -107,6 +107,7 @@ def test_an_empty_reply_is_asked_once_more_and_counted(capsys, items):
     }  # fmt: skip
 
 
+@pytest.mark.all
 def test_a_writer_whose_replies_hold_nothing_is_given_up_too(capsys, items):
     rows = [{"id": f"q{n}", "text": f"Is tea number {n} healthy?"} for n in range(100)]
     items.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -144,6 +144,7 @@ def test_an_address_that_only_fails_rests_and_that_is_said_once():
     ]
 
 
+@pytest.mark.all
 def test_an_address_that_recovers_is_used_again():
     with ChatServer(delay=0.02) as good, ChatServer(["500"] * 15, delay=0.01) as ill:
         pool, _ = pool_of(good, ill)
@@ -201,6 +202,7 @@ def test_an_address_that_wants_to_be_left_alone_holds_nothing_up():
     assert len([line for line in lines if "asks to be left alone for 1,000,000,000 s" in line]) == 1
 
 
+@pytest.mark.all
 def test_where_all_want_to_be_left_alone_the_wait_is_bounded_told_and_ends_with_a_reason():
     retry = RetryPolicy(timeout=60, attempts=3, first_wait=0.01, longest_wait=0.2, silence=0.1)
     with ChatServer(default="429_forever") as one, ChatServer(default="429_forever") as other:

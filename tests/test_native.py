@@ -45,6 +45,7 @@ assert python_literal("(1,)") == (1,) and not gc.isenabled()
 """
 
 
+@pytest.mark.all
 def test_garbage_does_not_disturb_the_parser_of_literals():
     found = python(PARSING_FINALISERS)
     assert found.returncode == 0, found.stderr
@@ -61,6 +62,7 @@ def rest(*lines):
     return pytest.param(lines, marks=pytest.mark.all)
 
 
+@pytest.mark.all
 @clash
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -234,6 +234,7 @@ def test_a_number_of_documents_is_at_least_one(opened: pnyx.Collection) -> None:
     assert len(opened.search(QUESTION, k=np.int64(2))) == 2
 
 
+@pytest.mark.all
 def test_a_collection_works_in_other_processes(opened: pnyx.Collection) -> None:
     questions = [QUESTION, "Are zoos cruel?"]
     with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -75,6 +75,7 @@ def hidden(folder):
 
 # With an exchange: before and after it, and before the old one is removed. Without: around both
 # renames and before the removal.
+@pytest.mark.all
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("exchange", "step"),
@@ -111,6 +112,7 @@ def test_the_steps_above_are_all_there_are(tmp_path, exchange):
     assert names(tmp_path) == ["k.index"]
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_writer_recovers_what_a_kill_moved_aside(tmp_path, replace):
     folder = tmp_path / "k.index"

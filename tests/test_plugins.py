@@ -129,6 +129,7 @@ def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):
     assert "no format 'bars' here" in out
 
 
+@pytest.mark.all
 def test_an_engine_is_searched_by_address(tea, pnyx, tmp_path):
     (tmp_path / "corpus.bars").write_text("d1 | Coffee does not.\nd2 | Tea calms people.\n")
     search = ("search", "bars:corpus.bars", "tea calms")

@@ -272,6 +272,7 @@ def test_an_index_gives_conclusions_of_both_sides_in_turns(example):
     assert more == found.perspectives[:4]
 
 
+@pytest.mark.all
 def test_they_are_on_the_question_and_cover_what_the_authors_labelled(example):
     known = load_example()
     labels = {(label.question_id, label.doc_id): label for label in known.labels}
@@ -370,7 +371,7 @@ def test_an_index_without_anything_on_the_question_says_so(tmp_path):
         IndexPerspectives(index, count=0)
 
 
-@pytest.mark.parametrize("spaces", [1, 2])
+@pytest.mark.parametrize("spaces", [1, pytest.param(2, marks=pytest.mark.all)])
 def test_the_topic_clusters_add_conclusions_that_share_no_word_with_the_question(tmp_path, spaces):
     records = [
         Argument("same", "Zoos should be phased out, for they are cruel.", (), "pro"),

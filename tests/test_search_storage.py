@@ -422,6 +422,7 @@ ADDER = textwrap.dedent(
 
 
 # 1: the new segment is written; 2: the new manifest is, beside the old; 3: it is in place.
+@pytest.mark.all
 @pytest.mark.parametrize(
     ("when", "after"),
     [

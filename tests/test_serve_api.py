@@ -465,6 +465,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "serving.md"
 CURLS = re.findall(r"^curl (?:.*\\\n)*.*$", DOCS.read_text("utf-8") if DOCS.exists() else "", re.M)
 
 
+@pytest.mark.all
 @pytest.mark.parametrize("command", CURLS)
 def test_the_examples_of_the_documentation_answer(client, command):
     if shutil.which("curl") is None:
@@ -501,6 +502,7 @@ def modelled(tmp_path, own_place):
 SMALL = {"question": VOTING, "points": 1, "retrieve": 6, "asked": 4, "per_side": 3}
 
 
+@pytest.mark.all
 def test_who_leaves_loses_nothing_that_was_paid_for(modelled):
     client, chat = modelled
     address = urlsplit(str(client.base_url))

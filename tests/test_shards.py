@@ -222,6 +222,7 @@ def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
     assert not Path("o").exists()
 
 
+@pytest.mark.all
 def test_a_share_that_is_given_twice_is_refused(call, capsys):
     a, b = in_shares(call, 2, "judge", "support", support_items())
     assert f"{b}: is given twice" in refused(capsys, a, b, b, "--out", "o")

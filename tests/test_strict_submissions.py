@@ -13,6 +13,7 @@ from chat_server import ChatServer
 from command import caller, rows_of, write_rows
 from pnyx.app.submissions import MAX_RUN_ID, read_submissions
 from pnyx.errors import InputError
+from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
@@ -152,7 +153,10 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+FEW_BROKEN = {"broken JSON", "NUL byte", "cut gzip", "blank", "all topics", "two reports"}
+
+
+@pytest.mark.parametrize("name", quick_cases(BROKEN, FEW_BROKEN))
 def test_a_run_that_cannot_be_ranked_is_left_out_before_anything_is_asked(call, name):
     content, expected = BROKEN[name]
     Path("evil.jsonl").write_bytes(content)

@@ -55,6 +55,7 @@ def test_text_comes_out_of_pages_good_and_bad():
     assert found[12].text == "caf\ufffd \ufffd"
 
 
+@pytest.mark.all
 def test_a_page_that_the_parser_cannot_stop_reading_is_given_up_and_the_next_is_read():
     endless = b"<html><body><p " + b" ".join(b"a%d=1" % i for i in range(100_000)) + b">hello</p>"
 
