@@ -44,7 +44,6 @@ def test_one_plan_names_every_trial_of_the_registry_with_its_clusters(capsys):
     assert not Path("audit").exists()
 
 
-@pytest.mark.all
 def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     path = support_items(4)
     more = ("--labels", labels_of(path), "--sentences", "0,1", "--levels", "0,1")
