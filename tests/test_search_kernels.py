@@ -231,6 +231,7 @@ def test_without_numba_all_is_the_same_and_how_it_is_faster_is_said(documents, m
         WordIndex.open("core.index", kernel="numba").search("word3", "dirichlet", 3)
 
 
+@pytest.mark.all
 def test_only_a_large_index_is_compiled_before_it_is_asked(documents, monkeypatch, call):
     index_words(call, "my.index")
     opened = WordIndex.open("my.index")
