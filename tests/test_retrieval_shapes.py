@@ -364,7 +364,7 @@ def test_faults_of_runs_name_the_place(write, content, problem):
         (lambda: list(pnyx.read_run([{"qid": "1", "docno": "a"}])), "run: row 1: no score column"),
         (lambda: list(pnyx.read_run({"1": {"a": "x"}})), "run: topic 1: score of a: found x"),
         (lambda: list(pnyx.read_run({"1": {}})), "run: holds no documents"),
-        (lambda: list(pnyx.read_qrels([])), "qrels: holds no qrels"),
+        (lambda: list(pnyx.read_qrels([])), "qrels: holds no judgments"),
         (lambda: list(pnyx.read_questions({})), "topics: holds no topics"),
         (lambda: list(pnyx.read_qrels({"1": {"a": 0.5}})), "expected an integer"),
         (lambda: list(pnyx.read_qrels({"1": ["a"]})), "expected an object of documents"),
