@@ -31,18 +31,6 @@ settings.register_profile(
 )
 settings.load_profile("pnyx")
 
-MEMORY_DISK = Path("/dev/shm")
-MEMORY_DISK_MIN_BYTES = 4 * 2**30  # a whole run leaves less than 1 GiB in its folders
-
-# Stores and indexes are flushed to disk thousands of times, which takes a third of the time of
-# many tests. Their folders are in memory where there is room; TMPDIR puts them elsewhere.
-if (
-    "TMPDIR" not in os.environ
-    and os.access(MEMORY_DISK, os.W_OK)
-    and shutil.disk_usage(MEMORY_DISK).free >= MEMORY_DISK_MIN_BYTES
-):
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
-
 # What is started in the background ignores Ctrl-C, and so would what the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
