@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import shutil
 import signal
 import sys
 import tempfile
