@@ -141,12 +141,14 @@ def test_ratings_are_kept_as_they_are_chosen(watched, tmp_path):
         page = watched.open(address)
         page.fill("#name", "ann")
         page.keyboard.press("Enter")
-        page.locator(".field-row").first.wait_for()
+        page.locator(".field-row.here").wait_for()  # the script listens to keys
         for _ in range(7):
             page.keyboard.press("4")
+        checked = "document.querySelectorAll('input:checked[type=radio]').length"
+        page.wait_for_function(f"{checked} === 7")
         page.wait_for_load_state("networkidle")
         page.reload()
-        assert page.locator("input:checked[type=radio]").count() == 7
+        page.wait_for_function(f"{checked} === 7")
         assert page.locator(".field-row.here legend").inner_text() == "Appropriateness"
         page.keyboard.press("Enter")
         page.get_by_text("Not everything is answered: Appropriateness.").wait_for()
