@@ -165,7 +165,7 @@ def test_labels_without_an_id_are_not_joined():
 
 def test_lists_of_verdicts_and_labels_are_of_one_length():
     verdicts, labels = ["yes", "no", "yes"], ["yes", "no"]
-    with pytest.raises(InputError, match="found 2 labels for 3 verdicts, expected one for each"):
+    with pytest.raises(InputError, match="found 3 answers and 2 labels, expected as many"):
         read_check_items(verdicts, labels=labels)
     items = read_check_items(verdicts, labels=[*labels, None]).items
     assert [item.labels["label"] for item in items] == [True, False, None]

@@ -33,38 +33,51 @@ def series(values: list[Any], order: int = 1) -> Any:
     return pandas.Series(values, index=NAMES)[::order]
 
 
-@pytest.mark.parametrize(
-    ("answers", "labels"),
-    [
-        (by_id(JUDGE), by_id(PEOPLE)),
-        (by_id(words(JUDGE)), by_id(words(PEOPLE))),
-        (by_id([int(v) for v in JUDGE]), by_id([float(v) for v in PEOPLE])),
-        (dict(enumerate(JUDGE)), dict(enumerate(PEOPLE))),
-        (JUDGE, PEOPLE),
-        (words(JUDGE), [int(v) for v in PEOPLE]),
-        (np.array(JUDGE), np.array(PEOPLE, dtype=np.int64)),
-        (iter(JUDGE), (v for v in PEOPLE)),
-        (pandas.Series(JUDGE), PEOPLE),
-        (series(JUDGE), PEOPLE),
-        (PEOPLE, pandas.Series(JUDGE, index=[2, 3, 5, 7])),
-        (pandas.Series([*JUDGE, None]).dropna(), pandas.Series([*PEOPLE, True])),
-        (pandas.Series([None, *JUDGE]).dropna(), pandas.Series([True, *PEOPLE])),
-        (pandas.Series(JUDGE), pandas.Series(PEOPLE)[::-1]),
-        (series(JUDGE), series(PEOPLE, -1)),
-        (series(JUDGE), by_id(PEOPLE)),
-        (frame("value", JUDGE), frame("value", PEOPLE)),
-        (frame("verdict", words(JUDGE)), frame("label", PEOPLE)),
-        (frame("value", JUDGE).assign(label=PEOPLE), None),
-        ([{"value": v} for v in JUDGE], [{"value": v} for v in PEOPLE]),
-    ],
-    ids=lambda source: type(source).__name__,
-)
+PAIRS = [
+    (by_id(JUDGE), by_id(PEOPLE)),
+    (by_id(words(JUDGE)), by_id(words(PEOPLE))),
+    (by_id([int(v) for v in JUDGE]), by_id([float(v) for v in PEOPLE])),
+    (dict(enumerate(JUDGE)), dict(enumerate(PEOPLE))),
+    (JUDGE, PEOPLE),
+    (words(JUDGE), [int(v) for v in PEOPLE]),
+    (np.array(JUDGE), np.array(PEOPLE, dtype=np.int64)),
+    (iter(JUDGE), (v for v in PEOPLE)),
+    (pandas.Series(JUDGE), PEOPLE),
+    (series(JUDGE), PEOPLE),
+    (PEOPLE, pandas.Series(JUDGE, index=[2, 3, 5, 7])),
+    (pandas.Series([*JUDGE, None]).dropna(), pandas.Series([*PEOPLE, True])),
+    (pandas.Series([None, *JUDGE]).dropna(), pandas.Series([True, *PEOPLE])),
+    (pandas.Series(JUDGE), pandas.Series(PEOPLE)[::-1]),
+    (series(JUDGE), series(PEOPLE, -1)),
+    (series(JUDGE), by_id(PEOPLE)),
+    (frame("value", JUDGE), frame("value", PEOPLE)),
+    (frame("verdict", words(JUDGE)), frame("label", PEOPLE)),
+    (frame("value", JUDGE).assign(label=PEOPLE), None),
+    ([{"value": v} for v in JUDGE], [{"value": v} for v in PEOPLE]),
+]
+"""Verdicts and labels in memory, which belong together by id or by position."""
+REFUSED = (7, 19)
+"""Numbers of pairs that `pnyx.check` does not take: iterators, and rows without an id."""
+
+
+@pytest.mark.parametrize(("answers", "labels"), PAIRS, ids=lambda source: type(source).__name__)
 def test_verdicts_meet_labels_by_id_or_by_position(answers: Any, labels: Any) -> None:
     result = pnyx.measure_agreement(answers, labels)
     assert result.joined.task == "support"
     assert result.measures["accuracy"].value == 0.75
     assert result.measures["kappa"].value == pytest.approx(0.5)
     assert result.measures["accuracy"].scored == 4
+
+
+@pytest.mark.parametrize(
+    ("answers", "labels"),
+    [pair for number, pair in enumerate(PAIRS) if number not in REFUSED],
+    ids=lambda source: type(source).__name__,
+)
+def test_a_check_joins_them_in_the_same_way(answers: Any, labels: Any) -> None:
+    (judge,) = pnyx.check(answers, labels).judges
+    assert judge.figures["accuracy"].value == 0.75
+    assert judge.figures["accuracy"].scored == 4
 
 
 def test_what_nobody_said_is_unscored_or_unlabelled() -> None:

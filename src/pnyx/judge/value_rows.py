@@ -99,7 +99,7 @@ def joined_values(answers: Any, labels: Any) -> tuple[Any, Any]:
     if len(answers) != len(labels):
         raise InputError(
             f"found {len(answers)} answers and {len(labels)} labels, expected as many: lists are "
-            "joined by position, dicts of id -> value by id"
+            "joined by position (None: no label), dicts of id -> value by id"
         )
     return list(answers), list(labels)
 
@@ -113,6 +113,19 @@ def series_by_index(**sources: Any) -> tuple[Any, ...]:
     if None in indexes or all(map(_is_row_numbers, indexes)):
         return tuple(sources.values())
     return tuple(_by_index(series, name) for name, series in sources.items())
+
+
+def plain_values(source: Any) -> Any:
+    """Return a series or an array of values as a list, a series with ids as id -> value.
+
+    Other sources are returned as they are. InputError: an index has a label twice.
+    """
+    if not _holds_values(source):
+        return source
+    index = _index_of(source)
+    if index is not None and not _is_row_numbers(index):
+        return _by_index(source, "values")
+    return source.tolist() if hasattr(source, "tolist") else list(source)
 
 
 def _holds_values(source: Any) -> bool:
@@ -158,7 +171,8 @@ def _by_index(series: Any, name: str) -> Mapping[Any, Any]:
 
 
 def _is_value(item: Any) -> bool:
-    return is_missing(item) or isinstance(item, str | int | float) or hasattr(item, "item")
+    is_scalar = hasattr(item, "item") and not getattr(item, "shape", ())  # of numpy
+    return is_missing(item) or isinstance(item, str | int | float) or is_scalar
 
 
 def _task_of(values: Iterable[Any]) -> str:

@@ -27,6 +27,7 @@ from pnyx.audit.checks.wide_rows import (
     wide_table,
 )
 from pnyx.errors import InputError, shorten
+from pnyx.judge.value_rows import joined_values, plain_values
 
 _MIN_CONFIDENT = 3
 """Verdicts of no with a probability above 0.5 that show that it is not that of yes."""
@@ -65,8 +66,7 @@ def read_check_items(
         MissingExtra: Parquet or XLSX without the library that reads it.
     """
     if labels is not None:
-        source, labels = _plain_answers(source), _plain_answers(labels)
-        _check_lengths(source, labels)
+        source, labels = map(plain_values, joined_values(source, labels))
     named = Named(_texts(judge), _texts(human), group or "", id or "", _texts(probability))
     rows, columns = (source, ()) if labels is None else _rows_by_id(source, "verdict")
     named = replace(named, judge=named.judge or columns)
@@ -93,26 +93,6 @@ def read_check_items(
     except InputError as error:
         raise InputError(error.problem, path=table.source, line=error.line) from error
     return replace(items, files=files) if len(files) > 1 else items
-
-
-def _plain_answers(source: Any) -> Any:
-    """Return a series or an array of answers as a dict or a list; other sources as they are."""
-    if hasattr(source, "to_dict") and not hasattr(source, "columns"):
-        return source.to_dict()
-    if hasattr(source, "to_list"):  # a series of polars
-        return source.to_list()
-    return source.tolist() if hasattr(source, "tolist") and source.ndim == 1 else source
-
-
-def _check_lengths(source: object, labels: object) -> None:
-    """Refuse lists of verdicts and of labels that cannot be matched by position."""
-    verdicts, label_list = (
-        table if isinstance(table, list | tuple) and not any(map(_is_table, table)) else ()
-        for table in (source, labels)
-    )
-    if verdicts and label_list and len(verdicts) != len(label_list):
-        counts = f"found {len(label_list):,} labels for {len(verdicts):,} verdicts"
-        raise InputError(f"{counts}, expected one for each (None: not labelled)", path="table")
 
 
 def _is_table(value: object) -> bool:
