@@ -11,6 +11,7 @@ import pnyx
 from chat_server import ChatServer
 from pnyx.app.spec import opt, opts_of
 from pnyx.audit.stress.falling import _judged
+from pnyx.corpora.cells import python_literal
 from pnyx.errors import PnyxError
 from pnyx.judge.llm.judge import Asking, LlmJudge
 from pnyx.judge.questions import AGAIN, Support
@@ -123,3 +124,12 @@ def test_a_stored_vector_is_of_finite_numbers(odd):
     assert stored._value("vector", good).tolist() == [0.5, 1.0]
     with pytest.raises(PnyxError, match="2 finite numbers"):
         stored._value("vector", ClusterAnswer(schema.coded(np.array([0.5, odd])), None, "GET /x"))
+
+
+def test_a_literal_of_a_cell_is_read_up_to_a_million_characters():
+    longest = 1 << 20
+    text = f"[{'1,' * ((longest - 2) // 2)}]"
+    assert len(text) == longest
+    assert len(python_literal(text)) == (longest - 2) // 2
+    assert python_literal(f"{text} ") is None
+    assert python_literal(f"'{'a' * longest}'", longest=float("inf")) == "a" * longest

@@ -121,9 +121,9 @@ def test_any_text_has_ids(text):
 def test_closeness_is_about_the_similarity_of_the_encoders_judge():
     questions = [Support(str(n), text, BAN) for n, text in enumerate((FOR, AWAY))]
     expected = [row["similarity"] for row in EncoderJudge().features(questions)]
-    found = closest_sentences(load_encoder(), questions)
-    assert found == pytest.approx(expected, abs=0.15)  # 0.102 apart on processors without VNNI
-    assert min(found[0] - found[1], expected[0] - expected[1]) > 0.2
+    closeness = closest_sentences(load_encoder(), questions)
+    assert closeness == pytest.approx(expected, abs=0.15)  # 0.102 apart on processors without VNNI
+    assert min(closeness[0] - closeness[1], expected[0] - expected[1]) > 0.2
 
 
 @pytest.mark.parametrize(("words", "pieces"), [(1, 1), (128, 1), (129, 2), (301, 4), (9000, 40)])

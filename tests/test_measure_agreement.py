@@ -178,12 +178,12 @@ def test_an_answer_without_probability_has_a_value_and_no_more():
         Pair(Verdict("2", value=True, probability=0.8), Gold(False)),
         Pair(Verdict("3", unscored="refusal: no"), Gold(True)),
     )
-    found = measure_agreement(LabelledVerdicts("support", "j", pairs))
-    assert found.counts["without_probability"] == 1
-    assert (found.measures["accuracy"].scored, found.measures["brier"].scored) == (2, 1)
-    assert found.measures["brier"].value == pytest.approx(0.64)
-    assert "spearman" not in found.measures
-    assert "uncertainty_average_precision" not in found.measures
+    agreement = measure_agreement(LabelledVerdicts("support", "j", pairs))
+    assert agreement.counts["without_probability"] == 1
+    assert (agreement.measures["accuracy"].scored, agreement.measures["brier"].scored) == (2, 1)
+    assert agreement.measures["brier"].value == pytest.approx(0.64)
+    assert "spearman" not in agreement.measures
+    assert "uncertainty_average_precision" not in agreement.measures
 
 
 # --- measuring
@@ -271,14 +271,14 @@ def test_the_mean_over_dimensions_is_not_fooled_by_easy_dimensions():
         for name, base in (("cogency", 0), ("tone", 100))
         for i in range(4)
     )
-    found = measure_agreement(LabelledVerdicts("quality", "j", pairs), bootstrap=Bootstrap(200))
-    assert found.per_dimension["tone"]["spearman"].value == -1
-    assert found.dimension_mean["spearman"].value == -1
-    assert found.measures["spearman"].value > 0.4
-    assert found.clusters == 4  # an item is a cluster with all its dimensions
-    assert found.measures["mean_absolute_error"].value == 2
+    agreement = measure_agreement(LabelledVerdicts("quality", "j", pairs), bootstrap=Bootstrap(200))
+    assert agreement.per_dimension["tone"]["spearman"].value == -1
+    assert agreement.dimension_mean["spearman"].value == -1
+    assert agreement.measures["spearman"].value > 0.4
+    assert agreement.clusters == 4  # an item is a cluster with all its dimensions
+    assert agreement.measures["mean_absolute_error"].value == 2
     of_ratings = {name for name, one in MEASURES.items() if "quality" in one.inputs}
-    assert set(found.measures) == of_ratings
+    assert set(agreement.measures) == of_ratings
 
 
 # --- intervals

@@ -47,8 +47,8 @@ assert python_literal("(1,)") == (1,) and not gc.isenabled()
 
 @pytest.mark.all
 def test_garbage_does_not_disturb_the_parser_of_literals():
-    found = python(PARSING_FINALISERS)
-    assert found.returncode == 0, found.stderr
+    process = python(PARSING_FINALISERS)
+    assert process.returncode == 0, process.stderr
 
 
 def python(*lines):

@@ -118,6 +118,14 @@ def test_no_line_is_wider_than_told_and_none_holds_control_characters(
         assert line.isprintable()
 
 
+@pytest.mark.parametrize("width", range(8, 40))
+def test_a_number_and_its_percent_sign_stay_on_one_line(width):
+    text = "Of 60 pairs 16 flip (27 %, 17 to 40 %), and 5 % of the rest."
+    lines = filled(text, width).splitlines()
+    assert not [line for line in lines if line.startswith("%")]
+    assert " ".join(lines) == text
+
+
 def test_markdown_shows_every_cell_and_nothing_else() -> None:
     table = Table((Column("a|b"), Column("n", "count")), [("<b>*x*</b> | [y](z)\n# h", 1234)])
     tokens = MarkdownIt("commonmark").enable("table").parse(table.markdown())

@@ -291,8 +291,8 @@ class _Shared:
             raise InputError("the judges have no labelled item in common")
         self._pairs = {name: [pairs[i] for i in self.ids] for name, pairs in by_id.items()}
         self.joined = {
-            name: LabelledVerdicts(one.task, one.judge, self._pairs[name])
-            for name, one in joined.items()
+            name: LabelledVerdicts(labelled.task, labelled.judge, self._pairs[name])
+            for name, labelled in joined.items()
         }
         groups = [pair.group for pair in next(iter(self._pairs.values()))]
         numbers: dict[tuple[str, str], int] = {}

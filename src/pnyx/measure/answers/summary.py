@@ -97,7 +97,7 @@ class AnswerSummary(Result):
 
     @property
     def warned(self) -> YesShare | None:
-        """The headline, if so few or so many are a yes that the threshold may not fit."""
+        """The headline, if its share is beyond `FEW_YES` or `MOST_YES`: does the threshold fit?"""
         share = self.headline
         if share is None or share.share.value is None or self.task not in _WARNED:
             return None
@@ -212,7 +212,7 @@ def _yes_shares(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
 
 
 def all_supported(sentences: Sequence[bool | None]) -> bool | None:
-    """Return whether all sentences are supported; None if none is not, but one is unscored."""
+    """Return whether all are supported: False if one is not, else None if one is unscored."""
     if False in sentences:
         return False
     return None if None in sentences or not sentences else True
