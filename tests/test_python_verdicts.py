@@ -50,13 +50,14 @@ PAIRS = [
     (pandas.Series(JUDGE), pandas.Series(PEOPLE)[::-1]),
     (series(JUDGE), series(PEOPLE, -1)),
     (series(JUDGE), by_id(PEOPLE)),
+    (pandas.Series(JUDGE), dict(enumerate(PEOPLE, start=1))),
     (frame("value", JUDGE), frame("value", PEOPLE)),
     (frame("verdict", words(JUDGE)), frame("label", PEOPLE)),
     (frame("value", JUDGE).assign(label=PEOPLE), None),
     ([{"value": v} for v in JUDGE], [{"value": v} for v in PEOPLE]),
 ]
 """Verdicts and labels in memory, which belong together by id or by position."""
-REFUSED = (7, 19)
+REFUSED = (7, 20)
 """Numbers of pairs that `pnyx.check` does not take: iterators, and rows without an id."""
 
 
