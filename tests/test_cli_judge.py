@@ -335,9 +335,9 @@ from pnyx.students.student import StudentJudge
 async def answer(self, questions, emit):
     for position, question in enumerate(questions):
         await anyio.sleep(0.003)
-        emit(position, Judged(True, Provenance(self.name), 0.75))
         with open("log", "a") as log:
             log.write(question.id + "\\n")
+        emit(position, Judged(True, Provenance(self.name), 0.75))
 StudentJudge.answer = answer
 from pnyx.cli import main
 main(sys.argv[1:])
