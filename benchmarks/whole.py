@@ -77,7 +77,7 @@ def argue(folder: Path) -> str:
 
 def judge_reports(folder: Path, count: int, sentences: int | None = None) -> str:
     """Judge reports of RAGTIME 2026; what the bank links to a document stands in for its text."""
-    from pnyx.corpora import read_nugget_banks
+    from pnyx.formats import read_nugget_banks
 
     own = Path(os.environ["PNYX_DATA"]) / "reportgen/ragtime26_bitem"
     texts: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ def serve(folder: Path, searches: int) -> str:
 
 
 def words(folder: Path) -> None:
-    from pnyx.corpora.bundled import load_example
+    from pnyx.formats.bundled import load_example
 
     found = {w for a in load_example().arguments for w in re.findall(r"[a-z]{4,}", a.text)}
     (folder / "words.txt").write_text(" ".join(sorted(found)), encoding="utf-8")
@@ -142,7 +142,7 @@ def per_second(work: Callable[[], object], count: int) -> str:
 
 def texts(count: int, length: int) -> list[str]:
     """Return texts of so many words of the example, no two alike."""
-    from pnyx.corpora.bundled import load_example
+    from pnyx.formats.bundled import load_example
 
     rng = random.Random(length)
     known = " ".join(a.text for a in load_example().arguments).split()
@@ -150,8 +150,8 @@ def texts(count: int, length: int) -> list[str]:
 
 
 def detector(count: int, length: int, statements: int) -> str:
-    from pnyx.judge.questions import Support
-    from pnyx.students.judge import load_perspective_student
+    from pnyx.judging.questions import Support
+    from pnyx.judging.students.judge import load_perspective_student
 
     judge = load_perspective_student()
     claims = texts(statements, 10)
@@ -205,7 +205,7 @@ def compare(folder: Path, runs: int, topics: int) -> str:
 
 def hits(folder: Path, count: int, questions: int) -> str:
     """Return how much longer hits with ids take than arrays, 1,000 for each question."""
-    from pnyx.records import Document
+    from pnyx.core.records import Document
     from pnyx.search.build import build_index
 
     records = (Document(f"d{n}", text) for n, text in enumerate(texts(count, 100)))

@@ -46,7 +46,7 @@ html_copy_source = False
 html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
-# The colours of the reports (src/pnyx/view/templates/report.css).
+# The colours of the reports (src/pnyx/display/templates/report.css).
 _SANS = (
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", '
     "Arial, sans-serif"

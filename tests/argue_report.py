@@ -12,11 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora import write_responses
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.base import Emit
-from pnyx.judge.questions import JudgeQuestion, Support
-from pnyx.records import (
+from pnyx.core.records import (
     Citation,
     CitationStyle,
     Document,
@@ -27,6 +23,10 @@ from pnyx.records import (
     Response,
     Sentence,
 )
+from pnyx.formats import write_responses
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.base import Emit
+from pnyx.judging.questions import JudgeQuestion, Support
 
 RUN, TOPIC = "run-a", "7"
 
@@ -245,7 +245,7 @@ def write_files(folder: Path, style: CitationStyle = "ids") -> tuple[str, str]:
 
 def questions() -> list[Support]:
     """Every question that the tree asks of the report."""
-    from pnyx.judge.reports.judging import judge_reports
+    from pnyx.reports.tree.judging import judge_reports
 
     judge = PlannedJudge()
     judge_reports([response()], [BANK], judge)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pnyx.app.judge_specs import PaidModelSpec
-from pnyx.corpora.bundled import load_example
+from pnyx.formats.bundled import load_example
+from pnyx.judging.options import PaidModelSpec
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
-from pnyx.serve.asking.service import AskService, ServerSettings, open_service
-from pnyx.students.quality.surface import QualityModel
+from pnyx.web.ask.service import AskService, ServerSettings, open_service
 from shared_folders import fill_once
 
 VOTING = "Should voting be compulsory?"

@@ -141,7 +141,7 @@ _OTHERS = ("OPENAI", "PNYX", "CACHE")
 
 
 def _arguments(folder: Path, out: Path, *more: str) -> list[str]:
-    from pnyx.autojudge import workflow_path
+    from pnyx.reports.autojudge import workflow_path
 
     named = ["--rag-responses", folder / "runs", "--rag-topics", folder / "topics.jsonl"]
     command = ["run", "--workflow", workflow_path(), *named, "--out-dir", out, *more]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pnyx.annotate.labelled import LabelledPair
+from pnyx.relevance.labelled import LabelledPair
 
 ANIMALS = "otters foxes herons badgers".split()
 DEFINITION = "Looks for where they live.\n1. Rivers and lakes that are named.\n2. Woods and fields."
@@ -52,7 +52,7 @@ def write_bert(folder: Path) -> str:
     import torch
     from transformers import BertConfig, BertModel
 
-    from pnyx.students.late_net import PACKAGED, tokenizer_of
+    from pnyx.judging.students.late_net import PACKAGED, tokenizer_of
 
     torch.manual_seed(3)
     BertModel(BertConfig(**BERT_SIZES)).save_pretrained(folder)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import citation_precision, sentence_precision
-from pnyx.records import Argument, Citation, Document, Evidence, Premise, Question, Response
-from pnyx.records import Sentence as _Sentence
-from pnyx.write.case import ArguedSide, Case
+from pnyx.cases.case import ArguedSide, Case
+from pnyx.core.records import Argument, Citation, Document, Evidence, Premise, Question, Response
+from pnyx.core.records import Sentence as _Sentence
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.reports.measures.responses import citation_precision, sentence_precision
+from pnyx.stats.base import Measured
 
 JUDGE = Provenance("minilm-int8@1", prompt_hash="ab" * 32, method="calibrated")
 MODEL = Provenance("http://127.0.0.1:8000/v1#small-llm", prompt_hash="cd" * 32, method="stated")

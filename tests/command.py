@@ -104,7 +104,7 @@ def killed_and_run_again(
     Only what was under way at the kill, and so not yet stored, may be asked twice. `killed` is
     called between, with the number of answers in the store.
     """
-    from pnyx.judge.store.store import Store
+    from pnyx.judging.store.store import Store
 
     command = [sys.executable, "-m", "pnyx", *arguments, "--llm", server.spec]
     command += ["--concurrency", str(concurrency)]

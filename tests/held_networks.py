@@ -14,8 +14,8 @@ from pathlib import Path
 
 def main() -> None:
     from pnyx.cli import main as pnyx
+    from pnyx.core.native import load_onnxruntime
     from pnyx.models.http.flow import use_cores
-    from pnyx.native import load_onnxruntime
 
     folder = Path(sys.argv[1])
     steps = os.open(folder / "steps", os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from index_fixture import HAS_GRAPHS, Fake
-from pnyx.errors import PnyxError
+from pnyx.core.errors import PnyxError
 from pnyx.search.features.clusters import cluster_new_documents, clusters_of, facets
 from pnyx.search.features.vectors import embed_documents, embed_question
 from pnyx.search.index import Index

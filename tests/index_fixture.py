@@ -8,15 +8,15 @@ import zlib
 import numpy as np
 import pytest
 
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.records import Argument, Document, Premise
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.clusters import cluster_documents
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import build_ann
-from pnyx.students.quality.surface import QualityModel
 
-# Not by importing it: whoever does so before onnxruntime crashes the process (`pnyx.native`).
+# Not by importing it: whoever does so before onnxruntime crashes the process (`pnyx.core.native`).
 HAS_GRAPHS = importlib.util.find_spec("usearch") is not None
 needs_graphs = pytest.mark.skipif(not HAS_GRAPHS, reason="needs usearch")
 

@@ -13,12 +13,12 @@ import httpx2
 
 from command import rows_of, write_rows
 from page_fixture import served
-from pnyx.cli.label import about
-from pnyx.judge.tasks import TASKS
-from pnyx.serve.labelling.application import build_labelling
-from pnyx.serve.labelling.desk import Desk, Share
-from pnyx.serve.labelling.journal import LabelJournal
-from pnyx.serve.labelling.people import People
+from pnyx.judging.tasks import TASKS
+from pnyx.web.label.application import build_labelling
+from pnyx.web.label.commands import about
+from pnyx.web.label.desk import Desk, Share
+from pnyx.web.label.journal import LabelJournal
+from pnyx.web.label.people import People
 
 OPEN: list[httpx2.Client] = []
 """Clients to close after a test."""

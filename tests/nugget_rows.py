@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pnyx.files import clean_text
+from pnyx.core.files import clean_text
 
 ALL_NAMES = [
     *["query_id", "title_query", "full_query", "test_collection", "format_version", "quality"],

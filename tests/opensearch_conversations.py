@@ -24,7 +24,8 @@ from command import run
 from index_fixture import Fake
 from json_changes import Change, changes
 from opensearch_front import Front, front
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.records import Argument, Document, Premise
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.search.build import build_index
 from pnyx.search.engine import TopicQuery
 from pnyx.search.explain import explain
@@ -37,7 +38,6 @@ from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.loading import LoadPlan, add, copy, load, update
 from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import score_documents
-from pnyx.students.quality.surface import QualityModel
 
 FILE = Path(__file__).with_name("opensearch_answers.json")
 NAME = "talk"

@@ -8,7 +8,7 @@ import numpy as np
 def alpha_by_coincidences(table: np.ndarray, level: str) -> float | None:
     """Of ratings (raters, items), NaN for missing; None where undefined (2004, 11.3.2 and 11.3.5).
 
-    Slow and plain, to check the sums of variances in `pnyx.measure` by.
+    Slow and plain, to check the sums of variances in `pnyx.stats` by.
     """
     values = sorted({v for v in table.ravel().tolist() if not np.isnan(v)})
     place = {value: i for i, value in enumerate(values)}

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pnyx
-from pnyx.corpora.text import folded, word_breaks
-from pnyx.judge.reports import rules
+from pnyx.formats.text import folded, word_breaks
+from pnyx.judging.students import rules
 from pnyx.models.http import addresses
 from regex_steps import Steps, TooManyStepsError
 
@@ -86,9 +86,9 @@ def collect() -> tuple[list[Found], list[str]]:
     found += [
         Found(place, pattern, frozenset({"findall"}))
         for place, patterns in (
-            ("corpora/text/folded.py:_patterns", vars_of(folded._patterns())),
-            ("corpora/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
-            ("corpora/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
+            ("formats/text/folded.py:_patterns", vars_of(folded._patterns())),
+            ("formats/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
+            ("formats/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
             (
                 "judge/reports/rules.toml",
                 [r.pattern for some in rules._table()[1].values() for r in some],

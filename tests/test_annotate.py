@@ -8,11 +8,11 @@ import re
 import pytest
 
 from chat_server import ChatServer
-from pnyx.annotate.sampling import PairSample, sample_pairs
 from pnyx.cli import main
-from pnyx.corpora import load_example, read_questions
-from pnyx.errors import InputError
-from pnyx.records import Question
+from pnyx.core.errors import InputError
+from pnyx.core.records import Question
+from pnyx.formats import load_example, read_questions
+from pnyx.relevance.sampling import PairSample, sample_pairs
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 from pnyx.search.pipeline import Searcher

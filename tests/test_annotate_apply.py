@@ -18,18 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.annotate.grades import write_graded_qrels
 from pnyx.cli import main
-from pnyx.corpora import faults, read_qrels
-from pnyx.errors import InputError, ModelError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.questions import Support
-from pnyx.judge.stances import ask_relevance
-from pnyx.judge.verdicts import Verdict, read_annotations
-from pnyx.records import Document
-from pnyx.runs.engine import partial_of
-from pnyx.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
-from pnyx.runs.results import apply_judge
+from pnyx.core.errors import InputError, ModelError
+from pnyx.core.records import Document
+from pnyx.formats import faults, read_qrels
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.questions import Support
+from pnyx.judging.runs.engine import partial_of
+from pnyx.judging.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
+from pnyx.judging.runs.results import apply_judge
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.verdicts import Verdict, read_annotations
+from pnyx.relevance.grades import write_graded_qrels
 from pnyx.search.build import build_index
 from tries import tries
 
@@ -134,7 +134,7 @@ def test_the_packaged_judge_gets_blocks_that_fill_both_cores(tmp_path, monkeypat
     apply_judge(judge, some_pairs(1500), tmp_path / "a.jsonl")
     assert judge.blocks == [1024, 476]
     # Long texts are held in fewer pairs, but one text of many pairs counts once and stays whole.
-    monkeypatch.setattr("pnyx.runs.engine._CHARACTERS", 3200)
+    monkeypatch.setattr("pnyx.judging.runs.engine._CHARACTERS", 3200)
     long = "x" * 96 + " 0.5"
     judge = Counting()
     same = [ask_relevance(f"p{n}", "Is it?", long) for n in range(1100)]
@@ -281,10 +281,10 @@ def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
 
 SLOW_JUDGE = """
 import sys, anyio, pathlib
-from pnyx.runs.results import apply_judge
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.questions import Support
-from pnyx.judge.stances import ask_relevance
+from pnyx.judging.runs.results import apply_judge
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.questions import Support
+from pnyx.judging.stances import ask_relevance
 class Slow:
     name, card, kinds = "slow", "", frozenset({Support})
     async def answer(self, questions, emit):

@@ -13,23 +13,17 @@ import numpy as np
 import pytest
 
 from bert_fixture import animal_pairs, write_bert
-from pnyx.annotate.distillation import Distillation, distil
 from pnyx.cli import main
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.stances import ask_relevance
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.combined import PARTS, CombinedTrainer, closeness, load, open_parts
+from pnyx.judging.students.late import LateTrainer
+from pnyx.judging.students.scoring import CombinedScorer, Standard
+from pnyx.judging.students.student import open_student
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.combined import (
-    PARTS,
-    CombinedTrainer,
-    closeness,
-    load,
-    open_parts,
-)
-from pnyx.students.late import LateTrainer
-from pnyx.students.scoring import CombinedScorer, Standard
-from pnyx.students.student import open_student
+from pnyx.relevance.distillation import Distillation, distil
 from student_fixture import labelled_rows, write_rows
 
 PLAN = Distillation("three", held_out=0.5)
@@ -236,7 +230,9 @@ def test_labels_of_held_out_questions_change_nothing_but_the_curve(made, base, t
 @pytest.mark.train
 @pytest.mark.parametrize("when", ["late-interaction: loss", "lexical: fitting", "scale: "])
 def test_interrupted_it_ends_with_the_same_student(when, made, base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.students.torch_trainer._SECONDS", 0.0)  # a checkpoint each step
+    monkeypatch.setattr(
+        "pnyx.judging.students.torch_trainer._SECONDS", 0.0
+    )  # a checkpoint each step
     out, _, _ = made
 
     def stop(step, of, word):
@@ -300,8 +296,8 @@ def test_a_part_that_says_the_same_of_all_pairs_adds_nothing(base, tmp_path):
 
 @pytest.mark.train
 def test_pairs_of_other_questions_are_needed(base, tmp_path):
-    from pnyx.annotate.distillation import example_of
-    from pnyx.students.trainer import quiet
+    from pnyx.judging.students.trainer import quiet
+    from pnyx.relevance.distillation import example_of
 
     work, out = tmp_path / "work", tmp_path / "out"
     work.mkdir()

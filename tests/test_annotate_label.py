@@ -14,11 +14,11 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx import read_run
-from pnyx.annotate import read_labelled
-from pnyx.annotate.labelled import LabelledPair, ShotPool
 from pnyx.cli import main
-from pnyx.errors import InputError
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError
+from pnyx.judging.store.store import Store
+from pnyx.relevance import read_labelled
+from pnyx.relevance.labelled import LabelledPair, ShotPool
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.annotate import LabelledPair, read_labelled
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.items import ITEM_FORMATS
+from pnyx.relevance import LabelledPair, read_labelled
 
 ROW = {"id": "1", "question": "Is tea healthy?", "document": "Tea calms.", "value": True}
 

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.annotate.distillation import Distillation, distil
-from pnyx.annotate.labelled import LabelledPair
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import ask
-from pnyx.judge.stances import ask_relevance
-from pnyx.students import lexical as training
-from pnyx.students.lexical import (
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.base import ask
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students import lexical as training
+from pnyx.judging.students.lexical import (
     FEATURES,
     WEIGHTS,
     WORDS,
@@ -27,7 +25,9 @@ from pnyx.students.lexical import (
     Lexicon,
     learn_lexicon,
 )
-from pnyx.students.student import open_student
+from pnyx.judging.students.student import open_student
+from pnyx.relevance.distillation import Distillation, distil
+from pnyx.relevance.labelled import LabelledPair
 from tries import tries
 
 PASSAGES = (

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.errors import PnyxError
-from pnyx.students.regression import fit_regression, fit_regressions
+from pnyx.core.errors import PnyxError
+from pnyx.judging.students.regression import fit_regression, fit_regressions
 from tries import tries
 
 

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from bert_fixture import BERT_SIZES, DEFINITION, write_bert
 from bert_fixture import animal_pairs as pairs
-from pnyx.annotate.distillation import Distillation, distil, example_of, split_questions
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.stances import ask_relevance
-from pnyx.students.late import MAX_TOKENS, LateTrainer, pieces_of, sentence_spans
-from pnyx.students.scoring import read_tokenizer
-from pnyx.students.student import open_student
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.late import MAX_TOKENS, LateTrainer, pieces_of, sentence_spans
+from pnyx.judging.students.scoring import read_tokenizer
+from pnyx.judging.students.student import open_student
+from pnyx.relevance.distillation import Distillation, distil, example_of, split_questions
 from tries import tries
 
 torch = pytest.importorskip("torch", reason="the extra distil is not installed")
 pytest.importorskip("onnx", reason="the extra distil is not installed")
 
 
-from pnyx.students.late_net import PACKAGED, LateNet, load_bert, tokenizer_of  # noqa: E402
+from pnyx.judging.students.late_net import PACKAGED, LateNet, load_bert, tokenizer_of  # noqa: E402
 
 pytestmark = pytest.mark.train
 
@@ -89,7 +89,7 @@ def test_the_packaged_encoder_starts_a_training_as_it_is():
 
 def test_what_is_trained_is_what_scores(base, tokenizer):
     """The network with gradients and the scorer in numpy agree on the same weights."""
-    from pnyx.students.late import LateScorer
+    from pnyx.judging.students.late import LateScorer
 
     net = LateNet(load_bert(base), 1).eval()
 
@@ -136,7 +136,9 @@ def test_a_student_learns_a_rule_and_keeps_to_it_on_other_questions(base, tmp_pa
 def test_an_interrupted_training_ends_with_the_same_weights(base, tmp_path, monkeypatch):
     made = LateTrainer(base=base, frozen=0, epochs=4, batch=10, learning_rate=1e-3)
     plan = Distillation("rule", held_out=0.5)
-    monkeypatch.setattr("pnyx.students.torch_trainer._SECONDS", 0.0)  # a checkpoint each step
+    monkeypatch.setattr(
+        "pnyx.judging.students.torch_trainer._SECONDS", 0.0
+    )  # a checkpoint each step
 
     class StopError(Exception):
         pass
@@ -157,7 +159,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(base, tmp_path, monk
 
 
 def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.students.torch_trainer._SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.judging.students.torch_trainer._SECONDS", 0.0)
 
     def stop(step, of, word):
         if step == 2:
@@ -173,7 +175,7 @@ def test_another_training_does_not_take_up_the_checkpoints(base, tmp_path, monke
 
 
 def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
-    monkeypatch.setattr("pnyx.students.torch_trainer._SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.judging.students.torch_trainer._SECONDS", 0.0)
 
     def stop(step, of, word):
         if step == 2:

@@ -2,9 +2,7 @@
 
 import dataclasses
 import functools
-import importlib
 import math
-import pkgutil
 import typing
 from typing import Literal
 
@@ -14,18 +12,16 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pnyx.app
-from pnyx.app.search_specs import SearchSpec
-from pnyx.app.spec import Opt, Spec, opt, opts_of
-from pnyx.cli import COMMANDS, app
-from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, OptionError
+from pnyx.cli import app
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError
+from pnyx.core.rooms import offered
+from pnyx.core.spec import Opt, Spec, opt, opts_of
+from pnyx.search.options import SearchSpec
 from tries import tries
 
-for _module in pkgutil.iter_modules(pnyx.app.__path__):
-    importlib.import_module(f"pnyx.app.{_module.name}")
-for _name in COMMANDS:
-    importlib.import_module(f"pnyx.cli.{_name}")
+for _door in offered("COMMANDS"):
+    _door.load()
 
 
 def _below(kind: type[Spec]) -> list[type[Spec]]:

@@ -9,7 +9,7 @@ import pytest
 
 import pnyx
 from command import called
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("run_once", "own_place")
 
@@ -43,7 +43,7 @@ def test_a_saved_case_is_what_the_command_writes(folder, capsys):
     for name in ("html", "md"):
         assert Path(f"case.{name}").read_bytes() == Path(f"own.{name}").read_bytes()
     assert Path("CASE.HTML").read_bytes() == Path("own.html").read_bytes()
-    assert pnyx.view.render_json(case) == out
+    assert pnyx.cases.render_json(case) == out
 
 
 @pytest.mark.parametrize("name", ["case.pdf", "case", "-", "case.json.gz", ""])

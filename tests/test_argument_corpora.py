@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import pnyx
 from command import called
-from pnyx.corpora import faults, sniff
-from pnyx.errors import InputError
-from pnyx.records import Argument, Document
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document
+from pnyx.formats import faults, sniff
 from tries import tries
 
 PLAN = "We should ban zoos"

@@ -25,9 +25,9 @@ from autojudge_campaign import (
     write_lines,
 )
 from chat_server import ChatServer
-from pnyx.autojudge import PnyxJudge, Settings, workflow_path
-from pnyx.corpora import read_leaderboard, read_responses
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats import read_leaderboard, read_responses
+from pnyx.reports.autojudge import PnyxJudge, Settings, workflow_path
 
 HAS_DATA = any((Path(sys.prefix) / "nltk_data" / "corpora").glob("stopwords*"))
 pytestmark = [
@@ -99,7 +99,7 @@ def test_nothing_shows_a_text(packaged):
 
 def test_nuggets_come_through_whole(packaged):
     _, out = packaged
-    from pnyx.corpora import read_nugget_banks
+    from pnyx.formats import read_nugget_banks
 
     banks = list(read_nugget_banks(out / "default.nuggets.jsonl"))
     assert [bank.topic_id for bank in banks] == ["buses", "whales"]
@@ -221,7 +221,7 @@ STYLES = {
 def test_reports_are_read_as_from_their_file(base, tmp_path, style):
     from autojudge_base.report import load_report
 
-    from pnyx.autojudge import response_of
+    from pnyx.reports.autojudge import response_of
 
     sentences = [
         {"text": f"Sentence {n}.", "citations": cited} for n, cited in enumerate(STYLES[style])
@@ -242,7 +242,7 @@ def test_reports_are_read_as_from_their_file(base, tmp_path, style):
 
 
 def test_a_reference_twice_stops_no_campaign(base, tmp_path):
-    from pnyx.autojudge import response_of
+    from pnyx.reports.autojudge import response_of
 
     row = {
         "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1"},
@@ -351,7 +351,7 @@ def test_the_workflow_is_read_by_the_runner(base):
 
 def test_the_core_knows_nothing_of_it():
     code = (
-        "import sys, pnyx.cli, pnyx.autojudge; pnyx.autojudge.PnyxJudge(); "
+        "import sys, pnyx.cli, pnyx.reports.autojudge; pnyx.reports.autojudge.PnyxJudge(); "
         "assert not {'autojudge_base', 'nltk', 'pandas'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pnyx.judging.students.reader import MATRICES, read_matrices
 from pnyx.models.embed.encoder import open_session
-from pnyx.students.reader import MATRICES, read_matrices
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "berds"
@@ -138,8 +138,8 @@ def test_of_two_statements_the_right_one_must_score_higher(bench):
 def test_the_packaged_network_is_read_back_as_it_answers(bench):
     pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from pnyx.judge.questions import Support
-    from pnyx.students.reader import open_reader
+    from pnyx.judging.questions import Support
+    from pnyx.judging.students.reader import open_reader
 
     folder = ROOT / "src/pnyx/models/weights/perspectives"
     network = bench("unpacking").load_reader(folder / "model.onnx")

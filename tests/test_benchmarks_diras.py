@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numba.misc.quicksort import make_py_quicksort
 
-from pnyx.judge.calibration.curves import Temperature
-from pnyx.judge.stances import ask_relevance
-from pnyx.students.student import Student, StudentJudge
+from pnyx.judging.calibration.curves import Temperature
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.student import Student, StudentJudge
 from tries import tries
 
 NUMBA_SORT = make_py_quicksort(is_argsort=True).run_quicksort

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.intervals import mean_intervals
-from pnyx.measure.core.significance import differ, family, paired_t
-from pnyx.records import Qrel, RunEntry
+from pnyx.core.records import Qrel, RunEntry
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.intervals import mean_intervals
+from pnyx.stats.significance import differ, family, paired_t
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "search"

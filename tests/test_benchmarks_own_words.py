@@ -16,7 +16,7 @@ from debates import SPLIT
 from pages import own_words
 from wordings import patterns, written
 
-from pnyx.judge.open_questions import why_no_sides
+from pnyx.judging.open_questions import why_no_sides
 from pnyx.search.relevance import content_words
 
 

@@ -9,22 +9,22 @@ import pytest
 
 import pnyx
 from chat_server import ChatServer
-from pnyx.app.spec import opt, opts_of
-from pnyx.audit.stress.falling import _judged
-from pnyx.corpora.cells import python_literal
-from pnyx.errors import PnyxError
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.questions import AGAIN, Support
-from pnyx.judge.reports.opened_sentence import citation_steps
-from pnyx.judge.reports.plan import Weights
-from pnyx.judge.reports.records import JudgedCitation, NodeAnswer
-from pnyx.measure.answers.trials import Decline
-from pnyx.measure.core.base import Measured
+from pnyx.audit.trials.falling import _judged
+from pnyx.core.errors import PnyxError
+from pnyx.core.spec import opt, opts_of
+from pnyx.formats.cells import python_literal
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.measures.trials import Decline
+from pnyx.judging.questions import AGAIN, Support
 from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
+from pnyx.reports.tree.opened_sentence import citation_steps
+from pnyx.reports.tree.plan import Weights
+from pnyx.reports.tree.records import JudgedCitation, NodeAnswer
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments
+from pnyx.stats.base import Measured
 
 LEAST = 0.25
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pnyx
-from pnyx.students.judge import load_perspective_student
+from pnyx.judging.students.judge import load_perspective_student
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pnyx.__file__).parent

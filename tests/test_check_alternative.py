@@ -12,7 +12,7 @@ import pytest
 from command import called, write_rows
 from pnyx.audit.checks import alternative
 from pnyx.audit.checks.check import check
-from pnyx.view.check import check_html
+from pnyx.audit.display.check import check_html
 
 PEOPLE = ("p0", "p1", "p2")
 

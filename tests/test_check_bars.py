@@ -14,8 +14,8 @@ from pnyx.audit.checks.bars import (
     canonical_bars,
     decide_bar,
 )
-from pnyx.errors import InputError
-from pnyx.measure.core.base import Measured
+from pnyx.core.errors import InputError
+from pnyx.stats.base import Measured
 
 NEXT = 1e-9
 

@@ -11,7 +11,7 @@ import pytest
 from command import called, write_rows
 from pnyx.audit.checks.biases import MIN_PART, TEXT_COLUMNS
 from pnyx.audit.checks.check import check
-from pnyx.view.check import check_html
+from pnyx.audit.display.check import check_html
 
 JUDGED = "--judge", "judge"
 

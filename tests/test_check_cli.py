@@ -10,7 +10,7 @@ import pytest
 
 import pnyx
 from command import run
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 PASSES = 9, 16  # of 16 that people passed the judge passed 9
 FAILS = 75, 104  # of 104 that people failed it failed 75

@@ -12,8 +12,8 @@ import pytest
 import pnyx
 from command import called, write_rows
 from pnyx.audit.checks.checked import CheckedJudge
-from pnyx.measure.answers.rates import corrected_rate
-from pnyx.measure.core.ground_truth import join_labels
+from pnyx.judging.measures.ground_truth import join_labels
+from pnyx.judging.measures.rates import corrected_rate
 
 GROUPED = "--judge", "judge", "--human", "human", "--group", "question", "--probability", "p"
 

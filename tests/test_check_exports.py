@@ -16,7 +16,7 @@ import pytest
 
 from command import called, refuser
 from pnyx.audit.checks.columns import read_check_items
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 VERDICTS = [False, True, False, True, False, True, False, None]
 LABELS = [False, True, True, False, True, True, None, None]

@@ -9,7 +9,7 @@ import pytest
 
 from pnyx.audit.checks import table
 from pnyx.audit.checks.columns import read_check_items
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 YES_NO = ["yes", "no"]
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import pnyx
 from command import called, refuser
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 ROWS = [("yes", "yes")] * 12 + [("no", "yes")] * 3 + [("yes", "no")] * 4 + [("no", "no")] * 11
 KAPPA = 8 / 15

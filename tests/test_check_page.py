@@ -14,8 +14,8 @@ import pnyx
 from command import called, refuser
 from pnyx.audit.checks.items import CheckItem, CheckItems
 from pnyx.audit.checks.summary import MAX_LINES
-from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
-from pnyx.view.check import MAX_DISAGREEMENTS, MAX_TEXT, MAX_TEXT_COLUMNS, check_html
+from pnyx.audit.display.check import MAX_DISAGREEMENTS, MAX_TEXT, MAX_TEXT_COLUMNS, check_html
+from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00 &amp; '\""
 refused = refuser("check")

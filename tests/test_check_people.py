@@ -14,7 +14,8 @@ import pnyx
 from command import caller, write_rows
 from pnyx.audit.checks.items import CheckItem, CheckItems
 from pnyx.audit.checks.people import MAX_PAIRED, compare_people
-from pnyx.measure import Bootstrap, krippendorff_alpha, measure_raters
+from pnyx.judging import measure_raters
+from pnyx.stats import Bootstrap, krippendorff_alpha
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller("check")

@@ -12,7 +12,7 @@ import pytest
 from command import called, refuser, write_rows
 from pnyx.audit.checks import plan as plans
 from pnyx.audit.checks.design import MANY_GROUPS, UNKNOWN_CORRELATION
-from pnyx.view.check_plan import SHOWN_ROWS
+from pnyx.audit.display.check_plan import SHOWN_ROWS
 
 NAMED = "--judge", "judge", "--human", "human"
 refused = refuser("check")

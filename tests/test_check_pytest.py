@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-HEAVY = {"numpy", "pydantic", "rich", "click", "jinja2", "pnyx.audit", "pnyx.measure"}
+HEAVY = {"numpy", "pydantic", "rich", "click", "jinja2", "pnyx.audit", "pnyx.stats"}
 
 TESTS = """
 import pytest

@@ -12,7 +12,7 @@ import pytest
 
 from command import run
 from pnyx.audit.checks.columns import read_check_items
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 ANSWERS = [True, True, True, False, False, True, False, True, False, False, True, False]
 LABELS = [True, True, True, True, False, True, False, False, False, False, True, False]

@@ -12,16 +12,16 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
-from pnyx.app.open_citations import CITATIONS_PER_CALL, DOCUMENTS_PER_CALL, citation_judge
-from pnyx.corpora.bundled import load_example
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.cases.open_citations import CITATIONS_PER_CALL, DOCUMENTS_PER_CALL, citation_judge
+from pnyx.cases.plan import PREMISES
+from pnyx.formats.bundled import load_example
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.search.build import build_index
-from pnyx.write.plan import PREMISES
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

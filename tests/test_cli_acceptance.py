@@ -18,8 +18,8 @@ import pytest
 
 from chat_server import answered, key_of
 from command import rows_of
-from pnyx.judge.answers import tally
-from pnyx.judge.store.store import Store
+from pnyx.judging.answers import tally
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import printable
 
 

@@ -12,16 +12,16 @@ import pytest
 import pnyx
 from chat_server import ChatServer
 from command import run
-from pnyx.corpora import read_responses
-from pnyx.corpora.bundled import load_example
-from pnyx.errors import InputError
+from pnyx.cases.case import likelihood
+from pnyx.cases.plan import ARGUED
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document, Premise, Question, question_id
+from pnyx.formats import read_responses
+from pnyx.formats.bundled import load_example
 from pnyx.models.embed.embedder import embedder_from
-from pnyx.records import Argument, Document, Premise, Question, question_id
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
-from pnyx.write.case import likelihood
-from pnyx.write.plan import ARGUED
 
 pytestmark = pytest.mark.usefixtures("run_once")
 

@@ -10,13 +10,13 @@ import pytest
 import planted_judges as planted
 from chat_server import ChatServer
 from command import runner, write_rows
-from pnyx.audit.stress.posing import rotated_texts
-from pnyx.audit.stress.trials import TRIALS
+from pnyx.audit.trials.posing import rotated_texts
+from pnyx.audit.trials.trials import TRIALS
 from pnyx.cli import app, main
-from pnyx.errors import InputError
-from pnyx.judge.questions import Support
-from pnyx.judge.rag import RAG_FORMATS
-from pnyx.judge.tasks import TASKS
+from pnyx.core.errors import InputError
+from pnyx.judging.questions import Support
+from pnyx.judging.rag.rag import RAG_FORMATS
+from pnyx.judging.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

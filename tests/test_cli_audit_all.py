@@ -14,8 +14,8 @@ import planted_judges as planted
 from chat_server import ChatServer
 from command import called, rows_of, runner, write_rows
 from pnyx.audit import TRIALS, compare_cards
-from pnyx.errors import InputError
-from pnyx.measure.core.intervals import wilson
+from pnyx.core.errors import InputError
+from pnyx.stats.intervals import wilson
 from test_cli_audit import ALWAYS_YES, support_items
 
 pytestmark = pytest.mark.usefixtures("own_place")

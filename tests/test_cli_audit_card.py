@@ -18,9 +18,9 @@ from chat_server import ChatServer
 from command import rows_of, write_rows
 from command import run as pnyx
 from pnyx.audit.card import cost_of
-from pnyx.errors import InputError
-from pnyx.measure import measure_raters
-from pnyx.measure.core.base import Bootstrap
+from pnyx.core.errors import InputError
+from pnyx.judging import measure_raters
+from pnyx.stats.base import Bootstrap
 from raters_fixture import alpha_by_coincidences
 from test_cli_audit import preference_items, run, support_items
 

@@ -11,10 +11,10 @@ from chat_server import ChatServer
 from command import called, rows_of, write_rows
 from command import run as pnyx
 from pnyx import Judged
-from pnyx.corpora import load_example
-from pnyx.corpora.benchmarks.perspectives import perspective_line
-from pnyx.files import json_line
-from pnyx.judge.answers import Provenance, Unscored
+from pnyx.core.files import json_line
+from pnyx.formats import load_example
+from pnyx.formats.perspectives import perspective_line
+from pnyx.judging.answers import Provenance, Unscored
 from pnyx.search.lexical.record_codec import to_row
 
 pytestmark = pytest.mark.usefixtures("run_once")
@@ -110,7 +110,7 @@ def test_the_parts_measure_alike_by_themselves(capsys, index, views, tmp_path):
 
 @pytest.mark.all
 def test_nothing_is_judged_twice(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.students.student import StudentJudge
+    from pnyx.judging.students.student import StudentJudge
 
     out = tmp_path / "out"
     _, first, _ = called(capsys, *_bench(index, views, out))
@@ -139,7 +139,7 @@ def test_the_first_of_two_rounds_foretells_no_end(capsys, index, views, tmp_path
     def reporting(doing):
         yield lambda done, of, word, *, free=False: shown.append((done, of))
 
-    monkeypatch.setattr("pnyx.progress.reporting", reporting)
+    monkeypatch.setattr("pnyx.core.progress.reporting", reporting)
     command = (*_bench(index, views, tmp_path / "out"), "--retrievers", "bm25")
     assert called(capsys, *command)[0] == 0
     dev = (tmp_path / "out" / "verdicts-dev.jsonl").read_text().count("\n")
@@ -149,7 +149,7 @@ def test_the_first_of_two_rounds_foretells_no_end(capsys, index, views, tmp_path
 
 
 def test_what_is_unscored_is_no_no(capsys, index, views, tmp_path, monkeypatch):
-    from pnyx.students.student import StudentJudge
+    from pnyx.judging.students.student import StudentJudge
 
     def judge(self, questions):
         by = Provenance(self.name, method="calibrated")

@@ -7,13 +7,13 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from command import rows_of, run, write_rows
-from pnyx.corpora.bundled import load_example
-from pnyx.judge.base import ask
-from pnyx.judge.calibration.recalibration import Recalibrated, read_calibration
-from pnyx.judge.combining.panel import cascade_from
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Support
-from pnyx.students.judge import PackagedJudge
+from pnyx.formats.bundled import load_example
+from pnyx.judging.base import ask
+from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
+from pnyx.judging.combining.panel import cascade_from
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import PackagedJudge
 
 
 def answer(n, probability, **fields):

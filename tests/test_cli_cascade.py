@@ -14,12 +14,12 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, write_rows
-from pnyx.judge.calibration.curves import Platt
-from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
-from pnyx.judge.calibration.selective import ConfidenceRegions, Region
-from pnyx.judge.questions import Support
-from pnyx.judge.stances import ask_relevance
-from pnyx.students.student import Student, StudentJudge, open_student
+from pnyx.judging.calibration.curves import Platt
+from pnyx.judging.calibration.recalibration import Recalibration, write_calibration
+from pnyx.judging.calibration.selective import ConfidenceRegions, Region
+from pnyx.judging.questions import Support
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.student import Student, StudentJudge, open_student
 from student_fixture import distilled, labelled_rows, refused
 
 pytestmark = pytest.mark.usefixtures("own_place")

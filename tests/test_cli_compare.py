@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from command import caller
-from pnyx.corpora import read_leaderboard, write_leaderboard
-from pnyx.records import LeaderboardCell as Cell
+from pnyx.core.records import LeaderboardCell as Cell
+from pnyx.formats import read_leaderboard, write_leaderboard
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 KIDDIE = DATA / "reportgen" / "kiddie" / "kiddie_fake.eval.ir_measures.txt"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command import caller, rows_of, run, write_rows
-from pnyx.corpora import read_evidence
+from pnyx.formats import read_evidence
 from web_server import PARAGRAPH, SearchServer, Site, article, redirect
 
 pytest.importorskip("protego", reason="extra `ingest` is not installed")
@@ -149,10 +149,10 @@ def test_a_page_that_was_fetched_and_not_read_is_read_and_not_fetched(place, cal
 
 
 def test_the_options_are_those_of_python():
-    from pnyx.app.web_specs import API_NAMES
-    from pnyx.cli import corpus
-    from pnyx.web.corpus import WebPlan
-    from pnyx.web.search import APIS
+    from pnyx.crawl import commands as corpus
+    from pnyx.crawl.corpus import WebPlan
+    from pnyx.crawl.options import API_NAMES
+    from pnyx.crawl.search import APIS
 
     assert tuple(APIS) == API_NAMES
     spec = corpus.WebSpec(out="web", search="serper", contact="me@example.org")

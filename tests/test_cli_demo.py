@@ -11,12 +11,12 @@ import pytest
 
 from command import run
 from pnyx.audit.example import Unlabelled, argued_agreement
-from pnyx.corpora import read_evidence, read_qrels, read_questions
-from pnyx.corpora.benchmarks.perspectives import read_perspectives
-from pnyx.corpora.bundled import load_example
-from pnyx.judge.tasks import TASKS
-from pnyx.measure.core.ground_truth import read_labels
-from pnyx.records import Document, judged_text
+from pnyx.core.records import Document, judged_text
+from pnyx.formats import read_evidence, read_qrels, read_questions
+from pnyx.formats.bundled import load_example
+from pnyx.formats.perspectives import read_perspectives
+from pnyx.judging.measures.ground_truth import read_labels
+from pnyx.judging.tasks import TASKS
 from pnyx.search.build import build_index
 from pnyx.search.polarity import same_words
 

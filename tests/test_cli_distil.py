@@ -13,8 +13,8 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, write_rows
-from pnyx.app.judge_specs import JudgeSpec
-from pnyx.students.lexical import WEIGHTS, LexicalTrainer
+from pnyx.judging.options import JudgeSpec
+from pnyx.judging.students.lexical import WEIGHTS, LexicalTrainer
 from student_fixture import distilled, labelled_rows, refused
 
 KIND = ("--kind", "lexical")

@@ -13,9 +13,9 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller
-from pnyx.cli.doctor import VARIABLES, installed
-from pnyx.judge.store.rows import request_key
-from pnyx.judge.store.store import Store
+from pnyx.housekeeping.doctor import VARIABLES, installed
+from pnyx.judging.store.rows import request_key
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 from pnyx.models.embed.encoder import _load
 

@@ -12,8 +12,8 @@ import pytest
 from chat_server import ChatServer
 from command import run, write_rows
 from pnyx.cli import app
-from pnyx.cli.common.params import Command, SpecOption
-from pnyx.corpora import load_example
+from pnyx.cli.params import Command, SpecOption
+from pnyx.formats import load_example
 from pnyx.search.build import build_index
 
 

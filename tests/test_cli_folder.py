@@ -9,11 +9,11 @@ import pytest
 
 from command import printed, run, write_rows
 from mixed_folder import write_mixed_folder
-from pnyx.corpora import read_evidence, read_questions
-from pnyx.corpora.benchmarks.run_ids import SafeIds, document_ids, map_path
-from pnyx.errors import InputError
-from pnyx.measure.core.ground_truth import join_labels
-from pnyx.records import RunEntry, as_question
+from pnyx.core.errors import InputError
+from pnyx.core.records import RunEntry, as_question
+from pnyx.formats import read_evidence, read_questions
+from pnyx.formats.runs.run_ids import SafeIds, document_ids, map_path
+from pnyx.judging.measures.ground_truth import join_labels
 
 
 def lexical(capsys, source, out):

@@ -19,13 +19,13 @@ import pytest
 from chat_server import ChatServer
 from command import run, write_rows
 from pnyx.cli import main
-from pnyx.corpora.text.segment import split_sentences
-from pnyx.errors import InputError
-from pnyx.files import atomic_folder
-from pnyx.records import Document
+from pnyx.core.errors import InputError
+from pnyx.core.files import atomic_folder
+from pnyx.core.records import Document
+from pnyx.formats.text.segment import split_sentences
+from pnyx.judging.students.student import open_student
 from pnyx.search.build import build_index
 from pnyx.search.quality.files import read_quality_model
-from pnyx.students.student import open_student
 from quality_tool import tool
 from student_fixture import labelled_rows
 
@@ -324,8 +324,8 @@ def test_a_question_that_yes_or_no_cannot_answer(tmp_path: Path) -> None:
 def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
-    from pnyx.app import open_models
     from pnyx.cli import app
+    from pnyx.judging import open_models
 
     monkeypatch.setattr(open_models, "_SIGN_SECONDS", 0.0)
     items = tmp_path / "items.jsonl"

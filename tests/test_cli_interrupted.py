@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from pnyx.corpora import load_example
-from pnyx.corpora.base import encode
+from pnyx.formats import load_example
+from pnyx.formats.base import encode
 
 CHILD = """
 import atexit, signal, sys, threading, time

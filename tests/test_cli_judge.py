@@ -15,11 +15,11 @@ import pytest
 from argue_report import write_files, write_labels
 from chat_server import ChatServer
 from command import killed_and_run_again, rows_of, runner, wait_for, write_rows
-from pnyx.errors import ModelError
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.questions import Support
-from pnyx.judge.tasks import TASKS
-from pnyx.runs.results import judge_into
+from pnyx.core.errors import ModelError
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.questions import Support
+from pnyx.judging.runs.results import judge_into
+from pnyx.judging.tasks import TASKS
 from pnyx.search.lexical.manifest import locked
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -330,8 +330,8 @@ def test_what_a_killed_command_was_asking_is_asked_by_the_other_at_once(tmp_path
 
 SLOW_RUN = """
 import sys, anyio
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.students.student import StudentJudge
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.students.student import StudentJudge
 async def answer(self, questions, emit):
     for position, question in enumerate(questions):
         await anyio.sleep(0.003)

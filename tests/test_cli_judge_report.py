@@ -29,11 +29,11 @@ from argue_report import (
 )
 from chat_server import ChatServer
 from command import killed_and_run_again, rows_of, wait_for, write_rows
-from pnyx.judge.reports.judging import opened_topics
-from pnyx.judge.reports.opened import DocumentSources
-from pnyx.judge.reports.plan import ReportPlan
-from pnyx.judge.reports.records import JudgedReport, report_of_row
-from pnyx.runs.reports import judge_reports_into
+from pnyx.reports.runs import judge_reports_into
+from pnyx.reports.tree.judging import opened_topics
+from pnyx.reports.tree.opened import DocumentSources
+from pnyx.reports.tree.plan import ReportPlan
+from pnyx.reports.tree.records import JudgedReport, report_of_row
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -255,7 +255,7 @@ def test_kill_9_and_again_asks_no_model_twice(tmp_path):
 
 SLOW_RUN = """
 import sys, time
-from pnyx.judge.lookup import HumanLabels
+from pnyx.judging.lookup import HumanLabels
 answered = HumanLabels._answer
 def slowly(self, question):
     time.sleep(0.005)

@@ -12,8 +12,8 @@ import pytest
 from chat_server import ChatServer
 from command import rows_of, write_rows
 from command import run as pnyx
-from pnyx.judge.perspectives import PASSAGE_WORDS
-from pnyx.records import Document
+from pnyx.core.records import Document
+from pnyx.judging.perspectives import PASSAGE_WORDS
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -13,11 +13,11 @@ import pytest
 from command import refuser, runner, write_rows
 from command import run as pnyx
 from pnyx.cli.measure import AgreementSpec
-from pnyx.judge.questions import Support
-from pnyx.judge.tasks import TASKS
-from pnyx.judge.verdicts import YES_NO_TASKS
-from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
-from pnyx.measure.core.base import Bootstrap
+from pnyx.judging.measures.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+from pnyx.judging.questions import Support
+from pnyx.judging.tasks import TASKS
+from pnyx.judging.verdicts import YES_NO_TASKS
+from pnyx.stats.base import Bootstrap
 
 NAMES = (name for name, m in MEASURES.items() if "relevance" in m.inputs)
 OTHERS = ("retrieval", "perspectives", "correlation", "thresholds", "amount")

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from command import refuser, rows_of, runner, write_rows
-from pnyx.cli.measure.perspectives import PerspectivesSpec
-from pnyx.corpora import write_run
-from pnyx.corpora.benchmarks.perspectives import write_perspectives
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.significance import Test
-from pnyx.measure.perspectives.coverage import PERSPECTIVE_DEPTHS
-from pnyx.measure.perspectives.results import PerspectiveTopics
-from pnyx.measure.perspectives.verdicts import Unjudged, UnscoredPairs
-from pnyx.records import Document, Perspective, RunEntry
+from pnyx.core.records import Document, Perspective, RunEntry
+from pnyx.formats import write_run
+from pnyx.formats.perspectives import write_perspectives
+from pnyx.perspectives.measure_command import PerspectivesSpec
+from pnyx.perspectives.measures.coverage import PERSPECTIVE_DEPTHS
+from pnyx.perspectives.measures.results import PerspectiveTopics
+from pnyx.perspectives.measures.verdicts import Unjudged, UnscoredPairs
 from pnyx.search.build import build_index
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.significance import Test
 
 CONTRACT = {"value", "low", "high", "scored", "asked", "open", "bounds"}
 WORDS = ("one", "two", "three")

@@ -10,12 +10,12 @@ import pytest
 
 from argue_report import BANK, PlannedJudge, response
 from command import refuser, runner
-from pnyx.app.spec import opts_of
-from pnyx.cli.measure.report import MeasureReportSpec
-from pnyx.corpora import read_leaderboard, read_qrels
-from pnyx.judge.reports.judging import judge_reports
-from pnyx.measure.reports.measuring import Missing
-from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
+from pnyx.core.spec import opts_of
+from pnyx.formats import read_leaderboard, read_qrels
+from pnyx.reports.measure_command import MeasureReportSpec
+from pnyx.reports.measures.measuring import Missing
+from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
+from pnyx.reports.tree.judging import judge_reports
 
 (REPORT,) = judge_reports([response()], [BANK], PlannedJudge())
 SCORED = replace(REPORT, sentences=(*REPORT.sentences[:6], *REPORT.sentences[7:]))
@@ -170,7 +170,7 @@ def test_a_mean_over_few_topics_is_warned_of(tmp_path, capsys):
 
 
 def test_diversity_qrels_of_a_bank(tmp_path, capsys):
-    from pnyx.corpora import nugget_bank_row
+    from pnyx.formats import nugget_bank_row
 
     bank = tmp_path / "bank.jsonl"
     bank.write_text(json.dumps(nugget_bank_row(BANK, "nuggetbank-v3")) + "\n")

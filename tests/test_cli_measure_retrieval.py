@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command import refuser, runner
-from pnyx.app.spec import opts_of
-from pnyx.cli.measure.retrieval import RetrievalSpec
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.significance import Test
-from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
-from pnyx.measure.runs.retrieval import TopicsOf
-from pnyx.view.plots import PlotPanel, Point, interval_plot
+from pnyx.core.spec import opts_of
+from pnyx.display.plots import PlotPanel, Point, interval_plot
+from pnyx.search.measure_command import RetrievalSpec
+from pnyx.search.measures.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES
+from pnyx.search.measures.retrieval import TopicsOf
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.significance import Test
 
 CONTRACT = {"value", "low", "high", "scored", "asked"}
 

@@ -17,20 +17,20 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.corpora import read_nugget_banks
-from pnyx.drafts.growing import Growing, reply_shape
-from pnyx.drafts.merging import merge_banks
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.questions import Support
-from pnyx.judge.reports.assigning import assignment_of
-from pnyx.judge.reports.records import report_of_row
-from pnyx.measure.reports.nuggets import (
+from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.formats import read_nugget_banks
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.questions import Support
+from pnyx.reports.measures.nuggets import (
     all_score,
     strict_all_score,
     strict_vital_score,
     vital_score,
 )
-from pnyx.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.reports.nuggets.growing import Growing, reply_shape
+from pnyx.reports.nuggets.merging import merge_banks
+from pnyx.reports.tree.assigning import assignment_of
+from pnyx.reports.tree.records import report_of_row
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")
@@ -456,7 +456,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
     both = Nugget("n4", "Which ones?", answers, aggregator="AND", importance="vital")
     open_one = Nugget("n5", "Is there any?", importance="vital")
     bank = NuggetBank("q1", (*claims, both, open_one), title="T")
-    from pnyx.corpora import nugget_bank_row
+    from pnyx.formats import nugget_bank_row
 
     rows = [nugget_bank_row(one, "nuggetbank-v3")
             for one in (bank, NuggetBank("q2", (claim("x", "X holds."),), title="U"))]  # fmt: skip
@@ -524,7 +524,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
 
 
 def test_the_documents_of_a_run_come_in_its_order_and_qrels_say_which_count(place):
-    from pnyx.drafts.sources import sources_of
+    from pnyx.reports.nuggets.sources import sources_of
 
     Path("r.run").write_text("q1 Q0 d4 1 9 x\nq1 Q0 d3 2 8 x\nq1 Q0 d1 3 7 x\n")
 

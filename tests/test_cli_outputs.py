@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.judge.store.rows import request_key
-from pnyx.judge.store.store import Store
+from pnyx.judging.store.rows import request_key
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 PNYX = Path(sys.executable).with_name("pnyx")

@@ -14,10 +14,12 @@ from asking_fixture import service_of
 from case_fixture import argued, build_case, yes
 from command import printed, refuser
 from opensearch_fixture import cluster, lacking
-from pnyx.errors import InputError
-from pnyx.files import write_jsonl
+from pnyx.cases.page.markdown import render_markdown
+from pnyx.cases.page.report import render_html
+from pnyx.core.errors import InputError
+from pnyx.core.files import write_jsonl
+from pnyx.core.records import Document, Passage
 from pnyx.models.embed.cut_texts import cut_line
-from pnyx.records import Document, Passage
 from pnyx.search.build import build_index
 from pnyx.search.engine import Hit
 from pnyx.search.features.vectors import embed_documents
@@ -26,10 +28,8 @@ from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
 from pnyx.search.opening import open_index, verify_index
 from pnyx.search.split_documents import DocumentRanking, find_document, passages_of_document
-from pnyx.serve.asking.application import build_asking
-from pnyx.serve.asking.document_parts import _window
-from pnyx.view.markdown import render_markdown
-from pnyx.view.report import render_html
+from pnyx.web.ask.application import build_asking
+from pnyx.web.ask.document_parts import _window
 
 refused = refuser()
 FILLER = " ".join(f"The council met on day {n} of the month and took note." for n in range(11))

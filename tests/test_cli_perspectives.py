@@ -8,9 +8,9 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller
-from pnyx.corpora import load_example
-from pnyx.corpora.benchmarks.perspectives import perspective_line, read_perspectives
-from pnyx.records import Argument
+from pnyx.core.records import Argument
+from pnyx.formats import load_example
+from pnyx.formats.perspectives import perspective_line, read_perspectives
 from pnyx.search.build import build_index
 
 QUESTION = "Should zoos be phased out?"

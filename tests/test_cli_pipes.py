@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from command import caller, write_rows
-from pnyx.devices import file_in
-from pnyx.files import own_folder
+from pnyx.core.devices import file_in
+from pnyx.core.files import own_folder
 
 call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
@@ -129,7 +129,7 @@ def test_view_passes_over_pipes_and_sockets(
 
 
 def test_a_file_of_a_folder_is_a_file_or_a_link_to_one(tmp_path: Path) -> None:
-    from pnyx.errors import InputError
+    from pnyx.core.errors import InputError
 
     assert file_in(tmp_path, "a") is None
     (tmp_path / "a").write_text("")

@@ -196,7 +196,7 @@ def test_stored_replies_are_judged_anew_without_a_call(capsys, monkeypatch):
         assert manifest["store"]["missing"] == 1
         assert manifest["store"]["asked"] == 0
 
-        from pnyx.judge.forms.support import SupportForm
+        from pnyx.judging.forms.support import SupportForm
 
         strict = SupportForm.read
 
@@ -277,7 +277,7 @@ def test_samples_ask_in_another_order_and_answers_are_read_back_in_the_first(cap
     assert len({frozenset(order) for order in orders}) == 1
     assert temperatures == {0}
     rows = rows_of("out")
-    from pnyx.judge.dimensions import dimensions_of
+    from pnyx.judging.dimensions import dimensions_of
 
     assert [row["dimension"] for row in rows] == list(dimensions_of("quality"))
     assert all(row["value"] in (1, 2, 3, 1.5, 2.5) for row in rows)
@@ -356,7 +356,7 @@ def test_an_option_that_would_change_nothing_is_refused(capsys, option):
 
 
 def test_a_prompt_file_is_used_and_recorded(capsys):
-    from pnyx.judge.llm.prompting import prompt_bytes
+    from pnyx.judging.llm.prompting import prompt_bytes
 
     own = prompt_bytes("support").decode().replace('name = "support"', 'name = "mine"')
     own = own.replace("version = 2", 'version = 7\ntask = "support"')

@@ -13,17 +13,17 @@ import pytest
 
 import pnyx
 from chat_server import ChatServer
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
-from pnyx.judge.watched import Watched, spent_so_far, watched
+from pnyx.core.progress import _logged, _Pace, _rate, counted
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.watched import Watched, spent_so_far, watched
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.prices import Price
-from pnyx.progress import _logged, _Pace, _rate, counted
 
 QUESTIONS = [Support(str(i), "Fines lift turnout.", f"Fines work {i}.") for i in range(3)]
 
@@ -42,7 +42,7 @@ def test_without_a_terminal_answers_are_the_same_and_nothing_is_said_soon(capsys
 
 def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatch) -> None:
     clock = iter(range(0, 10_000, 20))  # each look at the clock is 20 seconds later
-    monkeypatch.setattr("pnyx.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pnyx.core.progress.time.monotonic", lambda: next(clock))
     show = _logged("judging")
     for done in range(1, 6):
         show(done, 100, "3 unscored")
@@ -55,7 +55,7 @@ def test_a_log_gets_a_line_now_and_then_with_the_expected_end(capsys, monkeypatc
 
 def test_what_an_earlier_run_has_done_makes_no_pace(capsys, monkeypatch) -> None:
     clock = iter(range(0, 10_000, 40))
-    monkeypatch.setattr("pnyx.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pnyx.core.progress.time.monotonic", lambda: next(clock))
     with counted("embedding documents", 1000) as advance:
         for done in (500, 510, 520):
             advance(done)
@@ -74,7 +74,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, times: list[float]) -> Terminal
     monkeypatch.setenv("COLUMNS", "200")
     clock = iter(times)
     fake = SimpleNamespace(monotonic=lambda: next(clock))
-    monkeypatch.setattr("pnyx.progress.time", fake)
+    monkeypatch.setattr("pnyx.core.progress.time", fake)
     return terminal
 
 
@@ -172,7 +172,7 @@ def test_the_bar_says_what_is_unscored_and_what_was_spent(
 def test_calls_in_python_show_a_bar_where_somebody_looks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pnyx.progress.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.core.progress.WAIT_SECONDS", 0.0)
     judge, answers = EncoderJudge(), ask(EncoderJudge(), QUESTIONS)
     assert capsys.readouterr().err == ""
     terminal = Terminal()
@@ -192,7 +192,7 @@ def test_calls_in_python_show_a_bar_where_somebody_looks(
 def test_an_index_and_an_argument_in_python_show_their_bars(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pnyx.progress.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.core.progress.WAIT_SECONDS", 0.0)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
@@ -211,8 +211,8 @@ def test_a_notebook_gets_a_bar_that_is_gone_in_the_end(monkeypatch: pytest.Monke
         shown.append(data["text/html"])
         return SimpleNamespace(update=display)
 
-    monkeypatch.setattr("pnyx.progress.WAIT_SECONDS", 0.0)
-    monkeypatch.setattr("pnyx.progress._REDRAWN", 0.0)
+    monkeypatch.setattr("pnyx.core.progress.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.core.progress._REDRAWN", 0.0)
     fake = SimpleNamespace(get_ipython=ZMQInteractiveShell)
     monkeypatch.setitem(sys.modules, "IPython", fake)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))

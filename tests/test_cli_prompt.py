@@ -10,8 +10,8 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.judge.llm.prompting import load_prompt, prompt_names
-from pnyx.judge.tasks import TASKS
+from pnyx.judging.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.tasks import TASKS
 
 HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 end"
 
@@ -88,7 +88,7 @@ def test_the_list_is_all_that_is_packaged(run):
     assert all(f"{prompt['name']}@{prompt['version']} " in out for prompt in listed)
 
 
-PACKAGED = resources.files("pnyx.judge").joinpath("prompts")
+PACKAGED = resources.files("pnyx.judging").joinpath("prompts")
 
 
 @pytest.mark.parametrize("name", [file.name.removesuffix(".toml") for file in PACKAGED.iterdir()])

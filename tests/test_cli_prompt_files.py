@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command import run
-from pnyx.judge.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
-from pnyx.judge.llm.templates import TemplateFault, check_template, rendered
-from pnyx.judge.tasks import TASKS
+from pnyx.judging.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
+from pnyx.judging.llm.templates import TemplateFault, check_template, rendered
+from pnyx.judging.tasks import TASKS
 from tries import quick_cases, tries
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -14,8 +14,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from command import run, write_rows
-from pnyx.corpora.benchmarks.rated import read_rated
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.rated import read_rated
 from pnyx.search.index import Index
 from pnyx.search.quality.documents import FEATURE, HOW
 from pnyx.search.quality.files import read_quality_model

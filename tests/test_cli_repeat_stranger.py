@@ -15,11 +15,10 @@ from argue_report import write_files
 from chat_server import ChatServer
 from command import caller, write_rows
 from listener import Listener
-from pnyx.app.text_types import TextKind, is_address_like
-from pnyx.cli import COMMANDS, app
-from pnyx.cli.common import rerun
-from pnyx.cli.common.params import Command
-from pnyx.cli.common.record import decides, name_of
+from pnyx.cli import COMMANDS, app, rerun
+from pnyx.cli.params import Command
+from pnyx.cli.record import decides, name_of
+from pnyx.formats.text_types import TextKind, is_address_like
 from test_cli_audit import support_items
 from tries import quick_cases
 
@@ -175,7 +174,9 @@ def opening(forge, tmp_path, monkeypatch):
     Path("a.run").write_text("1 Q0 d1 1 1.0 a\n")
     Path("topics.tsv").write_text("1\tWere bus lines cut?\n")
     monkeypatch.setattr(rerun.NamedText, "trusted", True)
-    monkeypatch.setattr("pnyx.cli.repeat.from_store", lambda *_: [])  # as if models were asked
+    monkeypatch.setattr(
+        "pnyx.housekeeping.repeat.from_store", lambda *_: []
+    )  # as if models were asked
 
     def forged(case: str, port: int) -> str:
         text = json.dumps(OPENING[case]).replace("AT", f"127.0.0.1:{port}")
@@ -192,12 +193,16 @@ def test_what_would_connect_is_closed_even_if_a_record_were_trusted(
     with Listener() as listener:
         path = opening(case, listener.port)
         for allowed in ([], ["elsewhere.example"]):  # sockets and our own doors, and doors alone
-            monkeypatch.setattr("pnyx.cli.repeat.allowed_addresses", lambda *_, a=allowed: a)
+            monkeypatch.setattr(
+                "pnyx.housekeeping.repeat.allowed_addresses", lambda *_, a=allowed: a
+            )
             status, out, said = call("repeat", path)
             assert (status, out) == (2, "")
             assert "127.0.0.1: no connection is opened, as the record alone asks for it" in said
             assert listener.connections == 0
-        monkeypatch.setattr("pnyx.cli.repeat.allowed_addresses", lambda *_: ["http://127.0.0.1"])
+        monkeypatch.setattr(
+            "pnyx.housekeeping.repeat.allowed_addresses", lambda *_: ["http://127.0.0.1"]
+        )
         call("repeat", path)
         assert listener.connections > 0  # so it was the limit that kept it away
 

@@ -11,11 +11,11 @@ import pytest
 
 from chat_server import ChatServer, Handler
 from command import caller, write_rows
-from pnyx.corpora import load_example
-from pnyx.judge.llm.judge import Asking
-from pnyx.judge.store.rows import request_key
-from pnyx.judge.store.store import Store
-from pnyx.judge.tasks import TASKS
+from pnyx.formats import load_example
+from pnyx.judging.llm.judge import Asking
+from pnyx.judging.store.rows import request_key
+from pnyx.judging.store.store import Store
+from pnyx.judging.tasks import TASKS
 from pnyx.models.chat.completion import read_reply
 from pnyx.models.chat.types import MAX_REPLY_BYTES, Reply
 from pnyx.search.build import build_index

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from case_fixture import HOSTILE
 from chat_server import ChatServer
 from command import write_rows
-from pnyx.corpora import ReportRequest, read_responses, track_rules
-from pnyx.corpora.bundled import load_example
-from pnyx.corpora.text.citations import without_notes
-from pnyx.corpora.text.segment import count_length
-from pnyx.errors import InputError
-from pnyx.judge.base import ask
-from pnyx.judge.questions import Support
-from pnyx.judge.reports.rules import RuleJudge
-from pnyx.records import Document, Sentence
+from pnyx.cases.limits import Limits, limits_of
+from pnyx.core.errors import InputError
+from pnyx.core.records import Document, Sentence
+from pnyx.formats import ReportRequest, read_responses, track_rules
+from pnyx.formats.bundled import load_example
+from pnyx.formats.text.citations import without_notes
+from pnyx.formats.text.segment import count_length
+from pnyx.judging.base import ask
+from pnyx.judging.questions import Support
+from pnyx.judging.students.rules import RuleJudge
 from pnyx.search.build import build_index
-from pnyx.write.reports.limits import Limits, limits_of
 
 pytestmark = [pytest.mark.usefixtures("run_once"), pytest.mark.usefixtures("own_place")]
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from command import printed, write_rows
 from pnyx.cli import app
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import build_index
 
 RECORDS = [

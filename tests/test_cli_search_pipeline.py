@@ -16,9 +16,9 @@ from command import called, write_rows
 from command import run as pnyx
 from embedding_server import EmbeddingServer
 from index_fixture import needs_graphs
-from pnyx.corpora import load_example
-from pnyx.corpora.benchmarks.perspectives import perspective_line
-from pnyx.files import json_line
+from pnyx.core.files import json_line
+from pnyx.formats import load_example
+from pnyx.formats.perspectives import perspective_line
 from pnyx.search.lexical.record_codec import to_row
 
 pytestmark = pytest.mark.usefixtures("run_once")

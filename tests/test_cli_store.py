@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from command import caller
-from pnyx.judge.store.rows import request_key
-from pnyx.judge.store.store import Store
+from pnyx.judging.store.rows import request_key
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 call = caller("store")

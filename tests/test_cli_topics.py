@@ -7,7 +7,7 @@ import json
 import pytest
 
 from command import printed
-from pnyx.records import Argument, Premise
+from pnyx.core.records import Argument, Premise
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("run_once")

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from command import called, write_rows
-from pnyx.measure.runs.irmeasures import RunScorer
-from pnyx.records import Document
+from pnyx.core.records import Document
 from pnyx.search.build import build_index
+from pnyx.search.measures.irmeasures import RunScorer
 
 # Of each topic one document is long and says its word twice, the other is short and says it once.
 # The collection has 17 tokens a document on average and idf is the same for all, so by BM25

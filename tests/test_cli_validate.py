@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from command import caller
-from pnyx.corpora.recognition import all_formats
+from pnyx.formats.recognition import all_formats
 
 call = caller("validate")
 
@@ -87,7 +87,7 @@ def test_control_characters_cannot_break_out_of_a_line(tmp_path, call):
 
 
 def test_an_index_folder_is_verified(tmp_path, call):
-    from pnyx.records import Document
+    from pnyx.core.records import Document
     from pnyx.search.build import build_index
 
     folder = tmp_path / "my.index"

@@ -12,8 +12,8 @@ import pytest
 from chat_server import ChatServer
 from command import run
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.common.params import Number, NumberRange, Raw, Text
-from pnyx.errors import InputError
+from pnyx.cli.params import Number, NumberRange, Raw, Text
+from pnyx.core.errors import InputError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.addresses import is_address, shown_address
 

@@ -15,7 +15,7 @@ import pytest
 from chat_server import ChatServer
 from command import called, refuser, rows_of, run, write_rows
 from planted_judges import verdict
-from pnyx.measure.core.intervals import PairedShares, paired_shares
+from pnyx.stats.intervals import PairedShares, paired_shares
 
 refused = refuser("compare", "judges")
 COUNT = 120

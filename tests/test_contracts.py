@@ -22,56 +22,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pnyx.measure
+import pnyx.stats
 from chat_replies import instance
 from chat_server import ChatServer
 from command import run, write_rows
-from pnyx import cli, errors
-from pnyx.audit.stress import editing
-from pnyx.corpora import FORMATS, check
-from pnyx.drafts.creating import importance_shape
-from pnyx.drafts.growing import Style, reply_shape
-from pnyx.errors import InputError, MissingExtra, PnyxError
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored, answer_rows
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.calibration.curves import Temperature
-from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
-from pnyx.judge.calibration.selective import ConfidenceRegions, Region
-from pnyx.judge.combining.formatted import Formatted
-from pnyx.judge.combining.panel import Cascade, Panel, Repeats
-from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.forms import FORMS, form_of
-from pnyx.judge.forms.base import FormCall
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.llm.nuggets import NuggetJudge
-from pnyx.judge.llm.prompting import load_prompt, prompt_names
-from pnyx.judge.llm.reading import schema_of, validated
-from pnyx.judge.llm.templates import _environment
-from pnyx.judge.lookup import HumanLabels, Lookup
-from pnyx.judge.questions import (
-    JudgeQuestion,
-    Preference,
-    Ranking,
-    RatedShot,
-    Rating,
-    Shot,
-    Support,
-)
-from pnyx.judge.remote import RemoteJudge
-from pnyx.judge.reports.own_text import OwnTextJudge
-from pnyx.judge.reports.related import RelatedJudge
-from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
-from pnyx.judge.reports.shots import ReportExample, ReportShots, ShotJudge
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
-from pnyx.judge.tasks import TASKS, Task
-from pnyx.judge.watched import Watched
-from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.registry import REPORT_MEASURES
-from pnyx.models.chat.endpoint import ChatEndpoint
-from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import (
+from pnyx import cli
+from pnyx.audit.trials import editing
+from pnyx.cases.extractive import ExtractiveWriter
+from pnyx.cases.generate import LlmWriter
+from pnyx.cases.plan import Plan
+from pnyx.cases.replies import points_reply, sentences_reply
+from pnyx.core import errors
+from pnyx.core.errors import InputError, MissingExtra, PnyxError
+from pnyx.core.records import (
     CITATION_STYLES,
     SIDES,
     Citation,
@@ -80,6 +43,56 @@ from pnyx.records import (
     Response,
     Sentence,
 )
+from pnyx.formats import FORMATS, check
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored, answer_rows
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.calibration.curves import Temperature
+from pnyx.judging.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
+from pnyx.judging.calibration.selective import ConfidenceRegions, Region
+from pnyx.judging.combining.formatted import Formatted
+from pnyx.judging.combining.panel import Cascade, Panel, Repeats
+from pnyx.judging.dimensions import dimensions_of
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.forms import FORMS, form_of
+from pnyx.judging.forms.base import FormCall
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.nuggets import NuggetJudge
+from pnyx.judging.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.llm.reading import schema_of, validated
+from pnyx.judging.llm.templates import _environment
+from pnyx.judging.lookup import HumanLabels, Lookup
+from pnyx.judging.questions import (
+    JudgeQuestion,
+    Preference,
+    Ranking,
+    RatedShot,
+    Rating,
+    Shot,
+    Support,
+)
+from pnyx.judging.remote import RemoteJudge
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.students.judge import (
+    AnswerJudge,
+    AssignmentJudge,
+    PackagedJudge,
+    SideJudge,
+    load_perspective_student,
+)
+from pnyx.judging.students.quality.overall import QualityJudge
+from pnyx.judging.students.related import RelatedJudge
+from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
+from pnyx.judging.students.student import SCORERS, StudentJudge
+from pnyx.judging.tasks import TASKS, Task
+from pnyx.judging.watched import Watched
+from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.models.http.responses import RetryPolicy
+from pnyx.reports.measures.registry import REPORT_MEASURES
+from pnyx.reports.nuggets.creating import importance_shape
+from pnyx.reports.nuggets.growing import Style, reply_shape
+from pnyx.reports.tree.own_text import OwnTextJudge
+from pnyx.reports.tree.shots import ReportExample, ReportShots, ShotJudge
 from pnyx.search.build import build_index
 from pnyx.search.features.clusters import DEFAULT_SPACE
 from pnyx.search.features.topic_points import SPACES
@@ -95,19 +108,7 @@ from pnyx.search.plan import (
     SearchPlan,
 )
 from pnyx.search.ranking.models import MODELS
-from pnyx.students.judge import (
-    AnswerJudge,
-    AssignmentJudge,
-    PackagedJudge,
-    SideJudge,
-    load_perspective_student,
-)
-from pnyx.students.quality.overall import QualityJudge
-from pnyx.students.student import SCORERS, StudentJudge
-from pnyx.write.extractive import ExtractiveWriter
-from pnyx.write.generate import LlmWriter
-from pnyx.write.plan import Plan
-from pnyx.write.replies import points_reply, sentences_reply
+from pnyx.stats.base import Measured
 from student_fixture import tiny_student
 
 # --- judges
@@ -308,7 +309,7 @@ def questions_for(judge: Judge) -> list[JudgeQuestion]:
     return [q for q in found if tasks is None or q.task in tasks]
 
 
-NEED_TORCH = {f"pnyx.students.{name}" for name in ("torch_trainer", "late_net")}
+NEED_TORCH = {f"pnyx.judging.students.{name}" for name in ("torch_trainer", "late_net")}
 
 
 def modules(package: Any) -> Iterator[Any]:
@@ -320,7 +321,7 @@ def modules(package: Any) -> Iterator[Any]:
 def test_every_judge_and_every_kind_of_question_is_covered():
     judges = {
         value
-        for room in ("pnyx.judge", "pnyx.students")
+        for room in ("pnyx.judging", "pnyx.judging.students")
         for module in modules(importlib.import_module(room))
         for value in vars(module).values()
         if inspect.isclass(value)
@@ -640,16 +641,16 @@ SHAPES: dict[str, Callable[[], Any]] = {
     },
     "argue": points_reply,
     "report": sentences_reply,
-    "report-evidence": importlib.import_module("pnyx.write.reports.evidence")._reply_shape,
-    "passage-sides": importlib.import_module("pnyx.write.model_sides")._reply_shape,
-    "question": importlib.import_module("pnyx.write.question_reading")._reply_shape,
+    "report-evidence": importlib.import_module("pnyx.reports.writing.evidence")._reply_shape,
+    "passage-sides": importlib.import_module("pnyx.cases.model_sides")._reply_shape,
+    "question": importlib.import_module("pnyx.cases.question_reading")._reply_shape,
     "contradict": editing.contradiction_reply,
     "paraphrase": editing.text_reply,
-    "definition": importlib.import_module("pnyx.annotate.definitions")._reply_model,
+    "definition": importlib.import_module("pnyx.relevance.definitions")._reply_model,
     "perspectives": lambda: importlib.import_module("pnyx.search.perspectives")._reply_model(True),
     **{f"nugget-{style}": lambda style=style: reply_shape(style) for style in get_args(Style)},
     "nugget-importance": lambda: importance_shape(3),
-    "rubric": lambda: importlib.import_module("pnyx.drafts.rubrics").rubric_shape(1, 5, 3),
+    "rubric": lambda: importlib.import_module("pnyx.quality.rubrics").rubric_shape(1, 5, 3),
 }
 
 
@@ -785,7 +786,7 @@ def test_the_command_line_offers_every_model_style_and_task():
 
 
 def test_every_kind_of_student_can_be_asked_for_and_loaded():
-    distil = importlib.import_module("pnyx.cli.annotate").command.commands["distil"]
+    distil = importlib.import_module("pnyx.relevance.commands").command.commands["distil"]
     (kind,) = (parameter for parameter in distil.params if parameter.name == "spec__kind")
     assert set(kind.type.choices) == set(SCORERS) - {"reader"}
     for name in SCORERS.values():
@@ -844,7 +845,7 @@ answers = st.one_of(
 
 
 def _binary(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.answers.binary import against_labels
+    from pnyx.judging.measures.binary import against_labels
 
     return against_labels(given, [i % 2 == 0 for i in range(len(given))])
 
@@ -854,7 +855,7 @@ def _response(count: int) -> Response:
 
 
 def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.measure.reports.responses import citation_precision, sentence_precision
+    from pnyx.reports.measures.responses import citation_precision, sentence_precision
 
     support = {(i, str(i)): answer for i, answer in enumerate(given)}
     response = _response(len(given))
@@ -869,7 +870,8 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
 
     Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
     """
-    from pnyx.judge.reports.records import (
+    from pnyx.reports.measures.registry import measure_report
+    from pnyx.reports.tree.records import (
         JudgedAnswer,
         JudgedCitation,
         JudgedNugget,
@@ -877,7 +879,6 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
         JudgedSentence,
         NodeAnswer,
     )
-    from pnyx.measure.reports.registry import measure_report
 
     truths = [a.value if isinstance(a, Judged) else None for a in given]
     cited = [
@@ -902,11 +903,11 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
 
 
 def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.judge.verdicts import Verdict
-    from pnyx.measure.core.base import Bootstrap
-    from pnyx.measure.perspectives.results import means_of
-    from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, table_of
-    from pnyx.measure.perspectives.verdicts import Verdicts
+    from pnyx.judging.verdicts import Verdict
+    from pnyx.perspectives.measures.results import means_of
+    from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, table_of
+    from pnyx.perspectives.measures.verdicts import Verdicts
+    from pnyx.stats.base import Bootstrap
 
     said = [Verdict(value=bool(a.value) if isinstance(a, Judged) else None) for a in given]
     verdicts = Verdicts("test", {(str(i), "d", "p"): v for i, v in enumerate(said)})
@@ -921,10 +922,10 @@ def _perspectives(given: Sequence[Answer]) -> dict[str, Measured]:
 COVERAGE = ("MRecall", "Precision")
 
 MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], bool]] = {
-    "pnyx.measure.answers.binary": (_binary, True),
-    "pnyx.measure.reports.responses": (_sentences, True),
-    "pnyx.measure.reports.registry": (_reports, True),
-    "pnyx.measure.perspectives.results": (_perspectives, True),
+    "pnyx.judging.measures.binary": (_binary, True),
+    "pnyx.reports.measures.responses": (_sentences, True),
+    "pnyx.reports.measures.registry": (_reports, True),
+    "pnyx.perspectives.measures.results": (_perspectives, True),
 }
 """Module -> all its measures over answers, and whether answers can be unscored there."""
 
@@ -932,7 +933,7 @@ MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], boo
 def test_every_measure_is_covered():
     found = {
         name
-        for module in modules(pnyx.measure)
+        for module in modules(pnyx.stats)
         for name, value in vars(module).items()
         if inspect.isfunction(value)
         and value.__module__ == module.__name__
@@ -975,7 +976,7 @@ def test_a_measure_of_nothing_is_none(module):
 
 def _is_empty(module, name, answers):
     """Whether this is a report that was sent and says nothing: its precision is 0, by rule."""
-    return module == "pnyx.measure.reports.registry" and not answers and REPORT_MEASURES[name].said
+    return module == "pnyx.reports.measures.registry" and not answers and REPORT_MEASURES[name].said
 
 
 # --- errors

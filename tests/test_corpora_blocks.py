@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora.documents.file_readers import READERS
-from pnyx.corpora.text.blocks import Block, Page
-from pnyx.corpora.text.encodings import encoding_of_bytes
-from pnyx.corpora.text.markdown_text import markdown_page
-from pnyx.corpora.text.pages import extract_page
-from pnyx.corpora.text.plain_text import blocks_of_text, joined_lines
-from pnyx.corpora.text.rst_text import rst_page
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.documents.file_readers import READERS
+from pnyx.formats.text.blocks import Block, Page
+from pnyx.formats.text.encodings import encoding_of_bytes
+from pnyx.formats.text.markdown_text import markdown_page
+from pnyx.formats.text.pages import extract_page
+from pnyx.formats.text.plain_text import blocks_of_text, joined_lines
+from pnyx.formats.text.rst_text import rst_page
 
 
 def shown(blocks):

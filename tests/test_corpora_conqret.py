@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora import (
+from pnyx.core.errors import InputError
+from pnyx.core.records import Debate, DebatePoint, Qrel, Question, Source
+from pnyx.formats import (
     FORMATS,
     debate_arguments,
     faults,
@@ -23,8 +25,6 @@ from pnyx.corpora import (
     read_questions,
     sniff,
 )
-from pnyx.errors import InputError
-from pnyx.records import Debate, DebatePoint, Qrel, Question, Source
 from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "conqret"

@@ -8,10 +8,10 @@ import os
 import pytest
 
 from growth import grows_linearly
-from pnyx.corpora import faults
-from pnyx.corpora.base import Options
-from pnyx.corpora.documents.folder import scan_folder
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats import faults
+from pnyx.formats.base import Options
+from pnyx.formats.documents.folder import scan_folder
 
 DEBATE = {
     "claim_title": "Tea is healthy",

@@ -23,10 +23,10 @@ from mixed_folder import (
     write_pdf,
     write_xlsx,
 )
-from pnyx.corpora import read_evidence
-from pnyx.corpora.file_account import FileAccount, FileOutcome
-from pnyx.errors import InputError
-from pnyx.files import write_jsonl
+from pnyx.core.errors import InputError
+from pnyx.core.files import write_jsonl
+from pnyx.formats import read_evidence
+from pnyx.formats.file_account import FileAccount, FileOutcome
 
 
 def read(folder, **how):

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora import FORMATS, faults, read_items, sniff
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS
-from pnyx.errors import InputError
-from pnyx.files import clean_text
+from pnyx.core.errors import InputError
+from pnyx.core.files import clean_text
+from pnyx.formats import FORMATS, faults, read_items, sniff
+from pnyx.formats.items import ITEM_FORMATS
 
 JSON = st.recursive(
     st.none()

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.cli import main
-from pnyx.corpora import (
+from pnyx.core.errors import InputError
+from pnyx.core.records import LeaderboardCell as Cell
+from pnyx.formats import (
     FORMATS,
     averaged,
     faults,
@@ -20,8 +22,6 @@ from pnyx.corpora import (
     sniff,
     write_leaderboard,
 )
-from pnyx.errors import InputError
-from pnyx.records import LeaderboardCell as Cell
 from tries import tries
 
 NAMES = [name for name, form in FORMATS.items() if form.kind == "leaderboard"]

@@ -11,15 +11,15 @@ import pytest
 from lxml import etree
 
 import pnyx
-from pnyx.corpora.text.blocks import Block
-from pnyx.corpora.text.encodings import encoding_of_bytes
-from pnyx.corpora.text.office_files import _TEXT, _odt_blocks, extract_docx
-from pnyx.corpora.text.pages import _main_text, _says_something
-from pnyx.corpora.text.passages import _between_words, passages_of
-from pnyx.corpora.text.pdf_text import _joined, _Line, _without_running_heads
-from pnyx.corpora.text.plain_text import _in_capitals, _is_short, _wrap_width, turn_opening
-from pnyx.corpora.text.web_blocks import WebBlock, parsed_page, web_blocks
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.text.blocks import Block
+from pnyx.formats.text.encodings import encoding_of_bytes
+from pnyx.formats.text.office_files import _TEXT, _odt_blocks, extract_docx
+from pnyx.formats.text.pages import _main_text, _says_something
+from pnyx.formats.text.passages import _between_words, passages_of
+from pnyx.formats.text.pdf_text import _joined, _Line, _without_running_heads
+from pnyx.formats.text.plain_text import _in_capitals, _is_short, _wrap_width, turn_opening
+from pnyx.formats.text.web_blocks import WebBlock, parsed_page, web_blocks
 
 
 def test_a_text_has_at_most_two_percent_of_control_characters():

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora.documents.document_passages import documents_of_page, passages_of_record
-from pnyx.corpora.text.blocks import Block, Page
-from pnyx.corpora.text.passages import (
+from pnyx.core.records import Argument, Document, Passage, Premise, document_id, judged_text
+from pnyx.formats.documents.document_passages import documents_of_page, passages_of_record
+from pnyx.formats.text.blocks import Block, Page
+from pnyx.formats.text.passages import (
     LEAST_WORDS,
     MOST_WORDS,
     WHOLE_WORDS,
@@ -19,8 +20,7 @@ from pnyx.corpora.text.passages import (
     cut_text,
     passages_of,
 )
-from pnyx.corpora.text.plain_text import blocks_of_text
-from pnyx.records import Argument, Document, Passage, Premise, document_id, judged_text
+from pnyx.formats.text.plain_text import blocks_of_text
 
 
 def words(count, start=0):

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pnyx.cli import main
-from pnyx.corpora import FORMATS
-from pnyx.corpora.benchmarks.perspectives import read_perspectives
-from pnyx.corpora.text.segment import split_words
-from pnyx.errors import InputError
-from pnyx.files import clean_text
-from pnyx.records import Perspective
+from pnyx.core.errors import InputError
+from pnyx.core.files import clean_text
+from pnyx.core.records import Perspective
+from pnyx.formats import FORMATS
+from pnyx.formats.perspectives import read_perspectives
+from pnyx.formats.text.segment import split_words
 from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "berds"

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.corpora import (
+from pnyx.core.errors import InputError, MissingExtra
+from pnyx.core.records import Argument, Citation, Document
+from pnyx.formats import (
     faults,
     read_evidence,
     read_items,
@@ -23,10 +25,8 @@ from pnyx.corpora import (
     read_run,
     sniff,
 )
-from pnyx.corpora.jsonstream import top_level_keys
-from pnyx.corpora.recognition import all_formats
-from pnyx.errors import InputError, MissingExtra
-from pnyx.records import Argument, Citation, Document
+from pnyx.formats.jsonstream import top_level_keys
+from pnyx.formats.recognition import all_formats
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))
 needs_data = pytest.mark.skipif(

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora import FORMATS, response_writer
-from pnyx.corpora.base import Options
-from pnyx.corpora.benchmarks.responses import LAYOUTS
-from pnyx.errors import InputError
-from pnyx.files import clean_text
-from pnyx.records import (
+from pnyx.core.errors import InputError
+from pnyx.core.files import clean_text
+from pnyx.core.records import (
     CITATION_STYLES,
     Argument,
     Citation,
@@ -27,6 +24,9 @@ from pnyx.records import (
     RunEntry,
     Sentence,
 )
+from pnyx.formats import FORMATS, response_writer
+from pnyx.formats.base import Options
+from pnyx.formats.reports.responses import LAYOUTS
 from tries import tries
 
 SPECIAL = "\t\n\r\"',;[]{}<>&\u0085\u2028\u2029\ufeff\u00a0\u200b\0 aé漢🙂"

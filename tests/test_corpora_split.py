@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.cli import main
-from pnyx.corpora import read_evidence
-from pnyx.corpora.text.segment import split_evidence, split_passages
-from pnyx.errors import InputError
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document, Premise
+from pnyx.formats import read_evidence
+from pnyx.formats.text.segment import split_evidence, split_passages
 from pnyx.search.lexical.record_codec import searched_text
 
 TEXT = "Tea calms. It also keeps people awake at night! Some prefer water. So do I."

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.audit.stress.patterns import as_motion
-from pnyx.corpora.text.auxiliaries import as_question, denied, negated
-from pnyx.corpora.text.language import language_of, other_language
+from pnyx.audit.trials.patterns import as_motion
+from pnyx.formats.text.auxiliaries import as_question, denied, negated
+from pnyx.formats.text.language import language_of, other_language
 
 ENGLISH = "The council should not have sold the houses, because the tenants were there first."
 GERMAN = "Die Mieten sind zu hoch, und das ist für viele nicht mehr zu bezahlen."

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora.text.folded import STOP_WORDS, FoldedWords
-from pnyx.corpora.text.tokens import Tokenizer, is_superseded, languages
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.text.folded import STOP_WORDS, FoldedWords
+from pnyx.formats.text.tokens import Tokenizer, is_superseded, languages
 
 ENGLISH = Tokenizer()
 PLAIN = Tokenizer("none")

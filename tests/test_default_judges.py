@@ -11,13 +11,13 @@ import pytest
 
 from command import run
 from pnyx import PackagedJudge, Support, ask
-from pnyx.app.judge_specs import JudgeSpec
-from pnyx.app.open_judge import default_judge, open_judge
-from pnyx.app.open_reports import open_report_judge
-from pnyx.app.report_specs import ReportJudgeSpec
-from pnyx.judge.reports.asking import ask_attests, ask_said_before
-from pnyx.judge.tasks import TASKS
-from pnyx.students.judge import ANSWER, CITATION
+from pnyx.judging.open_judge import default_judge, open_judge
+from pnyx.judging.options import JudgeSpec
+from pnyx.judging.students.judge import ANSWER, CITATION
+from pnyx.judging.tasks import TASKS
+from pnyx.reports.open_reports import open_report_judge
+from pnyx.reports.options import ReportJudgeSpec
+from pnyx.reports.tree.asking import ask_attests, ask_said_before
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEADING = "## Which judge answers without a language model\n"

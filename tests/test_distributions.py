@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from pnyx.distributions import (
+from pnyx.stats.distributions import (
     beta_below,
     beta_quantile,
     binomial_below,

@@ -14,7 +14,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller, rows_of, wait_for, write_rows
-from pnyx.corpora import load_example
+from pnyx.formats import load_example
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()

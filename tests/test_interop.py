@@ -83,7 +83,7 @@ def test_inspect_scores_answers_and_leaves_the_unscored_out() -> None:
 
         async def answer(self, questions, emit):
             for place, _ in enumerate(questions):
-                emit(place, pnyx.Unscored("refused", pnyx.judge.Provenance("silent")))
+                emit(place, pnyx.Unscored("refused", pnyx.judging.Provenance("silent")))
 
     def scored(scorer, said: str):
         return asyncio.run(scorer(state(said), Target(ROWS[0]["text"])))

@@ -9,7 +9,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
-from pnyx.judge.store.store import Store
+from pnyx.judging.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

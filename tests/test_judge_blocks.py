@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.llm.templates import block, without_control_tokens
+from pnyx.judging.llm.templates import block, without_control_tokens
 
 TOKENS = {
     "Llama 2": "<s> </s> <unk> [INST] [/INST] <<SYS>> <</SYS>>",

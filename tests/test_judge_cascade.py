@@ -11,27 +11,27 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 from chat_server import ChatServer
-from pnyx.distributions import binomial_below
-from pnyx.errors import InputError, ModelError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.base import ask
-from pnyx.judge.calibration.curves import Platt
-from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
-from pnyx.judge.calibration.selective import (
+from pnyx.core.errors import InputError, ModelError
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.base import ask
+from pnyx.judging.calibration.curves import Platt
+from pnyx.judging.calibration.recalibration import Recalibration, write_calibration
+from pnyx.judging.calibration.selective import (
     CONFIDENCE,
     ConfidenceRegions,
     Region,
     choose_thresholds,
     error_bound,
 )
-from pnyx.judge.combining.panel import Cascade, cascade_from
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Preference, Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.judging.combining.panel import Cascade, cascade_from
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.questions import Preference, Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
+from pnyx.stats.distributions import binomial_below
 from tries import tries
 
 # --- thresholds

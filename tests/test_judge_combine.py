@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.answers import NOTES, Answer, Judged, Provenance, Unscored, answer_rows
-from pnyx.judge.combining.votes import combine, self_agreement
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
+from pnyx.judging.answers import NOTES, Answer, Judged, Provenance, Unscored, answer_rows
+from pnyx.judging.combining.votes import combine, self_agreement
+from pnyx.judging.questions import Preference, Ranking, Rating, Support
 
 BY = Provenance("member", "hash", "stated")
 SUPPORT = Support("1", "Fares fell.", "Buses got cheaper.")

@@ -13,23 +13,23 @@ from pathlib import Path
 import pytest
 
 from chat_server import ChatServer, key_of
+from pnyx.cases.generate import LlmWriter
 from pnyx.cli import main
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.llm.plan import plan_run
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.questions import Preference, Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
-from pnyx.judge.tasks import TASKS
+from pnyx.core.records import Document, Question
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.plan import plan_run
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.questions import Preference, Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.tasks import TASKS
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger, bound_of
 from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import Document, Question
-from pnyx.write.generate import LlmWriter
 
 HASTY = RetryPolicy(timeout=60, attempts=2, first_wait=0.01, longest_wait=2.5)
 FIRST = load_prompt("support").max_tokens

@@ -11,8 +11,8 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
-from pnyx.judge.calibration.selective import ConfidenceRegions, Region, choose_thresholds
-from pnyx.judge.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.calibration.selective import ConfidenceRegions, Region, choose_thresholds
+from pnyx.judging.llm.prompting import load_prompt, prompt_names
 
 ARGUMENT = {
     "id": "1",

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.encoder import Calibration, EncoderJudge, load_calibrations
-from pnyx.judge.passages import MAX_SENTENCES, read_passage, wording
-from pnyx.judge.questions import Rating, Support
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.encoder import Calibration, EncoderJudge, load_calibrations
+from pnyx.judging.passages import MAX_SENTENCES, read_passage, wording
+from pnyx.judging.questions import Rating, Support
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("PNYX_DATA", ROOT.parent / "shared" / "data"))

@@ -12,13 +12,13 @@ import anyio
 import pytest
 
 from chat_server import ChatServer, patience
-from pnyx.errors import ModelError
-from pnyx.judge.answers import Judged, Unscored, answer_rows, tally
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import ModelError
+from pnyx.judging.answers import Judged, Unscored, answer_rows, tally
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.questions import Preference, Ranking, Rating, Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.models.http.responses import RetryPolicy

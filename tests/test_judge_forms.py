@@ -16,15 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.files import json_line
-from pnyx.judge.answers import Judged, Provenance, answer_rows
-from pnyx.judge.forms import FORMS, form_of
-from pnyx.judge.forms.base import FormCall, ReplyReading, reordered
-from pnyx.judge.llm.json_objects import UnreadableReply, one_object, word_spans
-from pnyx.judge.llm.leniency import watching_departures
-from pnyx.judge.llm.prompting import Prompt, load_prompt
-from pnyx.judge.llm.reading import probability_of_yes
-from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.core.files import json_line
+from pnyx.judging.answers import Judged, Provenance, answer_rows
+from pnyx.judging.forms import FORMS, form_of
+from pnyx.judging.forms.base import FormCall, ReplyReading, reordered
+from pnyx.judging.llm.json_objects import UnreadableReply, one_object, word_spans
+from pnyx.judging.llm.leniency import watching_departures
+from pnyx.judging.llm.prompting import Prompt, load_prompt
+from pnyx.judging.llm.reading import probability_of_yes
+from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.models.chat.completion import read_reply
 from pnyx.models.chat.types import Reply, Token
 from tries import tries

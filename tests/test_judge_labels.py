@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Unscored, answer_rows
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.judge.verdicts import Verdict, read_said, read_verdicts
-from pnyx.measure.answers.raters import measure_raters
-from pnyx.measure.core.ground_truth import read_labels, truth_of_labels
-from pnyx.measure.perspectives.verdicts import read_verdicts as read_pair_verdicts
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Judged, Unscored, answer_rows
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.measures.ground_truth import read_labels, truth_of_labels
+from pnyx.judging.measures.raters import measure_raters
+from pnyx.judging.questions import Preference, Ranking, Rating, Support
+from pnyx.judging.verdicts import Verdict, read_said, read_verdicts
+from pnyx.perspectives.measures.verdicts import read_verdicts as read_pair_verdicts
 
 
 def labels(tmp_path, *rows) -> HumanLabels:

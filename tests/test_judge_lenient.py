@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.judge.forms import form_of
-from pnyx.judge.forms.base import FormCall, ReplyReading
-from pnyx.judge.llm.json_objects import UnreadableReply
-from pnyx.judge.llm.leniency import watching_departures
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import cut_reason
-from pnyx.judge.llm.thinking import answer_span
-from pnyx.judge.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judging.forms import form_of
+from pnyx.judging.forms.base import FormCall, ReplyReading
+from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.leniency import watching_departures
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.reading import cut_reason
+from pnyx.judging.llm.thinking import answer_span
+from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.models.chat.types import ChatRequest, Reply
 
 run = caller()

@@ -13,21 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, patience
-from pnyx.errors import InputError, ModelError
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.forms import FORMS
-from pnyx.judge.llm.json_objects import UnreadableReply
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.llm.leniency import watching_departures
-from pnyx.judge.llm.prompting import load_prompt, parse_prompt
-from pnyx.judge.llm.reading import validated
-from pnyx.judge.llm.templates import block
-from pnyx.judge.passages import find_evidence
-from pnyx.judge.questions import Rating, Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
-from pnyx.judge.tasks import TASKS
+from pnyx.core.errors import InputError, ModelError
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.forms import FORMS
+from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.leniency import watching_departures
+from pnyx.judging.llm.prompting import load_prompt, parse_prompt
+from pnyx.judging.llm.reading import validated
+from pnyx.judging.llm.templates import block
+from pnyx.judging.passages import find_evidence
+from pnyx.judging.questions import Rating, Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.tasks import TASKS
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.flow import run_blocking
@@ -414,7 +414,7 @@ def test_a_block_holds_its_text_between_marks_that_are_not_in_it(text):
 def test_a_broken_prompt_file_is_refused(change, problem):
     from importlib import resources
 
-    content = resources.files("pnyx.judge").joinpath("prompts/support.toml").read_bytes()
+    content = resources.files("pnyx.judging").joinpath("prompts/support.toml").read_bytes()
     assert parse_prompt(content, path="p").hash == load_prompt("support").hash
     with pytest.raises(InputError, match=problem):
         parse_prompt(content.replace(*change), path="p")

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from pnyx.cli import main
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance, Unscored, answer_rows
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.lookup import Lookup
-from pnyx.judge.questions import Preference, Ranking, Rating, Support
-from pnyx.runs.results import judge_into
-from pnyx.students.judge import PackagedJudge
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Judged, Provenance, Unscored, answer_rows
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.lookup import Lookup
+from pnyx.judging.questions import Preference, Ranking, Rating, Support
+from pnyx.judging.runs.results import judge_into
+from pnyx.judging.students.judge import PackagedJudge
 
 BY = Provenance("gpt-x", "abc", "token", {"usage": {"total": 3}})
 QUESTIONS = [

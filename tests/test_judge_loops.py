@@ -15,12 +15,12 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 
 
@@ -64,11 +64,11 @@ def test_loops_in_several_threads_at_once(judge):
 # --- a notebook
 
 SETUP = """
-from pnyx.judge.base import ask
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.questions import Support
-from pnyx.judge.store.store import Store
+from pnyx.judging.base import ask
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.questions import Support
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 import asyncio
 asyncio.get_running_loop()  # a notebook's cell runs inside of a loop

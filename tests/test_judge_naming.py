@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.judge.naming import UNMEASURED, introduced, short_name
+from pnyx.judging.naming import UNMEASURED, introduced, short_name
+from pnyx.judging.students.judge import PackagedJudge
 from pnyx.search.relevance import _fitted
-from pnyx.students.judge import PackagedJudge
 
 
 def test_every_packaged_judge_is_called_packaged() -> None:

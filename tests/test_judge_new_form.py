@@ -12,16 +12,16 @@ from pydantic import BaseModel, BeforeValidator, create_model
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import ask
-from pnyx.judge.forms import FORMS
-from pnyx.judge.forms.base import plain_word, strict
-from pnyx.judge.forms.kinds import RatingForm
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.llm.prompting import parse_prompt, prompt_bytes
-from pnyx.judge.questions import Rating
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.base import ask
+from pnyx.judging.forms import FORMS
+from pnyx.judging.forms.base import plain_word, strict
+from pnyx.judging.forms.kinds import RatingForm
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.prompting import parse_prompt, prompt_bytes
+from pnyx.judging.questions import Rating
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -12,9 +12,9 @@ import pytest
 
 from command import caller, rows_of, write_rows
 from pnyx import PackagedJudge, Support, ask
-from pnyx.judge.encoder import load_calibrations
-from pnyx.judge.passages import read_passage, wording
-from pnyx.students.judge import AssignmentJudge
+from pnyx.judging.encoder import load_calibrations
+from pnyx.judging.passages import read_passage, wording
+from pnyx.judging.students.judge import AssignmentJudge
 
 pytestmark = pytest.mark.usefixtures("own_place")
 run = caller()

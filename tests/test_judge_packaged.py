@@ -15,16 +15,15 @@ import pytest
 import pnyx
 from pnyx import PackagedJudge, Support, ask
 from pnyx.cli import main
-from pnyx.judge import EncoderJudge
-from pnyx.judge.answers import Judged
-from pnyx.judge.calibration.curves import Temperature
-from pnyx.judge.calibration.recalibration import Recalibration, write_calibration
-from pnyx.judge.calibration.selective import ConfidenceRegions, Region
-from pnyx.judge.encoder import load_calibrations
-from pnyx.judge.passages import pieces_of
-from pnyx.judge.stances import ask_relevance, ask_stance
-from pnyx.students import load_perspective_student
-from pnyx.students.judge import SideJudge
+from pnyx.judging import EncoderJudge, load_perspective_student
+from pnyx.judging.answers import Judged
+from pnyx.judging.calibration.curves import Temperature
+from pnyx.judging.calibration.recalibration import Recalibration, write_calibration
+from pnyx.judging.calibration.selective import ConfidenceRegions, Region
+from pnyx.judging.encoder import load_calibrations
+from pnyx.judging.passages import pieces_of
+from pnyx.judging.stances import ask_relevance, ask_stance
+from pnyx.judging.students.judge import SideJudge
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -13,18 +13,18 @@ import pytest
 
 import pnyx
 from pnyx.cli import main
-from pnyx.errors import PnyxError
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.questions import Rating
-from pnyx.models.embed.encoder import load_encoder, with_outputs
-from pnyx.students.quality.overall import (
+from pnyx.core.errors import PnyxError
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.dimensions import dimensions_of
+from pnyx.judging.questions import Rating
+from pnyx.judging.students.quality.overall import (
     OVERALL,
     QualityJudge,
     load_overall_quality,
     read_overall_quality,
 )
-from pnyx.students.quality.surface import QualityModel, extract
+from pnyx.judging.students.quality.surface import QualityModel, extract
+from pnyx.models.embed.encoder import load_encoder, with_outputs
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -220,7 +220,7 @@ def test_outputs_are_added_as_the_onnx_library_would():
 
 
 def files():
-    folder = resources.files("pnyx.students") / "weights"
+    folder = resources.files("pnyx.judging.students") / "weights"
     manifest = json.loads(folder.joinpath("overall.json").read_text(encoding="utf-8"))
     return manifest, folder.joinpath("overall.npz").read_bytes()
 

@@ -9,17 +9,17 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.errors import InputError, ModelError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.combining.panel import Panel, Repeats
-from pnyx.judge.combining.votes import self_agreement
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Preference, Rating, Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError, ModelError
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.combining.panel import Panel, Repeats
+from pnyx.judging.combining.votes import self_agreement
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.questions import Preference, Rating, Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
 

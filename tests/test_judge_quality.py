@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.errors import InputError
-from pnyx.judge.dimensions import aspects_of, dimensions_of, normalised, scale_of, scales_of
-from pnyx.judge.forms import form_of
-from pnyx.judge.forms.base import FormCall
-from pnyx.judge.llm.json_objects import UnreadableReply
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.questions import Rating
-from pnyx.judge.shots import RatedExample, RatedPool, read_rated
+from pnyx.core.errors import InputError
+from pnyx.judging.dimensions import aspects_of, dimensions_of, normalised, scale_of, scales_of
+from pnyx.judging.forms import form_of
+from pnyx.judging.forms.base import FormCall
+from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.questions import Rating
+from pnyx.judging.shots import RatedExample, RatedPool, read_rated
 from tries import tries
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.corpora.text.citations import cited_sentences, without_marks
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.forms import FORMS
-from pnyx.judge.forms.base import FormCall
-from pnyx.judge.grounding import SUPPORT_FORMAT
-from pnyx.judge.llm.json_objects import UnreadableReply
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.questions import Rating
-from pnyx.judge.rag import RAG_DIMENSIONS, RAG_FORMATS
-from pnyx.judge.tasks import TASKS, read_items
-from pnyx.records import Document
+from pnyx.core.records import Document
+from pnyx.formats.text.citations import cited_sentences, without_marks
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.dimensions import dimensions_of
+from pnyx.judging.forms import FORMS
+from pnyx.judging.forms.base import FormCall
+from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.questions import Rating
+from pnyx.judging.rag.grounding import SUPPORT_FORMAT
+from pnyx.judging.rag.rag import RAG_DIMENSIONS, RAG_FORMATS
+from pnyx.judging.tasks import TASKS, read_items
 from pnyx.search.build import build_index
 from test_models_local import pytestmark as needs_local
 

@@ -17,14 +17,13 @@ from safetensors.numpy import load_file, save_file
 
 import pnyx.models
 from pnyx import Support, ask
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge import EncoderJudge
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.passages import pieces_of
-from pnyx.models.embed.encoder import load_encoder
-from pnyx.students import reader
-from pnyx.students.judge import _open_packaged, load_perspective_student
-from pnyx.students.reader import (
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging import EncoderJudge
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.passages import pieces_of
+from pnyx.judging.students import reader
+from pnyx.judging.students.judge import _open_packaged, load_perspective_student
+from pnyx.judging.students.reader import (
     CHANGES,
     MATRICES,
     Ids,
@@ -34,8 +33,9 @@ from pnyx.students.reader import (
     open_reader,
     read_matrices,
 )
-from pnyx.students.scoring import CombinedScorer, Standard, read_tokenizer
-from pnyx.students.student import StudentJudge, load_scorer, open_student, read_student
+from pnyx.judging.students.scoring import CombinedScorer, Standard, read_tokenizer
+from pnyx.judging.students.student import StudentJudge, load_scorer, open_student, read_student
+from pnyx.models.embed.encoder import load_encoder
 from tries import tries
 
 WEIGHTS = Path(pnyx.models.__file__).parent / "weights" / "perspectives"

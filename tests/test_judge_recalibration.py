@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from chat_server import ChatServer
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.base import ask
-from pnyx.judge.calibration.curves import (
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.base import ask
+from pnyx.judging.calibration.curves import (
     FITS,
     TEMPERATURES,
     Isotonic,
@@ -26,20 +26,20 @@ from pnyx.judge.calibration.curves import (
     fit,
     folds_of,
 )
-from pnyx.judge.calibration.recalibration import (
+from pnyx.judging.calibration.recalibration import (
     Recalibrated,
     Recalibration,
     read_calibration,
     write_calibration,
 )
-from pnyx.judge.calibration.selective import ConfidenceRegions, Region
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
-from pnyx.measure.answers.registry import MEASURES
+from pnyx.judging.calibration.selective import ConfidenceRegions, Region
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from tries import tries
 

@@ -7,17 +7,17 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx.judge.base import ask
-from pnyx.judge.forms import form_of
-from pnyx.judge.forms.base import FormCall
-from pnyx.judge.llm.json_objects import UnreadableReply
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Shot, Support
-from pnyx.judge.stances import ask_relevance
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.judging.base import ask
+from pnyx.judging.forms import form_of
+from pnyx.judging.forms.base import FormCall
+from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.questions import Shot, Support
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 
 QUESTION = ask_relevance("1", "Is tea healthy?", "Tea calms.")

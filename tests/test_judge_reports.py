@@ -22,12 +22,12 @@ from argue_report import (
     questions,
     response,
 )
-from pnyx.corpora import read_responses, write_responses
-from pnyx.errors import InputError
-from pnyx.judge.reports.judging import judge_reports
-from pnyx.judge.reports.plan import ReportPlan, Weights
-from pnyx.judge.reports.records import NodeAnswer
-from pnyx.records import Citation, Document, Nugget, NuggetBank, Response, Sentence
+from pnyx.core.errors import InputError
+from pnyx.core.records import Citation, Document, Nugget, NuggetBank, Response, Sentence
+from pnyx.formats import read_responses, write_responses
+from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.tree.plan import ReportPlan, Weights
+from pnyx.reports.tree.records import NodeAnswer
 from tries import tries
 
 CREDITS = ("attested", "cited", "any")

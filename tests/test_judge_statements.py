@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pnyx.judge.open_questions import is_open, why_no_sides
-from pnyx.judge.questions import Support
-from pnyx.judge.statements import opposite, side_names, statements, statements_of
-from pnyx.records import Question
-from pnyx.students.judge import _stated
+from pnyx.core.records import Question
+from pnyx.judging.open_questions import is_open, why_no_sides
+from pnyx.judging.questions import Support
+from pnyx.judging.statements import opposite, side_names, statements, statements_of
+from pnyx.judging.students.judge import _stated
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,9 @@ import time
 
 import pytest
 
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store.rows import request_key
-from pnyx.judge.store.store import (
-    CLAIM_SECONDS,
-    Store,
-    claimant,
-    default_store_path,
-)
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.store.rows import request_key
+from pnyx.judging.store.store import CLAIM_SECONDS, Store, claimant, default_store_path
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 
 REQUEST = ChatRequest((Message("user", "höflich \U0001f600"),), {"type": "object"}, max_tokens=9)
@@ -119,7 +114,7 @@ def test_where_the_store_is(monkeypatch, tmp_path):
 WRITER = """
 import sys
 import time
-from pnyx.judge.store.store import Store
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 with Store(sys.argv[1]) as store:
     for i in range(100):

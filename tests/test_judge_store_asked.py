@@ -12,10 +12,10 @@ import pytest
 
 from argue_report import scripted, write_files
 from chat_server import ChatServer
-from pnyx.errors import PnyxError
-from pnyx.judge.answers import Judged, Provenance, Unscored, after, answer_of_row, asked_of
-from pnyx.judge.store.asked import exchange_at, replies_of
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import PnyxError
+from pnyx.judging.answers import Judged, Provenance, Unscored, after, answer_of_row, asked_of
+from pnyx.judging.store.asked import exchange_at, replies_of
+from pnyx.judging.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store.maintenance import merge_stores, store_stats
-from pnyx.judge.store.rows import COLUMNS, request_key
-from pnyx.judge.store.schema import MIGRATIONS
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.store.maintenance import merge_stores, store_stats
+from pnyx.judging.store.rows import COLUMNS, request_key
+from pnyx.judging.store.schema import MIGRATIONS
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 from tries import tries
 
@@ -252,7 +252,7 @@ def test_what_was_damaged_before_it_got_checksums_is_noticed(tmp_path):
 
 OPEN = """
 import sys
-from pnyx.judge.store.store import Store
+from pnyx.judging.store.store import Store
 with Store(sys.argv[1]) as store:
     print(len(list(store.rows())))
 """
@@ -323,7 +323,7 @@ def test_from_store_makes_no_store_and_a_plan_neither(judged):
 
 
 def test_a_store_that_changes_where_sqlite_does_not_look_is_refused(stored, tmp_path, monkeypatch):
-    from pnyx.judge.store import store as module
+    from pnyx.judging.store import store as module
 
     path = Path(shutil.copy(stored, tmp_path))
     original = module.open_read_only

@@ -20,11 +20,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store.maintenance import export_store, merge_stores, store_stats
-from pnyx.judge.store.rows import StoredRow, request_key, row_from_object
-from pnyx.judge.store.schema import checksum
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.store.maintenance import export_store, merge_stores, store_stats
+from pnyx.judging.store.rows import StoredRow, request_key, row_from_object
+from pnyx.judging.store.schema import checksum
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 from tries import tries
 
@@ -404,8 +404,8 @@ def test_a_compressed_store_and_no_store_are_refused(tmp_path):
 
 MERGE = """
 import sys
-from pnyx.judge.store.schema import checksum
-from pnyx.judge.store.maintenance import merge_stores
+from pnyx.judging.store.schema import checksum
+from pnyx.judging.store.maintenance import merge_stores
 print("go", flush=True)
 merge_stores(sys.argv[2:], sys.argv[1])
 """

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.store import schema as store_layout
-from pnyx.judge.store.maintenance import clear_store, store_stats
-from pnyx.judge.store.rows import StoredRow, request_key
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.store import schema as store_layout
+from pnyx.judging.store.maintenance import clear_store, store_stats
+from pnyx.judging.store.rows import StoredRow, request_key
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token
 
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 4}
@@ -121,9 +121,9 @@ def test_a_row_whose_key_is_no_text_any_more_is_deleted_too(path):
 READ = """
 import os, sys
 from pathlib import Path
-from pnyx.errors import PnyxError
-from pnyx.judge.store.rows import _adapters
-from pnyx.judge.store.maintenance import export_store, store_stats
+from pnyx.core.errors import PnyxError
+from pnyx.judging.store.rows import _adapters
+from pnyx.judging.store.maintenance import export_store, store_stats
 _adapters()  # imports all it needs, as does the next line
 Path("/").as_uri()
 if os.geteuid() == 0:
@@ -238,7 +238,7 @@ def test_a_store_that_others_do_not_let_go_of_is_one_line(path, monkeypatch):
 CLEAR = """
 import sys
 from datetime import timedelta
-from pnyx.judge.store.maintenance import clear_store
+from pnyx.judging.store.maintenance import clear_store
 print("go", flush=True)
 clear_store(sys.argv[1], model="m")
 """

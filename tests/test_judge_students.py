@@ -7,12 +7,12 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged
-from pnyx.judge.stances import ask_relevance
-from pnyx.students import late
-from pnyx.students.scoring import MODEL, TOKENIZER
-from pnyx.students.student import StudentJudge
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Judged
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students import late
+from pnyx.judging.students.scoring import MODEL, TOKENIZER
+from pnyx.judging.students.student import StudentJudge
 from student_fixture import tiny_student
 
 onnx = pytest.importorskip("onnx", reason="the extra distil is not installed")

@@ -12,7 +12,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.cli import main
-from pnyx.judge.store.completions import _FRESH, _USELESS
+from pnyx.judging.store.completions import _FRESH, _USELESS
 
 CONCURRENCY = 4
 

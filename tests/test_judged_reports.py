@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.reports.records import (
+from pnyx.core.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.reports.tree.records import (
     OUTCOMES,
     JudgedAnswer,
     JudgedCitation,
@@ -21,7 +22,6 @@ from pnyx.judge.reports.records import (
     any_of,
     report_of_row,
 )
-from pnyx.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReference
 
 TRUTH = st.sampled_from([True, False, None])
 TEXT = st.text(max_size=8)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from pnyx.cli import main
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.records import Argument, Document, Premise, judged_text
+from pnyx.core.records import Argument, Document, Premise, judged_text
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.students.reader import ReaderScorer
+from pnyx.judging.students.student import StudentJudge
 from pnyx.search.build import build_index
-from pnyx.students.reader import ReaderScorer
-from pnyx.students.student import StudentJudge
 
 QUESTION = "Is tea healthy?"
 SHOWN = "Tea and health\nTea calms."

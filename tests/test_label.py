@@ -20,19 +20,19 @@ from command import run as pnyx
 from command import write_rows
 from label_fixture import OPEN, PART, Person, item_rows, labelling, labels_in, opened
 from page_fixture import served_by_command
-from pnyx.corpora.benchmarks.label_words import ADJUDICATED
-from pnyx.errors import InputError, OptionError, PnyxError
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Ranking
-from pnyx.judge.tasks import TASKS
-from pnyx.judge.verdicts import read_verdicts
-from pnyx.measure.answers.raters import measure_raters
-from pnyx.serve.labelling.book import Act, Book, disputed
-from pnyx.serve.labelling.forms import MOST_PLACES, form_of
-from pnyx.serve.labelling.journal import LabelJournal, journal_of
-from pnyx.serve.labelling.people import People, is_turned, order_of, shared_out, token_of
+from pnyx.core.errors import InputError, OptionError, PnyxError
+from pnyx.formats.label_words import ADJUDICATED
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.measures.raters import measure_raters
+from pnyx.judging.questions import Ranking
+from pnyx.judging.tasks import TASKS
+from pnyx.judging.verdicts import read_verdicts
+from pnyx.web.label.book import Act, Book, disputed
+from pnyx.web.label.forms import MOST_PLACES, form_of
+from pnyx.web.label.journal import LabelJournal, journal_of
+from pnyx.web.label.people import People, is_turned, order_of, shared_out, token_of
 from tries import tries
 
 pytest.importorskip("starlette", reason="starlette is not installed")

@@ -48,8 +48,8 @@ def test_two_people_label_ten_items_by_keyboard_and_a_third_decides(watched, tmp
     items = write_rows(tmp_path / "items.jsonl", rows)
     out = str(tmp_path / "labels.jsonl")
     args = ["label", "support", items, "--out", out, "--annotators", "ann,ben"]
-    from pnyx.serve.labelling.journal import journal_of
-    from pnyx.serve.labelling.people import token_of
+    from pnyx.web.label.journal import journal_of
+    from pnyx.web.label.people import token_of
 
     with served_by_command(args) as (address, _):
         secret = json.loads((journal_of(out) / "manifest.json").read_text())["secret"]

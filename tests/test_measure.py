@@ -10,17 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.measure.answers import binary
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import log_odds_interval, wilson
-from pnyx.measure.reports.responses import (
-    citation_precision,
-    judged_response,
-    sentence_precision,
-)
-from pnyx.records import Citation, Response, Sentence
+from pnyx.core.records import Citation, Response, Sentence
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.measures import binary
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.reports.measures.responses import citation_precision, judged_response, sentence_precision
+from pnyx.stats.base import Measured
+from pnyx.stats.intervals import log_odds_interval, wilson
 
 BY = Provenance("test")
 YES, NO, NONE = Judged(True, BY, 0.9), Judged(False, BY, 0.2), Unscored("timeout", BY)

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from pnyx.errors import InputError
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
-from pnyx.measure.answers.registry import MEASURES, RANKING_MEASURES
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels, read_labels
-from pnyx.measure.core.intervals import draw_weights, interval_of, percentile_interval
-from pnyx.measure.core.pairs import Gold, Pair
+from pnyx.core.errors import InputError
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels, read_labels
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.measures.registry import MEASURES, RANKING_MEASURES
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.correlation import weighted_pearson, weighted_r2
+from pnyx.stats.intervals import draw_weights, interval_of, percentile_interval
 from tries import tries
 
 

@@ -10,19 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora import Leaderboard
-from pnyx.errors import InputError
-from pnyx.measure import (
-    Bootstrap,
-    compare_leaderboards,
-    correct_leaderboard,
-    kendall_tau_b,
-    system_differences,
-)
-from pnyx.measure.core.ppi import prediction_powered
-from pnyx.measure.core.signed_rank import wilcoxon
-from pnyx.measure.leaderboards.coefficients import COEFFICIENTS, coefficients
-from pnyx.records import LeaderboardCell as Cell
+from pnyx.core.errors import InputError
+from pnyx.core.records import LeaderboardCell as Cell
+from pnyx.formats import Leaderboard
+from pnyx.judging.measures.ppi import prediction_powered
+from pnyx.reports import compare_leaderboards, correct_leaderboard, system_differences
+from pnyx.reports.leaderboards.coefficients import COEFFICIENTS, coefficients
+from pnyx.stats import Bootstrap, kendall_tau_b
+from pnyx.stats.signed_rank import wilcoxon
 from tries import tries
 
 stats = pytest.importorskip("scipy.stats")

@@ -8,9 +8,9 @@ import pytest
 
 import pnyx
 from pnyx import HumanLabels, Support, ask
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.runs.results import judge_into
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.runs.results import judge_into
 
 ROWS = [
     {"id": f"q{n % 4}/d{n}", "value": n % 3 == 0, "question_id": f"q{n % 4}", "doc_id": f"d{n}"}
@@ -54,8 +54,8 @@ def test_memory_and_files_give_the_same(said, tmp_path):
     assert one.counts["unscored"] == 1
     assert pnyx.measure_agreement(answers, ask(HumanLabels(labels), [a.question for a in answers]))
     for measure in (
-        lambda source: pnyx.measure.measure_thresholds(source, gold()).row(),
-        lambda source: {q: a.row() for q, a in pnyx.measure.measure_amount(source).items()},
+        lambda source: pnyx.judging.measure_thresholds(source, gold()).row(),
+        lambda source: {q: a.row() for q, a in pnyx.judging.measure_amount(source).items()},
     ):
         assert measure(answers) == measure(folder)
     assert pnyx.Lookup(answers).card == pnyx.Lookup(folder).card
@@ -67,11 +67,11 @@ def test_an_answer_without_its_question_is_refused():
 
 
 def test_perspectives_take_answers(said):
-    views = pnyx.measure.by_question([pnyx.Perspective("p", "q", "Tea is healthy.")])
+    views = pnyx.perspectives.by_question([pnyx.Perspective("p", "q", "Tea is healthy.")])
     extra = {"question_id": "q", "doc_id": "d", "perspective_id": "p"}
     support = Support("q/d/p", "Tea calms.", "Tea is healthy.", task="perspectives", extra=extra)
     answer = Judged(True, Provenance("j"), 0.9, question=support)
-    run = [pnyx.records.RunEntry("q", "d", 1, 1.0, "r")]
+    run = [pnyx.core.records.RunEntry("q", "d", 1, 1.0, "r")]
     found = pnyx.measure_perspectives({"r": run}, views, [answer])
     assert found.runs[0].measures["MRecall@5"].value == 1
     assert found.rows()[0]["measure"] == "MRecall@5"
@@ -85,7 +85,7 @@ def test_results_are_worth_a_look(said):
     assert "<td>accuracy</td>" in found._repr_html_()
     frame = pytest.importorskip("pandas") and found.to_frame()
     assert set(frame["measure"]) >= {"accuracy", "f1"}
-    amounts = pnyx.measure.measure_amount(answers)
+    amounts = pnyx.judging.measure_amount(answers)
     assert "from 0.5" in repr(amounts).splitlines()[1]
 
 
@@ -94,7 +94,7 @@ def test_what_is_hostile_is_escaped():
         Judged(True, Provenance("j"), 0.9, question=Support("1", "t", "s", task="relevance",
                group="<script>\x1b[2J", extra={}))
     ]  # fmt: skip
-    shown = pnyx.measure.measure_amount(hostile)
+    shown = pnyx.judging.measure_amount(hostile)
     assert "\x1b" not in repr(shown)
     assert "<script>" not in shown._repr_html_()
 
@@ -102,14 +102,14 @@ def test_what_is_hostile_is_escaped():
 @pytest.mark.parametrize("wrong", [{"draws": -1}, {"confidence": 1.0}, {"confidence": 0.0}])
 def test_a_bootstrap_checks_itself(wrong):
     with pytest.raises(ValueError, match="expected draws"):
-        pnyx.measure.Bootstrap(**wrong)
+        pnyx.stats.Bootstrap(**wrong)
 
 
 def test_a_wider_confidence_gives_a_wider_interval(said):
     answers, _ = said
     narrow, wide = (
         pnyx.measure_agreement(
-            answers, gold(), bootstrap=pnyx.measure.Bootstrap(confidence=c)
+            answers, gold(), bootstrap=pnyx.stats.Bootstrap(confidence=c)
         ).measures["f1"]
         for c in (0.5, 0.95)
     )

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
-from pnyx.measure.core.pairs import Gold, Pair
-from pnyx.measure.core.ppi import prediction_powered
-from pnyx.measure.perspectives.corrected import FEWEST, Correction, place_of
-from pnyx.measure.perspectives.table import PERSPECTIVE_MEASURES, TopicTable, mrecall
+from pnyx.core.errors import InputError
+from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.measures.ppi import prediction_powered
+from pnyx.judging.verdicts import Verdict
+from pnyx.perspectives.measures.corrected import FEWEST, Correction, place_of
+from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, TopicTable, mrecall
+from pnyx.stats.base import Bootstrap
 
 
 def table(topic: str, probability: np.ndarray, yes: np.ndarray | None = None) -> TopicTable:

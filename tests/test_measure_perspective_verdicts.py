@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.perspectives.coverage import by_question, measure_perspectives, perspective_qrels
-from pnyx.measure.perspectives.verdicts import MISSING, read_verdicts
-from pnyx.records import Perspective, RunEntry
+from pnyx.core.errors import InputError
+from pnyx.core.records import Perspective, RunEntry
+from pnyx.judging.verdicts import Verdict
+from pnyx.perspectives.measures.coverage import by_question, measure_perspectives, perspective_qrels
+from pnyx.perspectives.measures.verdicts import MISSING, read_verdicts
+from pnyx.stats.base import Bootstrap
 
 ANSWER = {"task": "support", "value": True, "unscored": None, "judge": "j", "probability": 0.9}
 
@@ -168,8 +168,8 @@ def run_of(documents: str) -> list[RunEntry]:
 def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(signs, order):
     ir_measures = pytest.importorskip("ir_measures")
     pyndeval = pytest.importorskip("pyndeval")
-    import pnyx.measure.perspectives.mrecall as ours
-    from pnyx.measure.perspectives.verdicts import Verdicts
+    import pnyx.search.measures.mrecall as ours
+    from pnyx.perspectives.measures.verdicts import Verdicts
 
     verdicts = Verdicts(
         "j",
@@ -218,7 +218,7 @@ def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(
 
 def test_mrecall_is_read_by_ir_measures(names_of_ir_measures):
     ir_measures = names_of_ir_measures
-    import pnyx.measure.perspectives.mrecall as ours
+    import pnyx.search.measures.mrecall as ours
 
     assert ir_measures.parse_measure("MRecall@5") == ours.MRecall @ 5
     assert repr(ours.MRecall(rel=2) @ 10) == "MRecall(rel=2)@10"
@@ -237,7 +237,7 @@ def test_mrecall_is_read_by_ir_measures(names_of_ir_measures):
 
 def test_a_diversity_measure_is_open_where_a_pair_within_its_depth_is():
     pytest.importorskip("ir_measures")
-    from pnyx.measure.perspectives.verdicts import Verdicts
+    from pnyx.perspectives.measures.verdicts import Verdicts
 
     said = {("q", "d1", "a"): True, ("q", "d1", "b"): False, ("q", "d1", "c"): False}
     verdicts = Verdicts("j", {place: Verdict(value=value) for place, value in said.items()})

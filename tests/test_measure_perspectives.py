@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.perspectives import table as perspective_table
-from pnyx.measure.perspectives.coverage import by_question, measure_perspectives, perspective_qrels
-from pnyx.measure.perspectives.leaning import measure_leaning, side_questions
-from pnyx.measure.perspectives.table import (
+from pnyx.core.errors import InputError
+from pnyx.core.records import Perspective, RunEntry
+from pnyx.judging.verdicts import Verdict
+from pnyx.perspectives.measures import table as perspective_table
+from pnyx.perspectives.measures.coverage import by_question, measure_perspectives, perspective_qrels
+from pnyx.perspectives.measures.leaning import measure_leaning, side_questions
+from pnyx.perspectives.measures.table import (
     PERSPECTIVE_MEASURES,
     SIDED,
     Bounded,
@@ -24,8 +24,8 @@ from pnyx.measure.perspectives.table import (
     TopicTable,
     parse_perspective_measure,
 )
-from pnyx.measure.perspectives.verdicts import Verdicts
-from pnyx.records import Perspective, RunEntry
+from pnyx.perspectives.measures.verdicts import Verdicts
+from pnyx.stats.base import Bootstrap
 
 MRecall, Precision = PERSPECTIVE_MEASURES["MRecall"], PERSPECTIVE_MEASURES["Precision"]
 CoverDepth, MinCover = PERSPECTIVE_MEASURES["CoverDepth"], PERSPECTIVE_MEASURES["MinCover"]

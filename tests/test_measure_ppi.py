@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.measure.core.ppi import prediction_powered
+from pnyx.judging.measures.ppi import prediction_powered
 
 PEOPLE = np.array([0.9, 0.4, 0.6, 0.2, 0.7, 0.5])
 JUDGE = np.array([0.8, 0.5, 0.7, 0.4, 0.6, 0.6])

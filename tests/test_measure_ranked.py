@@ -15,13 +15,13 @@ from ir_measures import AP, nDCG
 
 import pnyx
 from pnyx.cli import main
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.answers.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.pairs import Gold, Pair
-from pnyx.measure.runs.ranked import ndcg, ranking_average_precision
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.measures.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
+from pnyx.judging.verdicts import Verdict
+from pnyx.search.measures.ranked import ndcg, ranking_average_precision
+from pnyx.stats.base import Bootstrap
 from tries import tries
 
 GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
@@ -218,8 +218,8 @@ def test_a_label_without_a_gain_gains_1_or_0():
 
 
 def test_the_names_are_public():
-    assert pnyx.measure.ndcg is ndcg
-    assert pnyx.measure.ranking_average_precision is ranking_average_precision
+    assert pnyx.search.ndcg is ndcg
+    assert pnyx.search.ranking_average_precision is ranking_average_precision
 
 
 def test_the_plot_at_the_command_line(tmp_path, capsys):

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
-from pnyx.measure import join_labels, krippendorff_alpha, measure_agreement, measure_raters
+from pnyx.core.errors import InputError
+from pnyx.judging import join_labels, measure_agreement, measure_raters
+from pnyx.stats import krippendorff_alpha
 from raters_fixture import alpha_by_coincidences
 
 LEVELS = ["nominal", "ordinal", "interval"]

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from command import called, write_rows
-from pnyx.distributions import student_quantile
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure import Bootstrap, corrected_rate, join_labels
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.pairs import Gold, Pair
+from pnyx.judging import corrected_rate, join_labels
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats import Bootstrap
+from pnyx.stats.distributions import student_quantile
 
 LABELLED = [(True, True)] * 4 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 5
 """What people and the judge say: sensitivity 4/5, specificity 5/7."""

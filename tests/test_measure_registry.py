@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-import pnyx.measure
-from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2
-from pnyx.measure.answers.registry import MEASURES, Measure
-from pnyx.measure.core.weighted import ClusterWeights, EachCluster, RunningSums, numbers
+import pnyx.stats
+from pnyx.judging.measures.registry import MEASURES, Measure
+from pnyx.stats.correlation import weighted_pearson, weighted_r2
+from pnyx.stats.weighted import ClusterWeights, EachCluster, RunningSums, numbers
 from raters_fixture import alpha_by_coincidences
 from tries import tries
 
@@ -107,7 +107,7 @@ def test_every_measure_has_a_reference_and_says_what_it_is():
 def test_every_weighted_measure_is_registered():
     found = {
         value
-        for module in pkgutil.walk_packages(pnyx.measure.__path__, "pnyx.measure.")
+        for module in pkgutil.walk_packages(pnyx.stats.__path__, "pnyx.stats.")
         for name, value in vars(importlib.import_module(module.name)).items()
         if name.startswith("weighted_")
     }

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx
-from pnyx.measure.answers.binary import ECE_BINS, reliability
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.intervals import wilson
-from pnyx.view.plots import reliability_plot
+from pnyx.display.plots import reliability_plot
+from pnyx.judging.measures.binary import ECE_BINS, reliability
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.intervals import wilson
 from tries import tries
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -33,7 +33,7 @@ def test_bins_by_hand():
     assert {empty[name] for name in ("mean_probability", "share", "low", "high")} == {None}
     with pytest.raises(ValueError, match="1 labels and 2 probabilities"):
         reliability([True], [0.5, 0.6])
-    assert pnyx.measure.reliability is reliability
+    assert pnyx.judging.reliability is reliability
 
 
 @settings(deadline=None)

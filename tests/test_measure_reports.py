@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argue_report import BANK, PlannedJudge, response
-from pnyx.errors import InputError
-from pnyx.judge import read_judged_reports
-from pnyx.judge.reports.judging import judge_reports
-from pnyx.judge.reports.records import (
+from pnyx.core.errors import InputError
+from pnyx.core.records import Qrel
+from pnyx.reports import measure_report, measure_reports, read_judged_reports
+from pnyx.reports.measures.exports import leaderboard_cells, nugget_qrels
+from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
+from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.tree.records import (
     JudgedAnswer,
     JudgedCitation,
     JudgedNugget,
@@ -23,10 +26,7 @@ from pnyx.judge.reports.records import (
     NodeAnswer,
     TreePath,
 )
-from pnyx.measure import Bootstrap, Measured, measure_report, measure_reports
-from pnyx.measure.reports.exports import leaderboard_cells, nugget_qrels
-from pnyx.measure.reports.registry import MAIN, REPORT_MEASURES
-from pnyx.records import Qrel
+from pnyx.stats import Bootstrap, Measured
 
 (REPORT,) = judge_reports([response()], [BANK], PlannedJudge())
 

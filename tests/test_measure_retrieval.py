@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pnyx
-from pnyx.errors import InputError, MissingExtra
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.runs.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, parse_measures
-from pnyx.measure.runs.rankings import judgements_of, rankings_of, topic_order
-from pnyx.measure.runs.retrieval import measure_retrieval
-from pnyx.records import Qrel, RunEntry
+from pnyx.core.errors import InputError, MissingExtra
+from pnyx.core.records import Qrel, RunEntry
+from pnyx.search.measures.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, parse_measures
+from pnyx.search.measures.rankings import judgements_of, rankings_of, topic_order
+from pnyx.search.measures.retrieval import measure_retrieval
+from pnyx.stats.base import Bootstrap
 from tries import quick_cases, tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data")) / "touche"
@@ -50,7 +50,7 @@ def qrels_of(judged: dict[str, str]) -> list[Qrel]:
     return [Qrel(topic, doc.lower(), int(doc.isupper())) for topic, doc in pairs]
 
 
-def values(found: pnyx.measure.Retrieval) -> dict[str, dict[str, float | None]]:
+def values(found: pnyx.search.Retrieval) -> dict[str, dict[str, float | None]]:
     return {run.name: {n: m.value for n, m in run.measures.items()} for run in found.runs}
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import pnyx
 from pnyx.cli import main
-from pnyx.errors import InputError
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.correlation import kendall_tau_b
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.significance import holm
-from pnyx.measure.runs.correlation import TAU, RetrieverCorrelation, measure_correlation
-from pnyx.records import RunEntry
+from pnyx.core.errors import InputError
+from pnyx.core.records import RunEntry
+from pnyx.judging.verdicts import Verdict
+from pnyx.search.measures.correlation import TAU, RetrieverCorrelation, measure_correlation
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.correlation import kendall_tau_b
+from pnyx.stats.significance import holm
 
 NUMBERS = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 2.0]) | st.floats(-9, 9)
 
@@ -52,7 +52,7 @@ def test_tau_by_hand_and_of_very_many_pairs():
     second = np.round(first + draw.random(43_445), 2)
     expected = scipy.stats.kendalltau(first, second).statistic
     assert kendall_tau_b(first, second) == pytest.approx(expected, abs=1e-12)
-    assert pnyx.measure.kendall_tau_b is kendall_tau_b
+    assert pnyx.stats.kendall_tau_b is kendall_tau_b
     with pytest.raises(ValueError, match="1 and 2 numbers"):
         kendall_tau_b([1], [1, 2])
     with pytest.raises(ValueError, match="not finite"):

@@ -10,16 +10,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.significance import (
-    FLIPS,
-    ONE_SIDED,
-    SIGNIFICANT,
-    conclude,
-    differ,
-    holm,
-    paired_t,
-)
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.significance import FLIPS, ONE_SIDED, SIGNIFICANT, conclude, differ, holm, paired_t
 
 DIFFERENCES = st.lists(
     st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 3)), min_size=2, max_size=60

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pnyx.cli import main
-from pnyx.errors import InputError
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.thresholds import measure_amount, measure_thresholds
-from pnyx.measure.core.base import Bootstrap
+from pnyx.core.errors import InputError
+from pnyx.judging.measures.thresholds import measure_amount, measure_thresholds
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.base import Bootstrap
 from tries import tries
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler, patience
-from pnyx.errors import InputError, ModelError
+from pnyx.core.errors import InputError, ModelError
 from pnyx.models.chat.completion import read_reply
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.opening import endpoint_from

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from embedding_server import EmbeddingServer, vector_of
-from pnyx.errors import InputError, ModelError
+from pnyx.core.errors import InputError, ModelError
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.embed.endpoint import EmbeddingEndpoint

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError, PnyxError
+from pnyx.core.errors import InputError, PnyxError
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.models.http import flow
 from tries import tries

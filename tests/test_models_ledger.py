@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler, patience
-from pnyx.errors import InputError, ModelError
+from pnyx.core.errors import InputError, ModelError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import (
     BudgetReached,

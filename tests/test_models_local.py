@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.cli import main
-from pnyx.errors import InputError, MissingExtra, ModelError
+from pnyx.core.errors import InputError, MissingExtra, ModelError
 from pnyx.models.chat.model import ChatModel
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.local.model import LocalModel, open_local

@@ -12,7 +12,7 @@ import pytest
 from command import called, write_rows
 from json_changes import Change, changes
 from opensearch_front import front
-from pnyx.errors import ModelError
+from pnyx.core.errors import ModelError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.probe import read_published
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.errors import InputError, ModelError
+from pnyx.core.errors import InputError, ModelError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_server import ChatServer, Handler, patience
-from pnyx.errors import PnyxError
+from pnyx.core.errors import PnyxError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.probe import ProbeReport, models_in, probe, window_in

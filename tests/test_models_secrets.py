@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from chat_server import ChatServer, Handler
 from growth import grows_linearly
 from pnyx.cli import main
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message
 from pnyx.models.embed.endpoint import EmbeddingEndpoint

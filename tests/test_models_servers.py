@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from command import caller, rows_of, write_rows
-from pnyx.errors import ModelError
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import ModelError
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.completion import finish_reason_of, read_reply, words_of_error
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger

@@ -22,8 +22,8 @@ PNYX_TEXTS = "from pnyx.models.embed.encoder import load_encoder; load_encoder()
 
 PARSING_FINALISERS = """
 import ast, gc
-from pnyx.corpora.cells import python_literal
-from pnyx.students.quality.surface import arrays_of, packaged_files
+from pnyx.formats.cells import python_literal
+from pnyx.judging.students.quality.surface import arrays_of, packaged_files
 
 class Parsing:
     def __init__(self):
@@ -89,7 +89,7 @@ def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
     done = python(
         "import usearch.index",
         between,
-        "from pnyx.errors import PnyxError",
+        "from pnyx.core.errors import PnyxError",
         "from pnyx.models.embed.encoder import load_encoder",
         "try:",
         "    load_encoder().encode(['a text'])",
@@ -105,7 +105,7 @@ def test_usearch_imported_first_by_others_is_one_line_and_no_crash(between):
 
 PNYX_JUDGES = """
 from pnyx import Support, ask
-from pnyx.students.judge import load_perspective_student
+from pnyx.judging.students.judge import load_perspective_student
 
 ask(load_perspective_student(), [Support("1", "Voting is a duty.", "Everyone should vote.")])
 """

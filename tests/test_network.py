@@ -12,15 +12,15 @@ import pytest
 
 from chat_server import ChatServer
 from listener import Listener
-from pnyx.corpora import read_evidence
-from pnyx.errors import PluginError, PnyxError
+from pnyx.core.errors import PluginError, PnyxError
+from pnyx.core.network import NetworkError, check_network, network_limited_to
+from pnyx.crawl.addresses import FetchPolicy, network, parse_target
+from pnyx.crawl.http import PageClient, TimeBudget
+from pnyx.formats import read_evidence
+from pnyx.judging.students.lora_base import Base
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 from pnyx.models.ray import ray_workers
-from pnyx.network import NetworkError, check_network, network_limited_to
 from pnyx.search.opening import open_index
-from pnyx.students.lora_base import Base
-from pnyx.web.addresses import FetchPolicy, network, parse_target
-from pnyx.web.http import PageClient, TimeBudget
 from test_plugins import install
 
 SOURCE = Path(__file__).parents[1] / "src" / "pnyx"

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from chat_server import ChatServer
-from pnyx.errors import InputError, shorten
-from pnyx.restricted import HiddenError, hides_text, no_text, textless
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.restricted import HiddenError, hides_text, no_text, textless
 
 pytestmark = pytest.mark.usefixtures("own_place")
 
@@ -122,7 +122,7 @@ def test_a_crash_says_where_but_not_what(tmp_path, call, monkeypatch):
     def fail(*_):
         raise KeyError(f"{CANARY} sings")
 
-    monkeypatch.setattr("pnyx.runs.results.tally", fail)
+    monkeypatch.setattr("pnyx.judging.runs.results.tally", fail)
     arguments = ["judge", "support", judged(tmp_path), "--out", "out"]
     with pytest.raises(KeyError, match=CANARY):
         call(*arguments)

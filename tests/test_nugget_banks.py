@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from nugget_rows import ROWS
 from pnyx.cli import app
-from pnyx.corpora import (
+from pnyx.core.errors import InputError
+from pnyx.core.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.formats import (
     FORMATS,
     faults,
     nugget_bank_row,
@@ -25,8 +27,6 @@ from pnyx.corpora import (
     read_nugget_banks,
     sniff,
 )
-from pnyx.errors import InputError
-from pnyx.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from tries import tries
 
 DIALECTS = list(ROWS)

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nugget_rows import ROWS
-from pnyx.corpora import FORMATS, nugget_bank_row, parse_nugget_bank, read_nugget_banks
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats import FORMATS, nugget_bank_row, parse_nugget_bank, read_nugget_banks
 from tries import tries
 
 try:  # it loads NLTK's stop words and sentences when it is imported

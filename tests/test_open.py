@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pnyx
-from pnyx.errors import IndexFolderError
+from pnyx.core.errors import IndexFolderError
 from pnyx.search.build import _remove_of, add_to_index
 
 QUESTION = "Should voting be compulsory?"

@@ -10,9 +10,9 @@ import pytest
 from chat_server import ChatServer
 from command import called, refuser, rows_of, run, write_rows
 from planted_judges import blocks
-from pnyx.judge.dimensions.own import read_own
-from pnyx.judge.tasks import TASKS
-from pnyx.serve.labelling.forms import form_of
+from pnyx.judging.dimensions.own import read_own
+from pnyx.judging.tasks import TASKS
+from pnyx.web.label.forms import form_of
 
 pytestmark = pytest.mark.usefixtures("own_place")
 refused = refuser("judge", "quality")

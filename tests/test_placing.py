@@ -9,10 +9,10 @@ import textwrap
 
 import pytest
 
-from pnyx import placing
-from pnyx.errors import InputError, PnyxError
-from pnyx.files import atomic_folder, atomic_text
-from pnyx.records import Document
+from pnyx.core import placing
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.core.files import atomic_folder, atomic_text
+from pnyx.core.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import locked
@@ -22,7 +22,7 @@ WRITER = textwrap.dedent(
     import os, signal, sys
     from pathlib import Path
     from pnyx import placing
-    from pnyx.records import Document
+    from pnyx.core.records import Document
     from pnyx.search.build import build_index
 
     folder, step, exchange = sys.argv[1:]
@@ -132,7 +132,7 @@ def test_a_writer_recovers_what_a_kill_moved_aside(tmp_path, replace):
 KILLED = textwrap.dedent(
     """
     import os, signal, sys
-    from pnyx.files import atomic_folder, atomic_text
+    from pnyx.core.files import atomic_folder, atomic_text
 
     with {what}({target!r}{more}) as made:
         print("ready", flush=True)

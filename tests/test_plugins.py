@@ -15,7 +15,7 @@ import pytest
 from argue_report import write_files, write_labels
 from listener import Listener
 from pnyx.cli import COMMANDS
-from pnyx.plugins import APART
+from pnyx.core.plugins import APART
 
 PAGE = Path(__file__).parents[1] / "docs" / "plugins.md"
 BLOCK = re.compile(r"^```(python|toml|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -73,7 +73,7 @@ def tea(tmp_path_factory) -> Path:
 
 
 def test_the_page_names_every_group():
-    from pnyx.plugins import KINDS
+    from pnyx.core.plugins import KINDS
 
     assert all(f"`pnyx.{kind}`" in PAGE.read_text("utf-8") for kind in KINDS)
 
@@ -163,8 +163,8 @@ BROKEN = {
     "pnyx.prompts": {"support": "pnyx_broken", "broken": "pnyx_broken.gone"},
 }
 FIRST = """
-from pnyx.measure import PerspectiveMeasure
-from pnyx.measure.perspectives.table import precision
+from pnyx.stats import PerspectiveMeasure
+from pnyx.perspectives.measures.table import precision
 FIRST = PerspectiveMeasure("First", precision)
 """
 
@@ -237,7 +237,7 @@ def test_two_plugins_of_one_name(tea, pnyx, tmp_path):
 
 def test_a_measure_of_rankings(broken):
     program = (
-        "from pnyx.measure.perspectives.table import parse_perspective_measure as parse\n"
+        "from pnyx.perspectives.measures.table import parse_perspective_measure as parse\n"
         "print(parse('First@3'))"
     )
     path = os.pathsep.join([str(broken), PYTHON])
@@ -254,8 +254,8 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     """As where no plugin is installed."""
     (tmp_path / "d.md").write_text("## 1: Is tea healthy?\n\n- pro: Tea is healthy.\n")
     program = (
-        "import sys, pnyx.plugins\n"
-        "pnyx.plugins.installed = lambda kind: []\n"
+        "import sys, pnyx.core.plugins\n"
+        "pnyx.core.plugins.installed = lambda kind: []\n"
         "from pnyx.cli import main; main(sys.argv[1:])"
     )
     said = {}

@@ -15,37 +15,32 @@ import pytest
 
 import pnyx
 from argue_report import BANK, PlannedJudge, response
-from pnyx.annotate import Distilled
-from pnyx.audit import Benched, Tuned, Tuning, choose_judge, tune
+from pnyx.audit import choose_judge
 from pnyx.audit.checks.alternative import alternative_annotator_test
 from pnyx.audit.checks.columns import read_check_items
 from pnyx.audit.checks.pairs import check_pairs
 from pnyx.audit.checks.table import read_table_rows
-from pnyx.corpora import Leaderboard, load_example
-from pnyx.files import write_jsonl
-from pnyx.judge import judge_reports
-from pnyx.judge.answer_list import Answers
-from pnyx.measure import (
-    Bootstrap,
-    Measured,
-    by_question,
-    compare_leaderboards,
-    correct_leaderboard,
+from pnyx.core.files import write_jsonl
+from pnyx.core.records import LeaderboardCell, Qrel, RunEntry
+from pnyx.core.tabular import MOST_COLUMNS, MOST_LINES, Result, cut_to, width_of
+from pnyx.formats import Leaderboard, load_example
+from pnyx.judging import (
     corrected_rate,
     join_labels,
     measure_amount,
-    measure_correlation,
     measure_decline,
-    measure_leaning,
     measure_raters,
-    measure_reports,
     measure_thresholds,
     prediction_powered,
 )
-from pnyx.measure.answers.summary import summarise_answers
-from pnyx.records import LeaderboardCell, Qrel, RunEntry
+from pnyx.judging.answer_list import Answers
+from pnyx.judging.measures.summary import summarise_answers
+from pnyx.perspectives import Benched, by_question, measure_leaning
+from pnyx.relevance import Distilled
+from pnyx.reports import compare_leaderboards, correct_leaderboard, judge_reports, measure_reports
+from pnyx.search import Tuned, Tuning, measure_correlation, tune
 from pnyx.search.plan import Scoring
-from pnyx.tabular import MOST_COLUMNS, MOST_LINES, Result, cut_to, width_of
+from pnyx.stats import Bootstrap, Measured
 from tries import quick_cases
 
 FEW = Bootstrap(20)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pnyx.judge.llm.judge import Asking
-from pnyx.judge.llm.prompting import load_prompt, prompt_names
-from pnyx.judge.questions import Support
+from pnyx.judging.llm.judge import Asking
+from pnyx.judging.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.questions import Support
 
 _SUPPORT = "question guideline text statement"
 _RAG = "topic stance documents text"

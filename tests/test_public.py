@@ -73,7 +73,7 @@ def _imported_by(code: str) -> set[str]:
         "import pnyx",
         "from pnyx.cli import app; app.main(['--help'], standalone_mode=False)",
         "from pnyx.cli import app; app.main(['argue', '--help'], standalone_mode=False)",
-        "import pnyx.search.plan, pnyx.write.plan",
+        "import pnyx.search.plan, pnyx.cases.plan",
     ],
 )
 def test_help_imports_nothing_heavy(code: str) -> None:

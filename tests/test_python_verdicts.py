@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pnyx
-from pnyx.measure import join_labels
+from pnyx.judging import join_labels
 
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 

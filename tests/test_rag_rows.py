@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from command import called, refuser, rows_of, write_rows
-from pnyx.corpora.benchmarks.rag_cells import contexts_of
-from pnyx.judge.tasks import read_items
+from pnyx.formats.rag.rag_cells import contexts_of
+from pnyx.judging.tasks import read_items
 
 QUESTION, ANSWER = "When did fares fall?", "Fares fell in May. They were cut by half."
 CONTEXTS = ["The council cut fares by 20 % in May.", "Ridership rose by a third."]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.llm.json_objects import UnreadableReply, one_object, word_spans
-from pnyx.judge.llm.leniency import watching_departures
-from pnyx.judge.passages import find_words
+from pnyx.judging.llm.json_objects import UnreadableReply, one_object, word_spans
+from pnyx.judging.llm.leniency import watching_departures
+from pnyx.judging.passages import find_words
 from regex_fuzz import Found, slow
 
 FUZZ = Path(__file__).with_name("regex_fuzz.py")
@@ -31,22 +31,22 @@ def test_every_regular_expression_is_linear():
     assert int(count) > 100
     # Tried as they are compiled, or made of a text that is searched for as it is.
     assert sorted(made.split(", ")) == [
-        "audit/stress/patterns.py",
-        *["corpora/text/folded.py"] * 3,
-        "corpora/text/segment.py",
-        *["corpora/text/word_breaks.py"] * 2,
-        "corpora/tracks/responses.py",  # the ids that a track's own rules ask for
-        *["corpora/tracks/rules.py"] * 2,
-        "drafts/rubrics.py",  # a number, at the beginning
-        "judge/dimensions/own.py",  # a word, searched for as it is
-        "judge/reports/rules.py",
+        "audit/trials/patterns.py",
+        *["formats/text/folded.py"] * 3,
+        "formats/text/segment.py",
+        *["formats/text/word_breaks.py"] * 2,
+        "formats/tracks/responses.py",  # the ids that a track's own rules ask for
+        *["formats/tracks/rules.py"] * 2,
+        "quality/rubrics.py",  # a number, at the beginning
+        "judging/dimensions/own.py",  # a word, searched for as it is
+        "judging/students/rules.py",
         *["models/http/addresses.py"] * 2,
         "models/http/dialect.py",
         "placing.py",
         "search/opensearch/loader.py",  # the name of an index, searched for as it is
         "search/polarity.py",
         "search/quotable.py",  # read of sentences of 60 words, conclusions of 1,000 characters
-        "serve/view/export.py",  # the folders that a page must not name
+        "web/results/export.py",  # the folders that a page must not name
     ]
 
 

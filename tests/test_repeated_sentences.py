@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from command import write_rows
-from pnyx.corpora import read_responses
-from pnyx.corpora.text.lookalikes import name_shape, undisguised
-from pnyx.errors import InputError
-from pnyx.judge import read_judged_reports
-from pnyx.judge.reports.records import (
+from pnyx.core.errors import InputError
+from pnyx.formats import read_responses
+from pnyx.formats.text.lookalikes import name_shape, undisguised
+from pnyx.reports import measure_report, measure_reports, read_judged_reports
+from pnyx.reports.measures.registry import MAIN
+from pnyx.reports.tree.records import (
     JudgedCitation,
     JudgedReport,
     JudgedSentence,
@@ -22,9 +23,8 @@ from pnyx.judge.reports.records import (
     TreePath,
     report_of_row,
 )
-from pnyx.judge.reports.repetition import repeated_sentences
-from pnyx.measure import Bootstrap, measure_report, measure_reports
-from pnyx.measure.reports.registry import MAIN
+from pnyx.reports.tree.repetition import repeated_sentences
+from pnyx.stats import Bootstrap
 
 FARES = "Halden halved its bus fares in May."
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.corpora import FORMATS, read_questions, read_responses, response_row
-from pnyx.corpora.benchmarks.responses import parse_response
+from pnyx.formats import FORMATS, read_questions, read_responses, response_row
+from pnyx.formats.reports.responses import parse_response
 
 DATA = Path(os.environ.get("PNYX_DATA", "/nonexistent"), "reportgen")
 REQUESTS = [

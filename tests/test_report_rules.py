@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import Asking
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.questions import Support
-from pnyx.judge.reports.matching import gives, plain_words, repeats
-from pnyx.judge.reports.rules import RULE_TASKS, RuleJudge
-from pnyx.records import NuggetAnswer, NuggetReference
+from pnyx.core.records import NuggetAnswer, NuggetReference
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import Asking
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.questions import Support
+from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
+from pnyx.reports.tree.matching import gives, plain_words, repeats
 
 SENTENCES = {
     ("negative", True): (

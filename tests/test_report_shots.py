@@ -11,8 +11,8 @@ import pytest
 
 from argue_report import DOCUMENTS, REPORT, write_files
 from chat_server import ChatServer
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.records import NODES
+from pnyx.core.records import NODES
+from pnyx.judging.llm.prompting import load_prompt
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

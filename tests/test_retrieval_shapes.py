@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import pnyx
 from command import called
-from pnyx.corpora import FORMATS, faults, sniff
-from pnyx.errors import InputError
-from pnyx.records import Qrel, Question, RunEntry
+from pnyx.core.errors import InputError
+from pnyx.core.records import Qrel, Question, RunEntry
+from pnyx.formats import FORMATS, faults, sniff
 from tries import tries
 
 pytestmark = pytest.mark.filterwarnings("always:.*is not read as a topic", "always:.*are read from")

@@ -9,10 +9,10 @@ import signal
 import anyio
 import pytest
 
-from pnyx.errors import InputError, PnyxError
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.questions import Support
-from pnyx.runs.engine import Journal, answer_items
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.questions import Support
+from pnyx.judging.runs.engine import Journal, answer_items
 
 
 class Waiting:

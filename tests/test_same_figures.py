@@ -10,10 +10,10 @@ import pytest
 
 from command import write_rows as write
 from inspect_fixture import run
-from pnyx.judge.naming import short_name
-from pnyx.measure.core.base import Measured
-from pnyx.serve.view.opening import open_catalogue
-from pnyx.serve.view.routes import address_of, show
+from pnyx.judging.naming import short_name
+from pnyx.stats.base import Measured
+from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.routes import address_of, show
 
 pytestmark = pytest.mark.usefixtures("own_place", "run_once")
 

@@ -13,28 +13,20 @@ import pytest
 
 from argue_report import BANK, PlannedJudge, response
 from label_fixture import OPEN, Person, item_rows, labelling
-from pnyx.corpora import read_leaderboard, read_perspectives, read_qrels, read_run
-from pnyx.corpora.benchmarks.label_words import ADJUDICATED
-from pnyx.judge import read_judged_reports
-from pnyx.judge.reports.judging import judge_reports
-from pnyx.measure import (
-    by_question,
-    join_labels,
-    measure_agreement,
-    measure_correlation,
-    measure_perspectives,
-    measure_reports,
-    measure_retrieval,
-    read_verdicts,
-    system_differences,
-)
-from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.registry import MAIN
-from pnyx.serve.labelling.organising import agreement_of
-from pnyx.serve.view.compare import _differences, _run_table
-from pnyx.serve.view.compare_judges import compare_judges
-from pnyx.serve.view.opening import open_catalogue
-from pnyx.serve.view.perspectives import _covered, _matrix
+from pnyx.audit.pages.compare_judges import compare_judges
+from pnyx.formats import read_leaderboard, read_perspectives, read_qrels, read_run
+from pnyx.formats.label_words import ADJUDICATED
+from pnyx.judging import join_labels, measure_agreement
+from pnyx.perspectives import by_question, measure_perspectives, read_verdicts
+from pnyx.perspectives.pages import _covered, _matrix
+from pnyx.reports import measure_reports, read_judged_reports, system_differences
+from pnyx.reports.measures.registry import MAIN
+from pnyx.reports.tree.judging import judge_reports
+from pnyx.search import measure_correlation, measure_retrieval
+from pnyx.stats.base import Measured
+from pnyx.web.label.organising import agreement_of
+from pnyx.web.results.compare import _differences, _run_table
+from pnyx.web.results.opening import open_catalogue
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

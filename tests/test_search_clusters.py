@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from pnyx.errors import IndexFolderError, InputError, MissingExtra
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.errors import IndexFolderError, InputError, MissingExtra
+from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import (

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from embedding_server import vector_of
 from index_fixture import needs_graphs
-from pnyx.errors import IndexFolderError, InputError, ModelError, PnyxError
+from pnyx.core.errors import IndexFolderError, InputError, ModelError, PnyxError
+from pnyx.core.records import Document
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.records import Document
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import vectors
 from pnyx.search.features.vectors import document_vectors, embed_documents, embed_question

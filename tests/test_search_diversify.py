@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 from pnyx.search.engine import Hit
 from pnyx.search.ranking.diversify import in_order, mmr, of_best, round_robin
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.questions import Ranking, Support
-from pnyx.records import Argument, Citation, Document, Question, Sentence
+from pnyx.cases.arguing import argue
+from pnyx.cases.case import Draft
+from pnyx.cases.plan import Plan
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Citation, Document, Question, Sentence
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.questions import Ranking, Support
 from pnyx.search.build import build_index
 from pnyx.search.engine import Engine, FeatureInfo, Hit, Topic
 from pnyx.search.features.clusters import Facet, facets
 from pnyx.search.perspectives_index import IndexPerspectives
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
-from pnyx.write.arguing import argue
-from pnyx.write.case import Draft
-from pnyx.write.plan import Plan
 
 QUESTION = Question("q", "Should tea be banned?")
 BY = Provenance("oracle")

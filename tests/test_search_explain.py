@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index_fixture import Fake, full_index
-from pnyx.records import Document
+from pnyx.core.records import Document
 from pnyx.search import Index, Scoring, add_to_index, build_index, rank_documents
 from pnyx.search.explain import explain
 from pnyx.search.features.clusters import clusters_of

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.errors import IndexFolderError, InputError
-from pnyx.records import Document
+from pnyx.core.errors import IndexFolderError, InputError
+from pnyx.core.records import Document
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index

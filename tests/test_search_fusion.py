@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 from pnyx.search.ranking.fusion import fuse_rrf, fuse_weighted
 
 NORMALISATIONS = ["minmax", "zscore"]

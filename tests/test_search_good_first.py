@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from index_fixture import Fake, full_index
-from pnyx.errors import InputError
-from pnyx.records import Question
+from pnyx.core.errors import InputError
+from pnyx.core.records import Question
 from pnyx.search import Index, Scoring, Searcher, SearchPlan
 from pnyx.search.engine import Hit
 from pnyx.search.listing import list_hits

@@ -15,7 +15,7 @@ import hostile_index
 from hostile_index import QUESTION, change
 from index_fixture import Fake, full_index, needs_graphs
 from pnyx.cli import main
-from pnyx.errors import IndexFolderError
+from pnyx.core.errors import IndexFolderError
 from pnyx.search.features.clusters import clusters_of
 from pnyx.search.index import Index
 from pnyx.search.opening import verify_index

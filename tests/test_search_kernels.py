@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx import native
-from pnyx.errors import MissingExtra
+from pnyx.core import native
+from pnyx.core.errors import MissingExtra
 from pnyx.search import lexical
 from pnyx.search.lexical import compiled, index, kernels, term_numbering
 from pnyx.search.lexical.index import WordIndex

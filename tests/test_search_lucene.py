@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pnyx.records import Document
+from pnyx.core.records import Document
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "search"
 

@@ -17,8 +17,8 @@ from index_fixture import Fake, full_index, records
 from mcp_fixture import mcp_session
 from opensearch_fixture import cluster, lacking
 from page_fixture import served_by_command
-from pnyx.errors import IndexFolderError, InputError, PnyxError
-from pnyx.records import Document
+from pnyx.core.errors import IndexFolderError, InputError, PnyxError
+from pnyx.core.records import Document
 from pnyx.search.engine import DocumentIndex, TopicQuery
 from pnyx.search.explain import explain
 from pnyx.search.index import Index
@@ -122,8 +122,8 @@ def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
 @slow
 @needs_cluster
 def test_what_is_loaded_is_seen_when_it_is_complete(server):
+    from pnyx.judging.students.quality.surface import QualityModel
     from pnyx.search.opensearch.loading import LoadPlan, add, load, update
-    from pnyx.students.quality.surface import QualityModel
 
     where, plan = f"{server}/grown", LoadPlan(embedder=Fake())
 

@@ -24,7 +24,7 @@ from opensearch_conversations import (
 )
 from opensearch_front import front
 from page_fixture import served_by_command
-from pnyx.errors import IndexFolderError, PnyxError
+from pnyx.core.errors import IndexFolderError, PnyxError
 from pnyx.search.opensearch import bulk, schema
 from pnyx.search.opensearch.answers import (
     AnswerShapeError,

@@ -18,7 +18,7 @@ from index_fixture import records
 from opensearch_fixture import cluster, lacking, tool
 from opensearch_front import front
 from page_fixture import served_by_command
-from pnyx.errors import PnyxError
+from pnyx.core.errors import PnyxError
 from pnyx.search.build import build_index
 from pnyx.search.opening import open_index
 from pnyx.search.plan import Scoring

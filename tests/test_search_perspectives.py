@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.corpora import load_example
-from pnyx.corpora.benchmarks.perspectives import perspective_line, read_perspectives
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document, Perspective, Premise, Question
+from pnyx.formats import load_example
+from pnyx.formats.perspectives import perspective_line, read_perspectives
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import Argument, Document, Perspective, Premise, Question
 from pnyx.search.build import build_index
 from pnyx.search.engine import Hit
 from pnyx.search.features.access import put_feature

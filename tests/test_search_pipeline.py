@@ -6,10 +6,10 @@ import anyio
 import numpy as np
 import pytest
 
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.questions import Ranking, Support
-from pnyx.records import Document, Perspective, Question
+from pnyx.core.errors import InputError
+from pnyx.core.records import Document, Perspective, Question
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.questions import Ranking, Support
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index

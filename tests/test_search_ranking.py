@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document, Premise
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
 from pnyx.search.lexical.kernels import best

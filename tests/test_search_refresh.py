@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from command import printed
-from pnyx.errors import InputError, PnyxError
-from pnyx.files import write_jsonl
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.core.files import write_jsonl
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index

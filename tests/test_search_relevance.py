@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.answers import Judged
+from pnyx.core.records import Document
+from pnyx.judging.answers import Judged
 from pnyx.models.embed.embedder import PACKAGED
-from pnyx.records import Document
 from pnyx.search.engine import FeatureInfo, Hit
 from pnyx.search.relevance import RankedRelevance, content_words
 

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.combining.panel import Panel
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.llm.judge import LlmJudge
-from pnyx.judge.lookup import HumanLabels
-from pnyx.judge.questions import Ranking
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.errors import InputError
+from pnyx.core.records import Question
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.combining.panel import Panel
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.lookup import HumanLabels
+from pnyx.judging.questions import Ranking
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import Question
 from pnyx.search.plan import Listwise
 from pnyx.search.ranking.rerank import rerank, rerank_async, rerank_many
 

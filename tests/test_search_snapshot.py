@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from index_fixture import Fake, full_index
-from pnyx.errors import IndexFolderError
-from pnyx.records import Document, Question
+from pnyx.core.errors import IndexFolderError
+from pnyx.core.records import Document, Question
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import cluster_documents, clusters_of

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pnyx.errors import IndexFolderError, InputError, PnyxError
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.errors import IndexFolderError, InputError, PnyxError
+from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec, segments
@@ -396,7 +396,7 @@ def test_fields_say_what_is_searched(tmp_path):
 ADDER = textwrap.dedent(
     """
     import os, signal, sys
-    from pnyx.records import Document
+    from pnyx.core.records import Document
     from pnyx.search.build import add_to_index
 
     folder, when = sys.argv[1:]

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
-from pnyx.judge.answers import Judged, Provenance, Unscored
-from pnyx.judge.questions import Support
-from pnyx.records import Argument, Document, Question
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document, Question
+from pnyx.judging.answers import Judged, Provenance, Unscored
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import PackagedJudge
 from pnyx.search import topics
 from pnyx.search.build import build_index
 from pnyx.search.pipeline import Searcher
@@ -20,7 +21,6 @@ from pnyx.search.plan import SearchPlan
 from pnyx.search.polarity import compare, read_claim, same_words
 from pnyx.search.sides import CORPUS_LABEL, label_on, match_labels, sided_by_label
 from pnyx.search.topics import TopicMatch, TopicMatcher, labelled_topics, near_topics
-from pnyx.students.judge import PackagedJudge
 from tries import tries
 
 LEGAL = "Prostitution Should Be Legal"
@@ -87,7 +87,7 @@ def test_without_the_detector_fewer_topics_count_and_none_is_read(monkeypatch):
     def loaded(*_):
         raise AssertionError("the detector was loaded")
 
-    monkeypatch.setattr("pnyx.students.judge.load_perspective_student", loaded)
+    monkeypatch.setattr("pnyx.judging.students.judge.load_perspective_student", loaded)
     matcher = TopicMatcher(reads=False)
     found = matcher.match("Should prostitution be made legal?", [LEGAL, *OTHERS])
     assert [topic for topic, match in found.items() if match.used] == [LEGAL]
@@ -274,7 +274,7 @@ def test_a_missing_verdict_tells_no_direction(monkeypatch):
                     Judged(False, by, 0.1)]  # fmt: skip
 
     by = Provenance("written")
-    monkeypatch.setattr("pnyx.students.judge.load_perspective_student", Judge)
+    monkeypatch.setattr("pnyx.judging.students.judge.load_perspective_student", Judge)
     asked = [Support("", "a", str(n)) for n in range(4)]
     assert topics._differences(asked) == [0.0, pytest.approx(2 * math.log(9))]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.records import Document
+from pnyx.core.records import Document
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.build import build_index
 from pnyx.search.lexical import segments
 from pnyx.search.lexical import term_numbering as words

@@ -25,13 +25,13 @@ pytest.importorskip("starlette", reason="starlette is not installed")
 from asking_fixture import VOTING, example_index, service_of
 from chat_server import ChatServer
 from page_fixture import served
-from pnyx.app.search_specs import ArgueSpec, SearchSpec
-from pnyx.app.spec import opts_of
-from pnyx.judge.tasks import TASKS
-from pnyx.serve.api.openapi import described
-from pnyx.serve.api.rows import ROWS
-from pnyx.serve.asking.application import build_asking
-from pnyx.serve.asking.choices import LONGEST, MOST_HITS, MOST_ITEMS, open_fields
+from pnyx.core.spec import opts_of
+from pnyx.judging.tasks import TASKS
+from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.web.api.openapi import described
+from pnyx.web.api.rows import ROWS
+from pnyx.web.ask.application import build_asking
+from pnyx.web.ask.choices import LONGEST, MOST_HITS, MOST_ITEMS, open_fields
 
 ITEM = {"id": "1", "text": "Fares fell and ridership rose.", "statement": "Ridership rose."}
 
@@ -338,7 +338,7 @@ def test_the_description_is_valid():
 def test_each_route_is_described_and_each_described_route_answers(client):
     from starlette.routing import Route
 
-    from pnyx.serve.api.routes import api_routes
+    from pnyx.web.api.routes import api_routes
 
     known = {
         (route.path, method.lower())
@@ -422,7 +422,7 @@ def test_pages_of_other_sites_ask_nothing(client):
 
 
 def test_an_index_that_changed_is_opened_anew(tmp_path):
-    from pnyx.records import Document
+    from pnyx.core.records import Document
     from pnyx.search import add_to_index, build_index
 
     folder = tmp_path / "grows.index"
@@ -447,7 +447,7 @@ def test_an_index_that_changed_is_opened_anew(tmp_path):
 
 
 def test_hostile_documents_are_data(tmp_path):
-    from pnyx.records import Document
+    from pnyx.core.records import Document
     from pnyx.search import build_index
 
     text = "<script>tea</script> \u202etea \ud800 \x00 </data>"

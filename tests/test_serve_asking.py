@@ -9,13 +9,13 @@ import pytest
 from starlette.requests import Request
 
 from asking_fixture import VOTING, service_of
-from pnyx.app.search_specs import ArgueSpec, SearchSpec
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 from pnyx.models.http.flow import LeftError
-from pnyx.serve.api.rows import search_row
-from pnyx.serve.asking.arguing import Job
-from pnyx.serve.asking.choices import chosen, chosen_for
-from pnyx.serve.asking.pool import Busy, Pool, SharedResults, while_there
+from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.web.api.rows import search_row
+from pnyx.web.ask.arguing import Job
+from pnyx.web.ask.choices import chosen, chosen_for
+from pnyx.web.ask.pool import Busy, Pool, SharedResults, while_there
 
 
 def test_a_full_line_is_refused_and_empties():

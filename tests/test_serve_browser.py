@@ -10,10 +10,10 @@ import httpx2
 import pytest
 
 from page_fixture import PHONE, Watched, served, served_by_command
-from pnyx.corpora.bundled import load_example
-from pnyx.records import Argument, Document, Premise
+from pnyx.core.records import Argument, Document, Premise
+from pnyx.formats.bundled import load_example
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
-from pnyx.students.quality.surface import QualityModel
 
 pytestmark = pytest.mark.slow
 
@@ -288,8 +288,8 @@ HARMLESS = [None, 0, 0, False, False]
 
 @pytest.mark.all
 def test_a_hostile_corpus_shows_as_text(browser, tmp_path):
-    from pnyx.serve.asking.application import build_asking
-    from pnyx.serve.asking.service import ServerSettings, open_service
+    from pnyx.web.ask.application import build_asking
+    from pnyx.web.ask.service import ServerSettings, open_service
 
     folder = indexed(tmp_path / "<b>evil.index", list(hostile_documents()))
     window = Patient(browser)

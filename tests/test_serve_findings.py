@@ -13,12 +13,12 @@ import pytest
 
 from argue_report import scripted, write_files
 from chat_server import ChatServer
-from pnyx.errors import InputError
-from pnyx.serve.rendering import Links, Site
-from pnyx.serve.view.kinds import JUDGEMENTS
-from pnyx.serve.view.opening import open_catalogue
-from pnyx.serve.view.records import NotFoundError
-from pnyx.serve.view.routes import address_of, addresses, rendered, show
+from pnyx.core.errors import InputError
+from pnyx.web.rendering import Links, Site
+from pnyx.web.results.kinds import JUDGEMENTS
+from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.records import NotFoundError
+from pnyx.web.results.routes import address_of, addresses, rendered, show
 from view_results import run
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> javascript:alert(3) \u202egnp."
@@ -377,8 +377,8 @@ def test_differences_over_topics_have_an_interval_and_leave_out_what_is_unscored
 def test_pairs_are_listed_and_chosen_by_a_form(catalogue):
     from starlette.testclient import TestClient
 
-    from pnyx.serve.view.application import view_app
-    from pnyx.serve.view.opening import CurrentCatalogue
+    from pnyx.web.results.application import view_app
+    from pnyx.web.results.opening import CurrentCatalogue
 
     page = page_of(catalogue, "/compare")
     assert 'href="/compare/runs/run-a/run-b"' in page
@@ -414,7 +414,7 @@ def test_a_judgement_store_of_another_program_is_said_on_the_page(catalogue, tmp
 
 def test_an_argued_response_shows_the_verdicts_on_its_citations(tmp_path, monkeypatch):
     from case_fixture import build_case
-    from pnyx.cli.demo import _write_reports
+    from pnyx.housekeeping.demo import _write_reports
 
     monkeypatch.setenv("PNYX_CACHE", str(tmp_path / "cache"))
     case = build_case()

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def address(results):  # noqa: F811
-    from pnyx.serve.view.application import view_app
-    from pnyx.serve.view.opening import CurrentCatalogue
+    from pnyx.web.results.application import view_app
+    from pnyx.web.results.opening import CurrentCatalogue
 
     before = Path.cwd()
     os.chdir(results)

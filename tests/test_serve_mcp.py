@@ -12,7 +12,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from asking_fixture import VOTING, example_index
 from mcp_fixture import mcp_session
-from pnyx.serve.api.mcp import UNTRUSTED
+from pnyx.web.api.mcp import UNTRUSTED
 
 pytestmark = pytest.mark.slow
 

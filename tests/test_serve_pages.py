@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pnyx.corpora.bundled import load_example
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError
-from pnyx.records import Argument, Document
+from pnyx.core.errors import InputError
+from pnyx.core.records import Argument, Document
+from pnyx.display.text import clean
+from pnyx.formats.bundled import load_example
+from pnyx.formats.text.tokens import Tokenizer
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.search import Index, Scoring, build_index, cluster_documents, score_documents
 from pnyx.search.explain import Explanation, explain
-from pnyx.serve.asking.address import Asked, document_link, read_asked
-from pnyx.serve.asking.examples import example_questions
-from pnyx.serve.asking.marking import Marker
-from pnyx.serve.asking.why import why_view
-from pnyx.serve.rendering import Links
-from pnyx.students.quality.surface import QualityModel
-from pnyx.view.text import clean
+from pnyx.web.ask.address import Asked, document_link, read_asked
+from pnyx.web.ask.examples import example_questions
+from pnyx.web.ask.marking import Marker
+from pnyx.web.ask.why import why_view
+from pnyx.web.rendering import Links
 
 QUESTION = "Should voting be compulsory?"
 

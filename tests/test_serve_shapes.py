@@ -20,13 +20,13 @@ from asking_fixture import VOTING, example_index, service_of
 from case_fixture import build_case
 from command import rows_of, write_rows
 from page_fixture import served
-from pnyx.measure.core.base import Measured
-from pnyx.records import Argument, Premise
+from pnyx.cases.page.report import render_html
+from pnyx.cases.rows import case_row
+from pnyx.core.records import Argument, Premise
 from pnyx.search.build import build_index
-from pnyx.serve.api.mcp import build_mcp
-from pnyx.serve.asking.application import build_asking
-from pnyx.view.report import render_html
-from pnyx.write.rows import case_row
+from pnyx.stats.base import Measured
+from pnyx.web.api.mcp import build_mcp
+from pnyx.web.ask.application import build_asking
 
 QUESTION = "Is it right to make people vote?"
 """No topic of the corpus has its words, so that judges tell the sides and measures have a base."""

@@ -11,7 +11,7 @@ import pytest
 from argue_report import scripted, write_files
 from chat_server import ChatServer
 from command import caller, killed_and_run_again, refuser, rows_of, write_rows
-from pnyx.corpora import load_example
+from pnyx.formats import load_example
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()

@@ -3,9 +3,9 @@
 import pytest
 
 import pnyx
-from pnyx.corpora import load_example
-from pnyx.measure import Measured, cluster_mean
-from pnyx.runs import pairs_of_corpus
+from pnyx.formats import load_example
+from pnyx.judging import pairs_of_corpus
+from pnyx.stats import Measured, cluster_mean
 
 
 def test_a_measured_value_says_value_interval_and_base():

@@ -13,25 +13,20 @@ import pytest
 from argue_report import PlannedJudge, answering
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.corpora.benchmarks.responses import parse_response
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.questions import Support
-from pnyx.judge.reports.asking import ask_answers, ask_attests, ask_negative, ask_said_before
-from pnyx.judge.reports.judging import judge_reports
-from pnyx.judge.reports.own_text import (
-    REPORT_LENGTH,
-    SENTENCE_LENGTH,
-    OwnTextJudge,
-    is_own_text,
-)
-from pnyx.judge.reports.plan import MAX_SENTENCE, ReportPlan
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.formats.reports.responses import parse_response
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.reports.tree.asking import ask_answers, ask_attests, ask_negative, ask_said_before
+from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.tree.own_text import REPORT_LENGTH, SENTENCE_LENGTH, OwnTextJudge, is_own_text
+from pnyx.reports.tree.plan import MAX_SENTENCE, ReportPlan
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()

@@ -11,8 +11,8 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.app.submissions import MAX_RUN_ID, read_submissions
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.reports.submissions import MAX_RUN_ID, read_submissions
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")

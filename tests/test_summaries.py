@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from command import called, run, write_rows
-from pnyx.errors import InputError
-from pnyx.measure.answers.summary import (
+from pnyx.core.errors import InputError
+from pnyx.display.summary import share_sentence, summary_lines
+from pnyx.judging.measures.summary import (
     FEW_YES,
     LEAST_WARNED,
     MOST_YES,
     all_supported,
     summarise_answers,
 )
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.intervals import cluster_mean
-from pnyx.view.summary import share_sentence, summary_lines
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.intervals import cluster_mean
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from pnyx.app.spec import Spec, file_opt, opt
-from pnyx.app.text_types import FileName, SourceName, TextKind, Words
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.common.params import Command, SpecOption, verb
-from pnyx.cli.common.record import decides, record_of_command
+from pnyx.cli.params import Command, SpecOption, verb
+from pnyx.cli.record import decides, record_of_command
+from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.formats.text_types import FileName, SourceName, TextKind, Words
 
 NAMES = {
     "--llm": TextKind.LANGUAGE_MODEL,

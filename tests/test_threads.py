@@ -12,16 +12,16 @@ import anyio
 import pytest
 
 from chat_server import ChatServer
-from pnyx.judge.answers import Judged, Provenance
-from pnyx.judge.base import ask
-from pnyx.judge.questions import Support
+from pnyx.core.threads import WorkerThreads, start_thread
+from pnyx.judging.answers import Judged, Provenance
+from pnyx.judging.base import ask
+from pnyx.judging.questions import Support
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.pool import EndpointPool
 from pnyx.models.chat.types import ChatRequest, Message
 from pnyx.models.http import flow
 from pnyx.models.http.flow import LeftError, in_threads, run_all, run_blocking, wanted, while_wanted
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.threads import WorkerThreads, start_thread
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
@@ -30,7 +30,7 @@ STARTS = frozenset(
     "start_blocking_portal".split()
 )
 ALLOWED = {
-    "pnyx/threads.py": STARTS,
+    "pnyx/core/threads.py": STARTS,
     # The portal runs what it is given in the caller's context (tested below).
     "pnyx/models/http/flow.py": {"start_blocking_portal"},
     # A program of its own, which no client waits for.

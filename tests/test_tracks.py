@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import autojudge_fixture as theirs
-from pnyx.corpora import FORMATS, track_rules
-from pnyx.corpora.tracks import rules as home
-from pnyx.corpora.tracks.rules import CATEGORIES, packaged_rules
+from pnyx.formats import FORMATS, track_rules
+from pnyx.formats.tracks import rules as home
+from pnyx.formats.tracks.rules import CATEGORIES, packaged_rules
 from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pnyx.errors import InputError
-from pnyx.judge import read_judged_reports
-from pnyx.measure.reports.registry import measure_report
-from pnyx.serve.rendering import Links
-from pnyx.serve.view.opening import open_catalogue
-from pnyx.serve.view.routes import address_of, rendered, show, site_of
+from pnyx.core.errors import InputError
+from pnyx.reports import read_judged_reports
+from pnyx.reports.measures.registry import measure_report
+from pnyx.web.rendering import Links
+from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.routes import address_of, rendered, show, site_of
 
 FARES, PARK = "Did fares fall?", "Was the park opened?"
 

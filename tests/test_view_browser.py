@@ -6,7 +6,7 @@ import pytest
 
 from case_fixture import build_case, one_sided_case
 from page_fixture import PHONE, Watched
-from pnyx.view.report import render_html
+from pnyx.cases.page.report import render_html
 
 pytestmark = pytest.mark.slow
 

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 
 from command import rows_of, write_rows
 from command import run as pnyx
-from pnyx.errors import InputError
-from pnyx.serve.rendering import Links, Site, slug
-from pnyx.serve.view import opening
-from pnyx.serve.view.boards import leaderboard
-from pnyx.serve.view.kinds import JUDGEMENTS, TABLES
-from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
-from pnyx.serve.view.records import ROWS_A_PAGE, NotFoundError
-from pnyx.serve.view.report import links_of, sentences_resting_on
-from pnyx.serve.view.routes import PAGES, address_of, addresses, rendered, show
+from pnyx.core.errors import InputError
+from pnyx.reports.pages.report import links_of, sentences_resting_on
+from pnyx.web.rendering import Links, Site, slug
+from pnyx.web.results import opening
+from pnyx.web.results.boards import leaderboard
+from pnyx.web.results.kinds import JUDGEMENTS, TABLES
+from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
+from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError
+from pnyx.web.results.routes import PAGES, address_of, addresses, rendered, show
 from tries import tries
 from view_results import make_results, run
 

@@ -21,17 +21,17 @@ from hypothesis import strategies as st
 from command import rows_of
 from inspect_fixture import HOSTILE, make_results, run
 from page_fixture import PHONE, Watched, chromium
-from pnyx.errors import InputError
-from pnyx.measure.core.base import Measured
-from pnyx.measure.perspectives.coverage import by_question, measure_perspectives
-from pnyx.serve.rendering import STATIC, Links
-from pnyx.serve.view.export import export_pages
-from pnyx.serve.view.opening import open_catalogue
-from pnyx.serve.view.records import NotFoundError
-from pnyx.serve.view.routes import address_of, addresses, rendered, show, site_of
-from pnyx.view.profile import profile_order, profile_plot
-from pnyx.view.svg import document, drawn_text, inline
-from pnyx.view.tables import Column, Marked, Table
+from pnyx.core.errors import InputError
+from pnyx.display.profile import profile_order, profile_plot
+from pnyx.display.svg import document, drawn_text, inline
+from pnyx.display.tables import Column, Marked, Table
+from pnyx.perspectives.measures.coverage import by_question, measure_perspectives
+from pnyx.stats.base import Measured
+from pnyx.web.rendering import STATIC, Links
+from pnyx.web.results.export import export_pages
+from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.records import NotFoundError
+from pnyx.web.results.routes import address_of, addresses, rendered, show, site_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 OWN = ("quality", "perspectives", "calibration", "stress", "card", "figures", "tables")
@@ -133,7 +133,7 @@ def test_a_matrix_has_every_pair_and_the_measures_of_pnyx_measure(place, catalog
         words = {True: "yes", False: "no", None: ""}
         assert row["supports"] == words[one["value"]]
         assert bool(row["unscored"]) == (one["value"] is None)
-    from pnyx.corpora import read_perspectives, read_run
+    from pnyx.formats import read_perspectives, read_run
 
     results = place / "results"
     measured = measure_perspectives(

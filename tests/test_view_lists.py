@@ -10,15 +10,15 @@ import pytest
 
 from argue_report import write_files, write_labels
 from command import write_rows
+from pnyx.display.text import cut
 from pnyx.search import build_index
-from pnyx.serve.rendering import Links
-from pnyx.serve.view.catalogue import Catalogue
-from pnyx.serve.view.gathered import Once
-from pnyx.serve.view.opening import open_catalogue
-from pnyx.serve.view.pages import Address
-from pnyx.serve.view.routes import address_of, rendered, show, site_of
-from pnyx.serve.view.texts import listed_texts
-from pnyx.view.text import cut
+from pnyx.web.rendering import Links
+from pnyx.web.results.catalogue import Catalogue
+from pnyx.web.results.gathered import Once
+from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.pages import Address
+from pnyx.web.results.routes import address_of, rendered, show, site_of
+from pnyx.web.results.texts import listed_texts
 from view_results import run
 
 

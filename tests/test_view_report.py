@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unscored, yes
-from pnyx.judge.answers import QUOTED, Judged, Provenance
-from pnyx.judge.reports.records import NodeAnswer
-from pnyx.measure.core.base import Measured
-from pnyx.measure.reports.responses import judged_response, precisions
-from pnyx.records import Citation, Document, Question, Response, Sentence
+from pnyx.cases.case import Case, Undecided
+from pnyx.cases.page.build import view_case
+from pnyx.cases.page.markdown import render_markdown
+from pnyx.cases.page.model import probability, state_of
+from pnyx.cases.page.notes import said_of_precision
+from pnyx.cases.page.report import render_html
+from pnyx.cases.placing import Expected
+from pnyx.core.records import Citation, Document, Question, Response, Sentence
+from pnyx.display.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
+from pnyx.judging.answers import QUOTED, Judged, Provenance
+from pnyx.reports.measures.responses import judged_response, precisions
+from pnyx.reports.tree.records import NodeAnswer
 from pnyx.search.topics import LabelledTopic, TopicMatch
-from pnyx.serve.view.wording import finding_worded, worded
-from pnyx.view.build import view_case
-from pnyx.view.markdown import render_markdown
-from pnyx.view.model import probability, state_of
-from pnyx.view.notes import said_of_precision
-from pnyx.view.report import render_html
-from pnyx.view.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
-from pnyx.write.case import Case, Undecided
-from pnyx.write.placing import Expected
+from pnyx.stats.base import Measured
+from pnyx.web.results.wording import finding_worded, worded
 from tries import tries
 
 ATTACKS = st.one_of(
@@ -459,7 +459,7 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_have_the_contrast_of_wcag_aa(scheme):
-    css = resources.files("pnyx.view").joinpath("templates/tokens.css").read_text("utf-8")
+    css = resources.files("pnyx.display").joinpath("templates/tokens.css").read_text("utf-8")
     block = re.findall(r":root \{(.*?)\}", css, re.S)[scheme]
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
     pairs = [(f, b) for f in ("ink", "soft", "link") for b in ("paper", "card")]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from pnyx.measure.core.base import Measured
-from pnyx.view.tables import Column, Marked, Table, filled
+from pnyx.display.tables import Column, Marked, Table, filled
+from pnyx.stats.base import Measured
 
 MEAN = Measured(0.7123, 96, 128, 0.65, 0.77)
 NONE = Measured(None, 0, 128)

@@ -10,12 +10,12 @@ import pytest
 
 from page_fixture import Watched, served
 from pnyx.cli import main
-from pnyx.cli import view as command
-from pnyx.judge.questions import Support
-from pnyx.runs.engine import Journal
-from pnyx.serve.view import opening
-from pnyx.serve.view.application import view_app
-from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
+from pnyx.judging.questions import Support
+from pnyx.judging.runs.engine import Journal
+from pnyx.web.results import commands as command
+from pnyx.web.results import opening
+from pnyx.web.results.application import view_app
+from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
 
 ABOUT = {"format": "pnyx-results", "task": "support", "judge": "minilm-int8@1"}
 

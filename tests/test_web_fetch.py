@@ -13,11 +13,11 @@ import zlib
 import anyio
 import pytest
 
-from pnyx.errors import InputError
-from pnyx.web import addresses as targets
-from pnyx.web.addresses import FetchPolicy, network
-from pnyx.web.fetch import Fetcher, FetchLimits, Rules, agent_of
-from pnyx.web.fetched import FETCHED, Fetched
+from pnyx.core.errors import InputError
+from pnyx.crawl import addresses as targets
+from pnyx.crawl.addresses import FetchPolicy, network
+from pnyx.crawl.fetch import Fetcher, FetchLimits, Rules, agent_of
+from pnyx.crawl.fetched import FETCHED, Fetched
 from web_server import Site, SiteHandler, article, redirect
 
 pytest.importorskip("protego", reason="extra `ingest` is not installed")

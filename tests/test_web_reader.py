@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from pnyx.web.fetched import FETCHED, Fetched
-from pnyx.web.reader import Reader
+from pnyx.crawl.fetched import FETCHED, Fetched
+from pnyx.crawl.reader import Reader
 from web_server import article
 
 pytest.importorskip("trafilatura", reason="extra `ingest` is not installed", exc_type=ImportError)

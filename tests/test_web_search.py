@@ -12,18 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.corpora.benchmarks.search_results import (
-    QuestionResults,
-    SearchResult,
-    read_search_results,
-    write_search_results,
-)
-from pnyx.errors import InputError, PnyxError
-from pnyx.files import clean_text
-from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import Question
-from pnyx.web.archive import Archive
-from pnyx.web.search import (
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.core.files import clean_text
+from pnyx.core.records import Question
+from pnyx.crawl.archive import Archive
+from pnyx.crawl.search import (
     APIS,
     SearchApi,
     Searched,
@@ -33,6 +26,13 @@ from pnyx.web.search import (
     read_serper,
     search_all,
 )
+from pnyx.formats.runs.search_results import (
+    QuestionResults,
+    SearchResult,
+    read_search_results,
+    write_search_results,
+)
+from pnyx.models.http.responses import RetryPolicy
 from web_server import SearchServer
 
 QUICK = RetryPolicy(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.errors import InputError
-from pnyx.web import addresses as targets
-from pnyx.web.addresses import FetchPolicy, is_public, network, parse_target
-from pnyx.web.fetched import NotFetchedError
+from pnyx.core.errors import InputError
+from pnyx.crawl import addresses as targets
+from pnyx.crawl.addresses import FetchPolicy, is_public, network, parse_target
+from pnyx.crawl.fetched import NotFetchedError
 
 # One address of each block of IANA's special-purpose registries, and what clouds use.
 FORBIDDEN = """

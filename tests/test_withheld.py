@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.intervals import CONSTANT, FEW, UNDEFINED, cluster_mean, interval_of
-from pnyx.view.tables import Column, Table
+from pnyx.display.tables import Column, Table
+from pnyx.stats.base import Bootstrap, Measured
+from pnyx.stats.intervals import CONSTANT, FEW, UNDEFINED, cluster_mean, interval_of
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pnyx.cases.extractive import ExtractiveWriter, _heads
+from pnyx.core.records import Argument, Document, Premise, Question
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import Argument, Document, Premise, Question
 from pnyx.search.quotable import flaw
-from pnyx.write.extractive import ExtractiveWriter, _heads
 from tries import tries
 
 QUESTION = Question("q", "Should voting be compulsory?")
@@ -202,5 +202,5 @@ def test_a_heading_without_a_verb_is_no_conclusion() -> None:
 
 
 def test_a_huge_conclusion_is_not_read_for_flaws(monkeypatch):
-    monkeypatch.setattr("pnyx.write.extractive.flaw", lambda _: pytest.fail("was read"))
+    monkeypatch.setattr("pnyx.cases.extractive.flaw", lambda _: pytest.fail("was read"))
     assert _heads("It grew " + "as i " * 50_000)

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
-from pnyx.errors import InputError
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.cases.case import Draft
+from pnyx.cases.generate import LlmWriter, WorkedExample, choose_examples, read_examples
+from pnyx.core.errors import InputError
+from pnyx.core.records import Document, Question
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.records import Document, Question
-from pnyx.write.case import Draft
-from pnyx.write.generate import LlmWriter, WorkedExample, choose_examples, read_examples
 
 QUESTION = Question("q", "Should voting be compulsory?")
 DOCUMENTS = [
@@ -172,9 +172,9 @@ def test_bad_examples_are_one_line(tmp_path: Path, row: dict[str, Any], found: s
 
 @given(st.integers(0, len(GOOD)), st.text(max_size=5), st.integers(0, 5))
 def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: int) -> None:
-    from pnyx.judge.llm.json_objects import UnreadableReply
-    from pnyx.judge.llm.reading import validated
-    from pnyx.write.replies import points_reply, sentences_of
+    from pnyx.cases.replies import points_reply, sentences_of
+    from pnyx.judging.llm.json_objects import UnreadableReply
+    from pnyx.judging.llm.reading import validated
 
     mutated = GOOD[:at] + put + GOOD[at + cut :]
     try:

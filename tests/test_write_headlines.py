@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pnyx.cases.extractive
 import pnyx.search.reasons
-import pnyx.write.extractive
 from command import run
+from pnyx.cases.case import Draft
+from pnyx.cases.extractive import MIN_PREMISE, ExtractiveWriter, headline
+from pnyx.core.records import Argument, Document, Premise, Question
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import Argument, Document, Premise, Question
 from pnyx.search.quotable import flaw
 from pnyx.search.reasons import MIN_REASON, reason_inputs, reason_probabilities
-from pnyx.write.case import Draft
-from pnyx.write.extractive import MIN_PREMISE, ExtractiveWriter, headline
 
 QUESTION = Question("q", "Should rents be capped?")
 
@@ -117,9 +117,9 @@ def test_the_least_probability_is_the_one_stated(monkeypatch: pytest.MonkeyPatch
     assert MIN_REASON == 0.6
     chance = float(reason_probabilities([PLAIN], load_encoder().encode([PLAIN]))[0])
     documents = Document("plain", PLAIN), Document("reason", REASON)
-    monkeypatch.setattr(pnyx.write.extractive, "MIN_REASON", chance)
+    monkeypatch.setattr(pnyx.cases.extractive, "MIN_REASON", chance)
     assert len(_heads(*documents)) == 2
-    monkeypatch.setattr(pnyx.write.extractive, "MIN_REASON", np.nextafter(chance, 1))
+    monkeypatch.setattr(pnyx.cases.extractive, "MIN_REASON", np.nextafter(chance, 1))
     assert _heads(*documents) == [REASON]
 
 
@@ -129,9 +129,9 @@ def test_premises_that_give_reasons_come_before_closer_ones(
     near = "The council has a list of tenants whose rents are capped."
     reason = "Families with a capped rent can afford to stay near their jobs and friends."
     document = Document("page", f"{REASON} {near} {reason}")
-    monkeypatch.setattr(pnyx.write.extractive, "MIN_PREMISE", 0.0)
+    monkeypatch.setattr(pnyx.cases.extractive, "MIN_PREMISE", 0.0)
     assert near not in {s.text for s in _written(document, premises=1).sentences}
-    monkeypatch.setattr(pnyx.write.extractive, "_GIVING_REASONS", 0.0)
+    monkeypatch.setattr(pnyx.cases.extractive, "_GIVING_REASONS", 0.0)
     assert near in {s.text for s in _written(document, premises=1).sentences}
 
 
@@ -142,9 +142,9 @@ def test_a_premise_needs_some_likelihood_of_a_reason(monkeypatch: pytest.MonkeyP
     assert [s.text for s in _written(document).sentences] == [REASON]
     vectors = load_encoder().encode([REASON, telephone])
     chance = float(reason_probabilities([REASON, telephone], vectors)[1])
-    monkeypatch.setattr(pnyx.write.extractive, "MIN_PREMISE", chance)
+    monkeypatch.setattr(pnyx.cases.extractive, "MIN_PREMISE", chance)
     assert len(_written(document).sentences) == 2
-    monkeypatch.setattr(pnyx.write.extractive, "MIN_PREMISE", np.nextafter(chance, 1))
+    monkeypatch.setattr(pnyx.cases.extractive, "MIN_PREMISE", np.nextafter(chance, 1))
     assert len(_written(document).sentences) == 1
     # Premises of an argument that states its conclusion are its own.
     stated = Argument("a", "Cap the rents!", (Premise(telephone),), "pro", QUESTION.text)
@@ -157,7 +157,7 @@ def test_of_equal_reasons_the_one_closer_to_the_claim_is_the_headline(
     texts = ["Rents should be capped.", "Trams should be free."]
     vectors = load_encoder().encode(texts)
     equal = np.array([0.7, 0.7])
-    monkeypatch.setattr(pnyx.write.extractive, "reason_probabilities", lambda *_: equal)
+    monkeypatch.setattr(pnyx.cases.extractive, "reason_probabilities", lambda *_: equal)
     assert headline(texts, vectors, vectors[0]) == (0, 0.7)
     assert headline(texts, vectors, vectors[1]) == (1, 0.7)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from case_fixture import JUDGE, argued, build_case, unscored, yes
-from pnyx.judge.answers import Judged
-from pnyx.records import Document
-from pnyx.view.markdown import render_markdown
-from pnyx.view.report import render_html
-from pnyx.write.case import LIKELIHOODS, LIKELY_SIDE, likelihood, submitted_response, warning
+from pnyx.cases.case import LIKELIHOODS, LIKELY_SIDE, likelihood, submitted_response, warning
+from pnyx.cases.page.markdown import render_markdown
+from pnyx.cases.page.report import render_html
+from pnyx.core.records import Document
+from pnyx.judging.answers import Judged
 
 LINES = (
     ("conclusion", "A first point.", {"a": yes(0.91)}),

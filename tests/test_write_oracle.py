@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pnyx.cli import main
-from pnyx.corpora.bundled import load_example
-from pnyx.records import Document, judged_text
+from pnyx.core.records import Document, judged_text
+from pnyx.formats.bundled import load_example
 from pnyx.search.build import build_index
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks" / "argue"))

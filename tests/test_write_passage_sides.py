@@ -12,14 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.answers import Judged, Unscored
-from pnyx.judge.base import ask_async
-from pnyx.judge.stances import ask_stance
-from pnyx.models.http.flow import run_blocking
-from pnyx.records import SIDES, Document, Question
-from pnyx.search.build import build_index
-from pnyx.write import passage_sides
-from pnyx.write.passage_sides import (
+from pnyx.cases import passage_sides
+from pnyx.cases.passage_sides import (
     FEATURES,
     RANKED,
     PassageSides,
@@ -32,7 +26,13 @@ from pnyx.write.passage_sides import (
     side_chance,
     side_inputs,
 )
-from pnyx.write.plan import Plan
+from pnyx.cases.plan import Plan
+from pnyx.core.records import SIDES, Document, Question
+from pnyx.judging.answers import Judged, Unscored
+from pnyx.judging.base import ask_async
+from pnyx.judging.stances import ask_stance
+from pnyx.models.http.flow import run_blocking
+from pnyx.search.build import build_index
 
 QUESTION = Question("q", "Should voting be compulsory?")
 chances = st.floats(0.0, 1.0)
@@ -195,7 +195,7 @@ def test_a_passage_is_read_once_for_a_question(
 
 
 def test_the_regression_was_fitted_for_the_packaged_network() -> None:
-    weights = resources.files("pnyx.write").joinpath("weights/passages.json").read_text("utf-8")
+    weights = resources.files("pnyx.cases").joinpath("weights/passages.json").read_text("utf-8")
     assert json.loads(weights)["network"] == network_digest()
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from chat_server import ChatServer
 from command import rows_of, run
-from pnyx.corpora.bundled import load_example
-from pnyx.judge.llm.reading import UnreadableReply, validated, watching_departures
-from pnyx.records import Document
+from pnyx.cases.replies import cited_ids, points_reply, sentences_of, sentences_reply
+from pnyx.core.records import Document
+from pnyx.formats.bundled import load_example
+from pnyx.judging.llm.reading import UnreadableReply, validated, watching_departures
 from pnyx.search.build import build_index
-from pnyx.write.replies import cited_ids, points_reply, sentences_of, sentences_reply
 
 POINT = {
     "conclusion": {"text": "Fines work.", "citations": [1]},

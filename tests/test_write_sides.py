@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Emit
-from pnyx.judge.questions import JudgeQuestion, Support
+from pnyx.cases.arguing import _likely
+from pnyx.cases.passage_sides import BY_PASSAGE, side_chance
+from pnyx.cases.placing import expected_about, settled_by_label
+from pnyx.cases.placing import place as place_async
+from pnyx.cases.plan import Plan
+from pnyx.core.records import Argument, Document, Evidence, Question
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judging.base import Emit
+from pnyx.judging.questions import JudgeQuestion, Support
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import Argument, Document, Evidence, Question
 from pnyx.search.polarity import same_words
 from pnyx.search.sides import CORPUS_LABEL, match_labels
 from pnyx.search.topics import TopicMatch, TopicMatcher
-from pnyx.write.arguing import _likely
-from pnyx.write.passage_sides import BY_PASSAGE, side_chance
-from pnyx.write.placing import expected_about, settled_by_label
-from pnyx.write.placing import place as place_async
-from pnyx.write.plan import Plan
 
 BY = Provenance("written")
 QUESTION = Question("q", "Should voting be compulsory?")

@@ -12,14 +12,14 @@ import pytest
 
 from chat_replies import blocks_in, question_reply, sides_reply
 from chat_server import ChatServer
+from pnyx.cases import passage_sides
+from pnyx.cases.model_sides import BATCH, PassageAnswer, _confidence, joined_shares
+from pnyx.cases.plan import ASKED
+from pnyx.cases.weighing import Weighing
 from pnyx.cli import main
-from pnyx.corpora.bundled import load_example
-from pnyx.records import Document, judged_text
+from pnyx.core.records import Document, judged_text
+from pnyx.formats.bundled import load_example
 from pnyx.search.build import build_index
-from pnyx.write import passage_sides
-from pnyx.write.model_sides import BATCH, PassageAnswer, _confidence, joined_shares
-from pnyx.write.plan import ASKED
-from pnyx.write.weighing import Weighing
 
 pytestmark = pytest.mark.usefixtures("run_once")
 
@@ -598,7 +598,7 @@ def test_the_most_that_is_asked_is_kept(
 def test_a_log_says_how_far_it_is(
     asking: list[str], labels: dict[str, str], capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pnyx.progress.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("pnyx.core.progress.LOG_SECONDS", 0.0)
     with ChatServer(sides=knowing(labels)) as server:
         errors = run(capsys, *asking, "--llm", server.spec)[2]
     assert re.search(r"pnyx: judging .*: \d+ of \d+", errors)

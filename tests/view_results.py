@@ -14,7 +14,7 @@ import pytest
 from argue_report import write_files, write_labels
 from command import write_rows
 
-EXAMPLE = Path(str(resources.files("pnyx.corpora"))) / "example"
+EXAMPLE = Path(str(resources.files("pnyx.formats"))) / "example"
 QUESTION = "compulsory-voting"
 
 

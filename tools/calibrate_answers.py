@@ -2,12 +2,12 @@
 
     PNYX_DATA=DATA python tools/calibrate_answers.py [--date YYYY-MM-DD]
 
-Writes src/pnyx/judge/calibrations/answer.json. A pair is a passage and a sentence that GPT-4 wrote
-about a passage (DIRAS's reasons: `... states that SENTENCE`): about this one, which supports it, or
-about another passage for the same question, of those that do not answer it. Half of the questions
-fit the weights of detector and overlap, with as much weight on pairs that are supported as on those
-that are not; weights of copy and conflict are fitted on near-copies that are made by rule of the
-same passages. The other half is only measured. Needs scikit-learn and scipy.
+Writes src/pnyx/judging/calibrations/answer.json. A pair is a passage and a sentence that GPT-4
+wrote about a passage (DIRAS's reasons: `... states that SENTENCE`): about this one, which supports
+it, or about another passage for the same question, of those that do not answer it. Half of the
+questions fit the weights of detector and overlap, with as much weight on pairs that are supported
+as on those that are not; weights of copy and conflict are fitted on near-copies that are made by
+rule of the same passages. The other half is only measured. Needs scikit-learn and scipy.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from pnyx.judge.calibration.curves import logistic
-from pnyx.judge.encoder import Calibration, EncoderJudge
-from pnyx.judge.questions import Support
-from pnyx.measure.answers.binary import weighted_auroc, weighted_ece, weighted_f1
-from pnyx.students.judge import AnswerJudge, load_perspective_student
+from pnyx.judging.calibration.curves import logistic
+from pnyx.judging.encoder import Calibration, EncoderJudge
+from pnyx.judging.measures.binary import weighted_auroc, weighted_ece, weighted_f1
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import AnswerJudge, load_perspective_student
 
 sys.path.insert(0, "tools")
 _encoder = importlib.import_module("calibrate_encoder")
 
-OUT = Path("src/pnyx/judge/calibrations/answer.json")
+OUT = Path("src/pnyx/judging/calibrations/answer.json")
 NAMES = ("detector", "overlap", "copy", "conflict")
 THRESHOLD = 0.5
 OTHERS = 3

@@ -3,7 +3,7 @@
     PNYX_DATA=DATA python tools/calibrate_encoder.py [--cache FILE.npz] [--date YYYY-MM-DD]
     ... --measure [TASK ...]      # leave curves as they are, renew figures and card alone
 
-Writes src/pnyx/judge/calibrations/minilm-int8.json and prints every held-out figure. Needs
+Writes src/pnyx/judging/calibrations/minilm-int8.json and prints every held-out figure. Needs
 scikit-learn. What is fitted on what, what was chosen by looking at which figure, and why:
 docs/decisions/packaged-encoder.md. Intervals are of draws of whole questions or pages.
 """
@@ -32,21 +32,21 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "berds"))
 
 from claim_rules import opposite
 
-from pnyx.judge.encoder import Calibration, EncoderJudge
-from pnyx.judge.passages import is_negator, read_passage, tokens
-from pnyx.judge.questions import Support
-from pnyx.measure.answers.binary import (
+from pnyx.judging.encoder import Calibration, EncoderJudge
+from pnyx.judging.measures.binary import (
     weighted_auroc,
     weighted_average_precision,
     weighted_ece,
     weighted_f1,
 )
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.judging.passages import is_negator, read_passage, tokens
+from pnyx.judging.questions import Support
 from pnyx.models.embed.encoder import load_encoder
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.intervals import draw_weights, percentile_interval
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
-OUT = Path("src/pnyx/judge/calibrations/minilm-int8.json")
+OUT = Path("src/pnyx/judging/calibrations/minilm-int8.json")
 TASKS = ("support", "relevance", "relevance+guideline")
 DRAWS = 2000
 

@@ -2,13 +2,13 @@
 
     PNYX_DATA=DATA PNYX_NUGGETS=LABELS python tools/calibrate_nuggets.py [--cache FILE]
 
-Writes src/pnyx/judge/calibrations/nugget.json. Everything is fitted on development pairs: those of
-reports and summaries of `tools/nugget_labels.py`, and key points of IBM's train split whose topics
-the detector was not trained on (`benchmarks/berds/debates.py` says which). How much the overlap of
-words counts beside the detector is chosen by the average precision, of which each of the four sets
-has one; a Platt curve and the threshold of best F1 are chosen on the reports; copy and conflict are
-fitted on near-copies made by rule, as for the encoder (tools/calibrate_encoder.py). The held-out
-pairs are only measured. Needs scikit-learn and scipy.
+Writes src/pnyx/judging/calibrations/nugget.json. Everything is fitted on development pairs: those
+of reports and summaries of `tools/nugget_labels.py`, and key points of IBM's train split whose
+topics the detector was not trained on (`benchmarks/berds/debates.py` says which). How much the
+overlap of words counts beside the detector is chosen by the average precision, of which each of the
+four sets has one; a Platt curve and the threshold of best F1 are chosen on the reports; copy and
+conflict are fitted on near-copies made by rule, as for the encoder (tools/calibrate_encoder.py).
+The held-out pairs are only measured. Needs scikit-learn and scipy.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from pnyx.judge.answers import Answer, Judged, Provenance
-from pnyx.judge.calibration import curves
-from pnyx.judge.encoder import Calibration
-from pnyx.judge.questions import Support
-from pnyx.measure.answers.binary import (
+from pnyx.judging.answers import Answer, Judged, Provenance
+from pnyx.judging.calibration import curves
+from pnyx.judging.encoder import Calibration
+from pnyx.judging.measures.binary import (
     weighted_auroc,
     weighted_average_precision,
     weighted_ece,
     weighted_f1,
 )
-from pnyx.students.judge import AssignmentJudge, load_perspective_student
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import AssignmentJudge, load_perspective_student
 
 sys.path[:0] = ["tools", "benchmarks/berds"]
 _encoder = importlib.import_module("calibrate_encoder")
@@ -45,7 +45,7 @@ _debates = importlib.import_module("debates")
 labels = importlib.import_module("nugget_labels")
 DATA = _encoder.DATA
 
-OUT = Path("src/pnyx/judge/calibrations/nugget.json")
+OUT = Path("src/pnyx/judging/calibrations/nugget.json")
 NAMES = ("detector", "overlap", "copy", "conflict")
 NAME = "nuggets@4"
 REPORTS = ("lines", "reports")

@@ -7,15 +7,17 @@ python tools/cli_reference.py --check  # exit 1 if one is out of date; a test ho
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import click
 
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.common.params import HELP_ALL
+from pnyx.cli.params import HELP_ALL
+from pnyx.core.rooms import room_commands
+from pnyx_build.cli import command as build
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRO = """# The command line
@@ -61,12 +63,11 @@ def pages() -> dict[str, str]:
     listed = LIST.format(rows=rows, pages="\n".join(f"cli/{verb}" for verb in COMMANDS))
     made = {"cli.md": "\n".join([INTRO, first]) + listed}
     for verb in COMMANDS:
-        made[f"cli/{verb}.md"] = "\n".join(_verb(verb, f"pnyx.cli.{verb}", top="#"))
-    return made | {"cli-build.md": "\n".join([BUILD, *_verb("build", "pnyx_build.cli")])}
+        made[f"cli/{verb}.md"] = "\n".join(_verb(verb, room_commands()[verb].load(), top="#"))
+    return made | {"cli-build.md": "\n".join([BUILD, *_verb("build", build)])}
 
 
-def _verb(verb: str, module: str, top: str = "##") -> list[str]:
-    command = importlib.import_module(module).command
+def _verb(verb: str, command: Any, top: str = "##") -> list[str]:
     below = command.commands if isinstance(command, click.Group) else command.words
     parts = [_section(f"pnyx {verb} {name}", one, f"{top}#") for name, one in below.items()]
     return [_section(f"pnyx {verb}", command, top), *parts]

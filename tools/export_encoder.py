@@ -27,7 +27,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import BertConfig, BertModel
 
-from pnyx.native import load_onnxruntime
+from pnyx.core.native import load_onnxruntime
 
 ort = load_onnxruntime()
 

@@ -25,8 +25,8 @@ from folder_sources import read_folders
 from reader import Words, export, pack, quick_products
 from unpacking import load_reader
 
-from pnyx.students.reader import CHANGES, MATRICES, open_reader
-from pnyx.students.scoring import MODEL, TOKENIZER
+from pnyx.judging.students.reader import CHANGES, MATRICES, open_reader
+from pnyx.judging.students.scoring import MODEL, TOKENIZER
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = ROOT / "src/pnyx/models/weights"

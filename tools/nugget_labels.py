@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pnyx.judge.questions import Support
+from pnyx.judging.questions import Support
 
 FOLDER = Path(os.environ.get("PNYX_NUGGETS", "../nugget-labels"))
 HAYSTACK = "summary-of-a-haystack/data/eval_benchmark_data.json"

@@ -32,16 +32,14 @@ from quality_training import (
 )
 
 from pnyx._version import __version__
-from pnyx.cli.common.options import ColumnSpec
-from pnyx.corpora.benchmarks.rated import RatedText, read_rated
-from pnyx.errors import InputError, PnyxError, escaped, shorten
-from pnyx.files import atomic_folder
-from pnyx.judge.calibration.curves import folds_of
-from pnyx.measure.answers.binary import weighted_brier, weighted_f1
-from pnyx.measure.answers.correlation import weighted_pearson, weighted_r2, weighted_spearman
-from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.intervals import SIGNED, UNIT, Range, draw_weights, drawn_value
-from pnyx.measure.core.weighted import Weighted
+from pnyx.cli.options import ColumnSpec
+from pnyx.core.errors import InputError, PnyxError, escaped, shorten
+from pnyx.core.files import atomic_folder
+from pnyx.display.tables import Column, Table, filled
+from pnyx.formats.rated import RatedText, read_rated
+from pnyx.judging.calibration.curves import folds_of
+from pnyx.judging.measures.binary import weighted_brier, weighted_f1
+from pnyx.judging.students.quality.surface import SURFACE, VERSION, QualityModel
 from pnyx.search.quality.files import (
     FILES,
     FORMAT,
@@ -54,8 +52,10 @@ from pnyx.search.quality.files import (
     full_name,
     sha256,
 )
-from pnyx.students.quality.surface import SURFACE, VERSION, QualityModel
-from pnyx.view.tables import Column, Table, filled
+from pnyx.stats.base import Bootstrap, Measured
+from pnyx.stats.correlation import weighted_pearson, weighted_r2, weighted_spearman
+from pnyx.stats.intervals import SIGNED, UNIT, Range, draw_weights, drawn_value
+from pnyx.stats.weighted import Weighted
 
 CARD = "card.md"
 _LEAST = 20

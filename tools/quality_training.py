@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, shorten
-from pnyx.judge.calibration.curves import folds_of
-from pnyx.search.quality.files import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
-from pnyx.students.quality.surface import (
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.calibration.curves import folds_of
+from pnyx.judging.students.quality.surface import (
     HASH_BITS,
     MAX_DEVIATION,
     SURFACE,
@@ -26,6 +25,7 @@ from pnyx.students.quality.surface import (
     QualityModel,
     extract,
 )
+from pnyx.search.quality.files import MAX_WORDS, NEVER_SHORT, PaperModel, SupportVectors
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -45,17 +45,13 @@ from rounding import rounded
 from shipped import development_odds, measure, open_detector
 from siding import SideFeed
 
-from pnyx.files import atomic_folder
-from pnyx.judge.calibration.curves import Platt
-from pnyx.judge.questions import Support
+from pnyx.core.files import atomic_folder
+from pnyx.judging.calibration.curves import Platt
+from pnyx.judging.questions import Support
+from pnyx.judging.students.reader import CLOSENESS, READER, closest_sentences, open_reader
+from pnyx.judging.students.scoring import MODEL, TOKENIZER, Standard
+from pnyx.judging.students.student import CARD, Student, write_manifest
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
-from pnyx.students.scoring import MODEL, TOKENIZER, Standard
-from pnyx.students.student import (
-    CARD,
-    Student,
-    write_manifest,
-)
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/models/weights/perspectives")

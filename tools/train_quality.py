@@ -2,11 +2,11 @@
 
     PNYX_DATA=DATA python tools/train_quality.py      # some minutes; needs scikit-learn
 
-Writes src/pnyx/students/weights/surface.json and surface.npz; with the same data and versions the
-bytes are the same. What was compared, and why this model: docs/decisions/quality-model.md. The
-figures are printed by benchmarks/search/quality.py, which trains with the functions below: settings
-are chosen on the very rows that are trained on, by leaving topics of them out, so nothing is chosen
-on the rows that are measured.
+Writes src/pnyx/judging/students/weights/surface.json and surface.npz; with the same data and
+versions the bytes are the same. What was compared, and why this model:
+docs/decisions/quality-model.md. The figures are printed by benchmarks/search/quality.py, which
+trains with the functions below: settings are chosen on the very rows that are trained on, by
+leaving topics of them out, so nothing is chosen on the rows that are measured.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from quality_training import (
     scaled_model,
 )
 
-from pnyx.students.quality.surface import SURFACE, VERSION, Features, Head, QualityModel
+from pnyx.judging.students.quality.surface import SURFACE, VERSION, Features, Head, QualityModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path(__file__).parents[1] / "src" / "pnyx" / "students" / "weights"

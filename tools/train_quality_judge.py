@@ -3,10 +3,10 @@
     PNYX_DATA=DATA python tools/train_quality_judge.py --work FOLDER     # some minutes
 
 Joins the surface model (`tools/train_quality.py`) with ridge regressions over the states of the
-packaged encoder. Writes src/pnyx/students/weights/overall.json and overall.npz. FOLDER keeps the
-states, which take most of the time. Whatever is chosen or fitted is so on the rows that are trained
-on, by leaving topics of them out; `benchmarks/quality/packaged.py` trains with the same functions.
-What was compared: docs/decisions/quality-judge.md.
+packaged encoder. Writes src/pnyx/judging/students/weights/overall.json and overall.npz. FOLDER
+keeps the states, which take most of the time. Whatever is chosen or fitted is so on the rows that
+are trained on, by leaving topics of them out; `benchmarks/quality/packaged.py` trains with the same
+functions. What was compared: docs/decisions/quality-judge.md.
 """
 
 from __future__ import annotations
@@ -35,15 +35,10 @@ from train_quality import (
     train_and_choose,
 )
 
-from pnyx.judge.calibration.curves import folds_of
+from pnyx.judging.calibration.curves import folds_of
+from pnyx.judging.students.quality.overall import ENCODER, Mix, OverallQuality, StatesHead
+from pnyx.judging.students.quality.surface import MAX_DEVIATION, QualityModel
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.quality.overall import (
-    ENCODER,
-    Mix,
-    OverallQuality,
-    StatesHead,
-)
-from pnyx.students.quality.surface import MAX_DEVIATION, QualityModel
 
 OUT = Path(__file__).parents[1] / "src" / "pnyx" / "students" / "weights"
 

@@ -7,7 +7,7 @@ Lucene 8's StandardTokenizer takes the longest match of a grammar of its own at 
 word breaks of UAX #29 by Unicode 9.0, runs of South East Asian scripts, single ideographs and
 hiragana, and emoji by the data of emoji 11.0. Here that grammar is written as regular expressions
 over classes of characters and made into a smallest deterministic automaton, which goes to
-src/pnyx/corpora/text/word_breaks.json with the class of every character.
+src/pnyx/formats/text/word_breaks.json with the class of every character.
 """
 
 from __future__ import annotations

@@ -41,21 +41,21 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.app.open_judge import default_judge
-from pnyx.app.open_search import open_writer
-from pnyx.app.search_specs import ArgueSpec
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Judge
+from pnyx.cases.arguing import argue
+from pnyx.cases.case import Case
+from pnyx.cases.open_search import open_writer
+from pnyx.cases.plan import Plan
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import Judge
+from pnyx.judging.open_judge import default_judge
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
+from pnyx.search.options import ArgueSpec
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
-from pnyx.write.arguing import argue
-from pnyx.write.case import Case
-from pnyx.write.plan import Plan
 
 if TYPE_CHECKING:
-    from pnyx.judge.store.completions import StoredModel
+    from pnyx.judging.store.completions import StoredModel
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 DRAWS = 2000
@@ -248,8 +248,8 @@ def opened(llm: str | None, work: Path) -> Iterator[StoredModel | None]:
     if llm is None:
         yield None
         return
-    from pnyx.app.judge_specs import ModelSpec
-    from pnyx.app.open_models import open_model
+    from pnyx.judging.open_models import open_model
+    from pnyx.judging.options import ModelSpec
 
     spec = ModelSpec(llm=(llm,), store=str(work / "replies.sqlite"))
     with open_model(spec, lambda line: print(line, file=sys.stderr)) as model:

@@ -1,4 +1,4 @@
-"""Fit how likely a passage argues a side of a question (`pnyx.write.passage_sides`).
+"""Fit how likely a passage argues a side of a question (`pnyx.cases.passage_sides`).
 
     PNYX_DATA=DATA python benchmarks/argue/fit_passages.py --work FOLDER [--out FILE]
 
@@ -29,25 +29,25 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import pnyx
-from pnyx.app.open_search import open_searcher
-from pnyx.app.search_specs import SearchSpec
-from pnyx.corpora.text.segment import split_sentences
-from pnyx.models.embed.embedder import embedder_from
-from pnyx.records import Evidence, Question
-from pnyx.search.pipeline import Searcher
-from pnyx.search.plan import Scoring, SearchPlan
-from pnyx.write.passage_sides import (
+from pnyx.cases.open_search import open_searcher
+from pnyx.cases.passage_sides import (
     PassageSides,
     chances_of,
     features_of,
     network_digest,
     side_inputs,
 )
-from pnyx.write.plan import Plan
-from pnyx.write.retrieved_documents import retrieve
+from pnyx.cases.plan import Plan
+from pnyx.cases.retrieved_documents import retrieve
+from pnyx.core.records import Evidence, Question
+from pnyx.formats.text.segment import split_sentences
+from pnyx.models.embed.embedder import embedder_from
+from pnyx.search.options import SearchSpec
+from pnyx.search.pipeline import Searcher
+from pnyx.search.plan import Scoring, SearchPlan
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
-OUT = Path("src/pnyx/write/weights/passages.json")
+OUT = Path("src/pnyx/cases/weights/passages.json")
 CARD = (
     "whether a passage argues yes or no on a question; fitted on 3 development folders and the "
     "development debates of benchmarks/argue (docs/benchmarks/argue-folders.md)"

@@ -24,14 +24,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.corpora.text.citations import without_notes
-from pnyx.corpora.text.segment import split_sentences
-from pnyx.judge.statements import statements
+from pnyx.cases.extractive import central, headline
+from pnyx.formats.text.citations import without_notes
+from pnyx.formats.text.segment import split_sentences
+from pnyx.judging.statements import statements
+from pnyx.judging.students.regression import fit_regression
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.search.quotable import flaw, is_quotable
 from pnyx.search.reasons import MIN_REASON, reason_inputs
-from pnyx.students.regression import fit_regression
-from pnyx.write.extractive import central, headline
 
 SOURCES = Path(__file__).with_name("folders")
 STRENGTH = 1 / 300

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 import pnyx
-from pnyx.write.case import Case
+from pnyx.cases.case import Case
 
 SOURCES = Path(__file__).with_name("folders")
 DRAWS = 2000

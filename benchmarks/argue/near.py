@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.measure.core.intervals import wilson
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
 from pnyx.search.topics import LabelledTopic, labelled_topics, near_topics
+from pnyx.stats.intervals import wilson
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from pages import Asked, Collection, indexed, kept_alone, reworded
 
-from pnyx.measure.core.intervals import wilson
 from pnyx.models.embed.embedder import Embedder
+from pnyx.stats.intervals import wilson
 
 MOST = 30
 FIRST = {"development": 0, "test": 30}

@@ -39,18 +39,18 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 import pnyx
-from pnyx.app.judge_specs import PaidModelSpec
-from pnyx.app.open_citations import citation_judge
-from pnyx.app.open_judge import default_judge
-from pnyx.app.open_models import open_model
-from pnyx.app.open_search import argue_plan, open_writer
-from pnyx.app.search_specs import ArgueSpec
+from pnyx.cases.arguing import argue
+from pnyx.cases.case import Case
+from pnyx.cases.open_citations import citation_judge
+from pnyx.cases.open_search import argue_plan, open_writer
+from pnyx.core.records import Question
+from pnyx.judging.open_judge import default_judge
+from pnyx.judging.open_models import open_model
+from pnyx.judging.options import PaidModelSpec
 from pnyx.models.embed.embedder import embedder_from
-from pnyx.records import Question
+from pnyx.search.options import ArgueSpec
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
-from pnyx.write.arguing import argue
-from pnyx.write.case import Case
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 PLAN = SearchPlan(scoring=Scoring("hybrid"))

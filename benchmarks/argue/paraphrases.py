@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pnyx
-from pnyx.records import Argument, Premise
+from pnyx.core.records import Argument, Premise
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 HERE = Path(__file__).parent

@@ -29,20 +29,20 @@ from effectiveness_systems import prepare
 from halves import DEVELOPMENT, TEST, halves
 from remembered import Remembered
 
-from pnyx.corpora.bundled import load_example
-from pnyx.judge.base import Judge
+from pnyx.cases.arguing import argue
+from pnyx.cases.case import Writer
+from pnyx.cases.extractive import ExtractiveWriter
+from pnyx.cases.plan import Plan
+from pnyx.core.records import Document, Question, judged_text
+from pnyx.formats.bundled import load_example
+from pnyx.judging.base import Judge
+from pnyx.judging.students.judge import PackagedJudge
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.records import Document, Question, judged_text
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.quality.documents import score_documents
-from pnyx.students.judge import PackagedJudge
-from pnyx.students.quality.surface import QualityModel
-from pnyx.write.arguing import argue
-from pnyx.write.case import Writer
-from pnyx.write.extractive import ExtractiveWriter
-from pnyx.write.plan import Plan
 
 DRAWS = 2000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pnyx.judge.answers import Answer
-from pnyx.judge.base import Emit, Judge, ask_async
-from pnyx.judge.questions import JudgeQuestion
+from pnyx.judging.answers import Answer
+from pnyx.judging.base import Emit, Judge, ask_async
+from pnyx.judging.questions import JudgeQuestion
 
 __all__ = ["Remembered"]
 

@@ -29,20 +29,20 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.corpora import ReportRequest
-from pnyx.corpora.text.segment import count_length, split_sentences
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.questions import Support
+from pnyx.cases.limits import Limits
+from pnyx.cases.report_plan import WritingPlan
+from pnyx.core.records import Citation, Question, Sentence, judged_text
+from pnyx.formats import ReportRequest
+from pnyx.formats.text.segment import count_length, split_sentences
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import CITATION, PackagedJudge
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.records import Citation, Question, Sentence, judged_text
+from pnyx.reports.writing.extractive import ExtractiveReporter
+from pnyx.reports.writing.reporting import report
 from pnyx.search.pipeline import Searcher
-from pnyx.students.judge import CITATION, PackagedJudge
-from pnyx.write.reports.extractive import ExtractiveReporter
-from pnyx.write.reports.limits import Limits
-from pnyx.write.reports.plan import WritingPlan
-from pnyx.write.reports.reporting import report
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 DRAWS = 2000

@@ -30,13 +30,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "berds"))
 
 from claim_rules import claims
 
-from pnyx.judge.passages import pieces_of
-from pnyx.judge.questions import Support
-from pnyx.judge.statements import statements
+from pnyx.judging.passages import pieces_of
+from pnyx.judging.questions import Support
+from pnyx.judging.statements import statements
+from pnyx.judging.students.judge import load_perspective_student
+from pnyx.judging.students.reader import CLOSENESS, READER, closest_sentences, open_reader
+from pnyx.judging.students.scoring import Standard
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.judge import load_perspective_student
-from pnyx.students.reader import CLOSENESS, READER, closest_sentences, open_reader
-from pnyx.students.scoring import Standard
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 PACKAGED = Path("src/pnyx/models/weights/perspectives")

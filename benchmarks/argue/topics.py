@@ -36,7 +36,7 @@ from paraphrases import (
     read_titles,
 )
 
-from pnyx.records import Question
+from pnyx.core.records import Question
 from pnyx.search import topics as matching
 from pnyx.search.build import build_index
 from pnyx.search.polarity import same_words

@@ -7,7 +7,7 @@ from typing import Any
 
 from detection import BERDS, PAGES
 
-from pnyx.students.student import Student
+from pnyx.judging.students.student import Student
 
 NOTICE = """all-mpnet-base-v2
 Copyright the sentence-transformers authors; licensed under the Apache License, Version 2.0.

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pnyx.files import json_line
+from pnyx.core.files import json_line
 from pnyx.search.lexical.record_codec import to_row
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))

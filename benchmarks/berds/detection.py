@@ -15,8 +15,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.questions import Support
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.questions import Support
 from pnyx.models.embed.encoder import Encoder, load_encoder
 
 DEVELOPMENT, PAGES, BERDS = "development", "debatewise", "berds"

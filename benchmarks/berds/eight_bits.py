@@ -1,8 +1,8 @@
 """8-bit products of 4-bit weights: twice as fast as ONNX Runtime's own operator.
 
 `MatMulNBits` unpacks its weights for every few rows. Here they leave the graph, and are unpacked
-once, when the detector is opened (`pnyx.students.reader`), to integers with one scale for each
-column; a token's inputs are rounded to integers with a scale of their own.
+once, when the detector is opened (`pnyx.judging.students.reader`), to integers with one scale for
+each column; a token's inputs are rounded to integers with a scale of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from pnyx.students.reader import MATRICES
+from pnyx.judging.students.reader import MATRICES
 
 _INPUT_LEVELS, _MIDDLE = 127, 128
 _DOMAIN = "pnyx"

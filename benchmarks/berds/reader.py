@@ -23,9 +23,9 @@ from mpnet import END, HEADS, WIDTH, Mpnet, heads_of
 from rounding import BLOCK
 from torch import nn
 
-from pnyx.native import load_onnxruntime
-from pnyx.students.reader import MATRICES, MOST_PASSAGE, MOST_STATEMENT, Ids
-from pnyx.students.scoring import read_tokenizer
+from pnyx.core.native import load_onnxruntime
+from pnyx.judging.students.reader import MATRICES, MOST_PASSAGE, MOST_STATEMENT, Ids
+from pnyx.judging.students.scoring import read_tokenizer
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
 _PADDING = -1

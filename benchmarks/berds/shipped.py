@@ -22,9 +22,9 @@ import numpy as np
 from card import Figures, rows_of
 from detection import BERDS, DEVELOPMENT, PAGES, HeldOut
 
-from pnyx.judge.questions import Support
-from pnyx.students.judge import load_perspective_student
-from pnyx.students.student import StudentJudge, load_scorer, read_student
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import load_perspective_student
+from pnyx.judging.students.student import StudentJudge, load_scorer, read_student
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

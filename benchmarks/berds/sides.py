@@ -4,7 +4,7 @@
 
 The arguments are those of the Debatewise pages by which the detector of perspectives was chosen
 (`debates.parts_of`: development). The detector is asked whether each supports what pro says on the
-page's title and whether it supports what con says (`pnyx.judge.statements`). The slope that turns
+page's title and whether it supports what con says (`pnyx.judging.statements`). The slope that turns
 the difference of the two log-odds into a probability is fitted on half of the pages and measured on
 the other half, both ways round; so is the share of right sides among those that it is surest of.
 FOLDER holds another detector, as tools/train_perspectives.py writes it. What the encoder's former
@@ -27,10 +27,10 @@ import numpy.typing as npt
 from debates import Debates, parts_of, tidy
 from shipped import open_detector
 
-from pnyx.judge.passages import pieces_of
-from pnyx.judge.questions import Support
-from pnyx.judge.statements import statements
-from pnyx.students.judge import load_perspective_student
+from pnyx.judging.passages import pieces_of
+from pnyx.judging.questions import Support
+from pnyx.judging.statements import statements
+from pnyx.judging.students.judge import load_perspective_student
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 _DRAWS = 2000

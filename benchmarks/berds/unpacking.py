@@ -19,9 +19,9 @@ from mpnet import Mpnet
 from reader import Reader, export
 from safetensors.numpy import load_file
 
-from pnyx.students.reader import MATRICES, unpacked
-from pnyx.students.scoring import MODEL
-from pnyx.students.student import read_student, write_manifest
+from pnyx.judging.students.reader import MATRICES, unpacked
+from pnyx.judging.students.scoring import MODEL
+from pnyx.judging.students.student import read_student, write_manifest
 
 Floats = npt.NDArray[np.float32]
 

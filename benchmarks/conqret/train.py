@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT / "benchmarks" / "judging")]
 
 from common import Report, arguments  # noqa: E402
 
-from pnyx.corpora import read_qrels, write_qrels  # noqa: E402
+from pnyx.formats import read_qrels, write_qrels  # noqa: E402
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data")) / "conqret"
 PAPER = {

@@ -25,18 +25,18 @@ from pathlib import Path
 import numpy as np
 from students import Pairs
 
-from pnyx.annotate.distillation import Distillation, distil, example_of
-from pnyx.annotate.labelled import read_labelled
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.calibration.curves import best_f1_threshold, fit
-from pnyx.judge.calibration.recalibration import Recalibrated, Recalibration
-from pnyx.judge.calibration.selective import choose_thresholds
-from pnyx.judge.combining.panel import Cascade
-from pnyx.judge.stances import ask_relevance
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.students.lexical import LexicalTrainer
-from pnyx.students.student import StudentJudge, open_student
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.calibration.curves import best_f1_threshold, fit
+from pnyx.judging.calibration.recalibration import Recalibrated, Recalibration
+from pnyx.judging.calibration.selective import choose_thresholds
+from pnyx.judging.combining.panel import Cascade
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.lexical import LexicalTrainer
+from pnyx.judging.students.student import StudentJudge, open_student
+from pnyx.relevance.distillation import Distillation, distil, example_of
+from pnyx.relevance.labelled import read_labelled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -24,11 +24,11 @@ from students import mean_of_sentences, similarities
 
 import pnyx
 from pnyx import Support
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.stances import ask_relevance
-from pnyx.measure import ndcg
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.students.student import open_student
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.student import open_student
+from pnyx.search import ndcg
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

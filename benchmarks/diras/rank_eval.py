@@ -15,8 +15,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.measure import Agreement, LabelledVerdicts, Measured
-from pnyx.measure.core.weighted import Floats, defined_mean, numbers
+from pnyx.judging import Agreement, LabelledVerdicts
+from pnyx.stats import Measured
+from pnyx.stats.weighted import Floats, defined_mean, numbers
 
 _SMALL = 15
 """Parts shorter than this are sorted by insertion."""

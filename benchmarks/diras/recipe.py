@@ -20,7 +20,8 @@ from typing import Any
 from rank_eval import as_published
 
 from pnyx import measure_agreement
-from pnyx.measure import Agreement, Measured, join_labels
+from pnyx.judging import Agreement, join_labels
+from pnyx.stats import Measured
 
 Row = Mapping[str, str]
 BINS = {"<= .95": ("0-90", "90-95"), "> .95": ("95-98", "98-100")}

@@ -23,12 +23,12 @@ import numpy as np
 from recipe import guess_answers, read_table, relevance_label
 
 from pnyx import Support
-from pnyx.judge.answers import Judged
-from pnyx.judge.calibration.curves import best_f1_threshold, crossfit
-from pnyx.judge.stances import ask_relevance
-from pnyx.measure import ndcg, ranking_average_precision
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.students.student import open_student
+from pnyx.judging.answers import Judged
+from pnyx.judging.calibration.curves import best_f1_threshold, crossfit
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.students.student import open_student
+from pnyx.search import ndcg, ranking_average_precision
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
@@ -65,7 +65,7 @@ class Pairs:
 
 def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool) -> Scores:
     """The packaged encoder's cosine, of the whole passage or of its closest sentence."""
-    from pnyx.judge.passages import read_passage
+    from pnyx.judging.passages import read_passage
     from pnyx.models.embed.encoder import load_encoder
 
     encoder = load_encoder()
@@ -80,8 +80,8 @@ def similarities(asked: Sequence[Support], *, sentences: bool, definition: bool)
 
 def mean_of_sentences(asked: Sequence[Support]) -> Scores:
     """The cosine of the mean of the sentences' vectors with question and definition."""
+    from pnyx.judging.students.combined import closeness
     from pnyx.models.embed.encoder import load_encoder
-    from pnyx.students.combined import closeness
 
     return (closeness(load_encoder(), asked) + 1) / 2
 

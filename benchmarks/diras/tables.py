@@ -31,7 +31,7 @@ from recipe import (
     relevance_label,
 )
 
-from pnyx.measure import Measured
+from pnyx.stats import Measured
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -27,7 +27,7 @@ from pnyx.audit.checks.bars import BarVerdict, decide_bar
 from pnyx.audit.checks.check import check
 from pnyx.audit.checks.items import CheckItem
 from pnyx.audit.checks.plan import LabelGoal, plan_labels
-from pnyx.measure.core.base import Bootstrap, Measured
+from pnyx.stats.base import Bootstrap, Measured
 
 BAR = 0.6
 TRUTHS = {"at": 0.6, "low": 0.45, "high": 0.75}

@@ -52,11 +52,11 @@ async def bounded(
 
 def pnyx(url: str, concurrency: int) -> Ask:
     """`pnyx.ask`: schema, strict parsing, adaptive concurrency, a commit for each reply."""
-    from pnyx.judge.base import ask
-    from pnyx.judge.llm.judge import LlmJudge
-    from pnyx.judge.questions import Support
-    from pnyx.judge.store.completions import StoredModel
-    from pnyx.judge.store.store import Store
+    from pnyx.judging.base import ask
+    from pnyx.judging.llm.judge import LlmJudge
+    from pnyx.judging.questions import Support
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.judging.store.store import Store
     from pnyx.models.chat.endpoint import ChatEndpoint
 
     def run(rows: Sequence[Row], folder: Path) -> int:

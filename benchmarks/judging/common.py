@@ -75,8 +75,8 @@ def make_items(count: int, seed: int, words: int = 120) -> list[dict[str, str]]:
 
 def write_work(path: Path, items: Sequence[dict[str, str]]) -> None:
     """Write items with the request that pnyx makes of each, which the peers get ready-made."""
-    from pnyx.judge.llm.judge import Asking
-    from pnyx.judge.questions import Support
+    from pnyx.judging.llm.judge import Asking
+    from pnyx.judging.questions import Support
 
     asking = Asking()
     with path.open("w", encoding="utf-8") as stream:

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.questions import Support
-from pnyx.students.judge import ANSWER, CITATION, PackagedJudge
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import ANSWER, CITATION, PackagedJudge
 
 PAIRS = Path(__file__).with_name("contradictions.jsonl")
 JUDGES = {CITATION: {"cites": True}, ANSWER: {"from_answer": True}, "support": {}}

@@ -27,12 +27,12 @@ os.environ |= {
 import ray
 from ray.cluster_utils import Cluster
 
-from pnyx.corpora import load_example
-from pnyx.judge.base import ask
-from pnyx.judge.questions import Support
-from pnyx.judge.remote import RemoteJudge
+from pnyx.formats import load_example
+from pnyx.judging.base import ask
+from pnyx.judging.questions import Support
+from pnyx.judging.remote import RemoteJudge
+from pnyx.judging.students.judge import PackagedJudge
 from pnyx.models.ray import ray_workers
-from pnyx.students.judge import PackagedJudge
 
 
 def questions(count: int) -> list[Support]:

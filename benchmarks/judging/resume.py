@@ -63,7 +63,7 @@ def killed(
 
 
 def stored(store: Path) -> int:
-    from pnyx.judge.store.store import Store
+    from pnyx.judging.store.store import Store
 
     with Store(store) as opened:
         return len(opened)

@@ -22,15 +22,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.perspectives import ask_perspectives
-from pnyx.judge.questions import Support
-from pnyx.judge.stances import ask_relevance, ask_stance
-from pnyx.judge.statements import statements
-from pnyx.records import Perspective
-from pnyx.students.judge import load_perspective_student
+from pnyx.core.records import Perspective
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.perspectives import ask_perspectives
+from pnyx.judging.questions import Support
+from pnyx.judging.stances import ask_relevance, ask_stance
+from pnyx.judging.statements import statements
+from pnyx.judging.students.judge import load_perspective_student
 
 DRAWS, SEED = 10_000, 0
 TITLED, BARE = "title and text", "text alone"

@@ -24,21 +24,21 @@ from typing import Any
 
 from common import Report, arguments
 
-from pnyx.corpora.bundled import load_example
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.llm.prompting import Prompt, load_prompt
-from pnyx.judge.questions import Support
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.cases.arguing import argue
+from pnyx.cases.extractive import ExtractiveWriter
+from pnyx.cases.plan import Plan
+from pnyx.formats.bundled import load_example
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.prompting import Prompt, load_prompt
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.students.judge import PackagedJudge
 from pnyx.models.chat.opening import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
-from pnyx.students.judge import PackagedJudge
-from pnyx.write.arguing import argue
-from pnyx.write.extractive import ExtractiveWriter
-from pnyx.write.plan import Plan
 
 _REASON = '"reason": one short sentence on what in the document decides;\n'
 _FEWER_TOKENS = 40

@@ -23,17 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.encoder import EncoderJudge
-from pnyx.judge.passages import read_passage
-from pnyx.judge.questions import Support
-from pnyx.measure.answers.binary import weighted_auroc, weighted_average_precision
+from pnyx.core.records import Document
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.encoder import EncoderJudge
+from pnyx.judging.measures.binary import weighted_auroc, weighted_average_precision
+from pnyx.judging.passages import read_passage
+from pnyx.judging.questions import Support
+from pnyx.judging.students.judge import PackagedJudge
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
-from pnyx.students.judge import PackagedJudge
 
 sys.path.insert(0, "tools")
 _tool = importlib.import_module("calibrate_nuggets")
@@ -186,9 +186,9 @@ def sampled(
     llm: str, count: int, held: Pairs, scorers: dict[str, Callable[[Pairs], Numbers]]
 ) -> list[str]:
     """Return the lines of a language model, and of the packaged judge, on a sample."""
-    from pnyx.judge.llm.judge import LlmJudge
-    from pnyx.judge.store.completions import StoredModel
-    from pnyx.judge.store.store import Store
+    from pnyx.judging.llm.judge import LlmJudge
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.judging.store.store import Store
     from pnyx.models.chat.opening import endpoint_from
 
     some = random.Random(0).sample(list(held), count)

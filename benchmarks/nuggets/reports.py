@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA PNYX_NUGGETS=LABELS python benchmarks/nuggets/reports.py --former OLD.json
 
-Compares the shipped calibration with a former one (`git show COMMIT:src/pnyx/judge/calibrations/
+Compares the shipped calibration with a former one (`git show COMMIT:src/pnyx/judging/calibrations/
 nugget.json > OLD.json`), with the overlap of words alone, and with always saying no, on the
 held-out pairs of `tools/calibrate_nuggets.py`. Intervals are of
 2,000 draws of whole questions (articles, arguments).
@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.judge.calibration.curves import best_f1_threshold, logistic
-from pnyx.judge.questions import Support
-from pnyx.measure.answers.binary import weighted_auroc, weighted_ece, weighted_f1
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.judging.calibration.curves import best_f1_threshold, logistic
+from pnyx.judging.measures.binary import weighted_auroc, weighted_ece, weighted_f1
+from pnyx.judging.questions import Support
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.intervals import draw_weights, percentile_interval
 
 sys.path[:0] = ["tools", "benchmarks/berds"]
 _tool = importlib.import_module("calibrate_nuggets")

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.pairs import Gold, Pair
-from pnyx.measure.perspectives.corrected import Correction
-from pnyx.measure.perspectives.table import (
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.verdicts import Verdict
+from pnyx.perspectives.measures.corrected import Correction
+from pnyx.perspectives.measures.table import (
     PERSPECTIVE_MEASURES,
     Bounded,
     TopicTable,
     mrecall,
     precision,
 )
+from pnyx.stats.base import Bootstrap
 
 K = 5
 MEASURES: dict[str, Callable[[TopicTable, int], Bounded]] = {

@@ -38,14 +38,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
-from pnyx.app.judge_specs import FormatSpec, JudgeSpec
-from pnyx.app.open_judge import open_judge
-from pnyx.judge import Rating, ask
-from pnyx.judge.answers import Unscored, answer_rows
-from pnyx.judge.dimensions import dimensions_of
-from pnyx.judge.tasks import TASKS
-from pnyx.measure import measure_agreement
-from pnyx.measure.core.base import Measured
+from pnyx.judging import Rating, ask, measure_agreement
+from pnyx.judging.answers import Unscored, answer_rows
+from pnyx.judging.dimensions import dimensions_of
+from pnyx.judging.open_judge import open_judge
+from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.tasks import TASKS
+from pnyx.stats.base import Measured
 
 COLUMNS = {
     "local_acceptability": "LocalAcceptability",

@@ -22,12 +22,12 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 import pnyx
-from pnyx.judge.questions import Rating
-from pnyx.measure.answers.correlation import weighted_pearson, weighted_spearman
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
-from pnyx.students.quality.overall import OVERALL, load_overall_quality
-from pnyx.students.quality.surface import QualityModel
+from pnyx.judging.questions import Rating
+from pnyx.judging.students.quality.overall import OVERALL, load_overall_quality
+from pnyx.judging.students.quality.surface import QualityModel
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.correlation import weighted_pearson, weighted_spearman
+from pnyx.stats.intervals import draw_weights, percentile_interval
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks" / "judging")]

@@ -23,8 +23,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
-from pnyx.autojudge import workflow_path
-from pnyx.corpora import read_leaderboard, read_nugget_banks, read_qrels
+from pnyx.formats import read_leaderboard, read_nugget_banks, read_qrels
+from pnyx.reports.autojudge import workflow_path
 
 PLACE = "reportgen/kiddie"
 MEASURES = ("sentence_precision", "citation_precision", "citation_recall", "nugget_recall", "f1")

@@ -1,6 +1,6 @@
 """How well the stated rules tell sentences that say that something is not known.
 
-    git show b86b656:src/pnyx/judge/reports/rules.toml > /tmp/rules-1.toml
+    git show b86b656:src/pnyx/judging/students/rules.toml > /tmp/rules-1.toml
     python benchmarks/reports/negatives.py --before /tmp/rules-1.toml \
         --write docs/benchmarks/reports.md
     python benchmarks/reports/negatives.py --misses        # what is wrong on the development half
@@ -20,11 +20,11 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.questions import Support
-from pnyx.judge.reports.rules import RuleJudge
-from pnyx.measure.core.intervals import share_of
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.questions import Support
+from pnyx.judging.students.rules import RuleJudge
+from pnyx.stats.intervals import share_of
 
 PARTS = {"dev": "development", "test": "held out"}
 

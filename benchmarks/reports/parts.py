@@ -4,7 +4,7 @@
 
 The parts are in `parts.tsv`: questions on the eight topics of the bundled example, each labelled by
 whether its passages hold an answer. Half chose the rule
-(`write/reports/gathering.py`), half did not.
+(`reports/writing/gathering.py`), half did not.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
-from pnyx.app.open_search import open_searcher
-from pnyx.app.search_specs import SearchSpec
-from pnyx.corpora import ReportRequest
-from pnyx.corpora.bundled import load_example
-from pnyx.measure.core.intervals import share_of
+from pnyx.cases.open_search import open_searcher
+from pnyx.cases.report_plan import WritingPlan
+from pnyx.formats import ReportRequest
+from pnyx.formats.bundled import load_example
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_blocking
+from pnyx.reports.writing.gathering import gather, queries_of
+from pnyx.reports.writing.lacking import lacking_parts
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
-from pnyx.write.reports.gathering import gather, queries_of
-from pnyx.write.reports.lacking import lacking_parts
-from pnyx.write.reports.plan import WritingPlan
+from pnyx.search.options import SearchSpec
+from pnyx.stats.intervals import share_of
 
 PARTS = {"dev": "development", "test": "held out"}
 

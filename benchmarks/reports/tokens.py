@@ -31,23 +31,23 @@ import anyio
 from common import Report, arguments
 from tokens import agreement
 
-from pnyx.app.open_reports import REPORT_PROMPTS
-from pnyx.corpora import read_nugget_banks, read_responses
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import ask
-from pnyx.judge.llm.judge import Asking, LlmJudge
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.questions import Support
-from pnyx.judge.reports.asking import ask_answers
-from pnyx.judge.reports.judging import opened_topics
-from pnyx.judge.reports.opened import DocumentSources
-from pnyx.judge.reports.plan import ReportPlan
-from pnyx.judge.store.completions import StoredModel
-from pnyx.judge.store.store import Store
+from pnyx.core.records import Document, Nugget, NuggetBank, Response
+from pnyx.formats import read_nugget_banks, read_responses
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.questions import Support
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.store.store import Store
 from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.types import ChatRequest
-from pnyx.records import Document, Nugget, NuggetBank, Response
-from pnyx.runs.reports import plan_reports
+from pnyx.reports.open_reports import REPORT_PROMPTS
+from pnyx.reports.runs import plan_reports
+from pnyx.reports.tree.asking import ask_answers
+from pnyx.reports.tree.judging import opened_topics
+from pnyx.reports.tree.opened import DocumentSources
+from pnyx.reports.tree.plan import ReportPlan
 
 SENTENCES, NUGGETS = 15, 30
 PLACE = "reportgen/ragtime26_bitem"

@@ -26,11 +26,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from pnyx.search.ranking.dense import (  # noqa: E402
-    _EXPANSION_SEARCH,
-    cosine_top,
-    new_graph,
-)
+from pnyx.search.ranking.dense import _EXPANSION_SEARCH, cosine_top, new_graph  # noqa: E402
 
 NOISE = 0.02
 """Of each number of a repeated vector; a number is 0.05 on average."""

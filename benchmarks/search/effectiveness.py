@@ -35,11 +35,11 @@ from effectiveness_systems import (
     within_pools,
 )
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.significance import ONE_SIDED, SIGNIFICANT, Comparison, Conclusion
-from pnyx.measure.runs.retrieval import MeasuredRun, measure_retrieval
+from pnyx.core.records import SIDES, Qrel, RunEntry
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.records import SIDES, Qrel, RunEntry
+from pnyx.search.measures.retrieval import MeasuredRun, measure_retrieval
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.significance import ONE_SIDED, SIGNIFICANT, Comparison, Conclusion
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pnyx.records import Argument, Document, Evidence, Premise, Qrel, Question, RunEntry, Side
+from pnyx.core.records import Argument, Document, Evidence, Premise, Qrel, Question, RunEntry, Side
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from effectiveness_sets import Collection
 
+from pnyx.core.records import Question, RunEntry
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.embed.embedder import Embedder
-from pnyx.records import Question, RunEntry
 from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.features.clusters import DEFAULT_SPACE, cluster_documents
@@ -26,7 +27,6 @@ from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.diversify import mmr, of_best
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.scoring import rank_documents, touche_rank
-from pnyx.students.quality.surface import QualityModel
 
 BASELINE = "Dirichlet"
 DEFAULT = f"Touché {PARAMETERS['wc'].default:g}/{PARAMETERS['wq'].default:g} (default)"

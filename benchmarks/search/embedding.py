@@ -25,18 +25,18 @@ from hybrid import DEPTH, MEASURE
 from hybrid_sets import Searched, searched_sets
 from numpy.typing import NDArray
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.core.native import load_onnxruntime
+from pnyx.core.records import RunEntry
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.native import load_onnxruntime
-from pnyx.records import RunEntry
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.index import Index
 from pnyx.search.lexical.record_codec import searched_text
+from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.search.plan import Scoring
 from pnyx.search.ranking.scoring import rank_documents
+from pnyx.stats.base import Bootstrap
 
 Rows = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Rows]

@@ -100,7 +100,7 @@ class Pnyx:
     def index(self, corpus: Path, home: Path) -> dict[str, Any]:
         from corpus import read_documents
 
-        from pnyx.records import Document
+        from pnyx.core.records import Document
         from pnyx.search.build import build_index
 
         started = Clock()

@@ -20,15 +20,15 @@ from halves import DEVELOPMENT, MARGIN, TEST, Report, Rows, arguments, halves, r
 from hybrid_sets import touche_topics
 from spaces import MEASURE, of_half
 
-from pnyx.corpora.bundled import load_example
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.core.records import Qrel, RunEntry
+from pnyx.formats.bundled import load_example
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.records import Qrel, RunEntry
 from pnyx.search.engine import Hit
 from pnyx.search.index import Index
+from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.search.plan import Scoring
 from pnyx.search.ranking.good_first import POOL, good_first
+from pnyx.stats.base import Bootstrap
 
 DIRICHLET, HYBRID, SHOWN = SYSTEMS = ("Dirichlet", "hybrid", "good first")
 GRADED = ("webis", "sigir", "example")

@@ -17,11 +17,11 @@ import numpy as np
 from effectiveness import WORDS
 from effectiveness_sets import Collection
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.significance import Comparison, conclude, holm
-from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.core.records import Qrel, RunEntry
 from pnyx.models.embed.embedder import Embedder
-from pnyx.records import Qrel, RunEntry
+from pnyx.search.measures.retrieval import measure_retrieval
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.significance import Comparison, conclude, holm
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

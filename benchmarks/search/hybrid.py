@@ -27,19 +27,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "argue"))
 
 from pages import collections
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.core.records import Question, RunEntry
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.records import Question, RunEntry
 from pnyx.search.index import Index
+from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.search.plan import AUTO, Scoring
 from pnyx.search.ranking.fusion import RankedList, fuse_rrf, fuse_weighted
-from pnyx.search.ranking.scoring import (
-    choose_scoring,
-    depth_of_parts,
-    fuse_parts,
-    rank_documents,
-)
+from pnyx.search.ranking.scoring import choose_scoring, depth_of_parts, fuse_parts, rank_documents
+from pnyx.stats.base import Bootstrap
 
 MEASURE = "nDCG@10"
 PARTS = ("bm25", "dirichlet", "dense")

@@ -13,8 +13,8 @@ import numpy as np
 from effectiveness_sets import DATA, Collection, _words, debates, sigir, webis, without_sides
 from effectiveness_systems import prepare
 
+from pnyx.core.records import Qrel, Question
 from pnyx.models.embed.embedder import Embedder
-from pnyx.records import Qrel, Question
 from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.features.vectors import VECTORS

@@ -25,7 +25,7 @@ from corpus import questions as synthetic_questions
 from corpus import texts
 from parity import idebate
 
-from pnyx.records import Document
+from pnyx.core.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature
 from pnyx.search.index import Index

@@ -14,7 +14,7 @@ from corpus import VOCABULARY, read_lines, texts, write_features
 from engines import pnyx_ask, put_features
 from processes import WC, WQ, Lucene, read_rankings, search_job
 
-from pnyx.records import Document
+from pnyx.core.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.features.clusters import clusters_of
 from pnyx.search.index import Index

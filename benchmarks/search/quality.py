@@ -34,13 +34,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVR
 
-from pnyx.measure.answers.binary import weighted_brier as weighted_mse
-from pnyx.measure.answers.binary import weighted_ece
-from pnyx.measure.answers.correlation import weighted_pearson, weighted_spearman
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.intervals import draw_weights, percentile_interval
+from pnyx.judging.measures.binary import weighted_brier as weighted_mse
+from pnyx.judging.measures.binary import weighted_ece
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.embed.encoder import load_encoder
-from pnyx.students.quality.surface import QualityModel
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.correlation import weighted_pearson, weighted_spearman
+from pnyx.stats.intervals import draw_weights, percentile_interval
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks" / "judging")]

@@ -19,13 +19,13 @@ from effectiveness_systems import OTHER_SPACES, prepare
 from halves import DEVELOPMENT, TEST, Report, Rows, arguments, halves, report_halves
 from hybrid_sets import touche_topics
 
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.runs.retrieval import measure_retrieval
+from pnyx.core.records import RunEntry
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.records import RunEntry
 from pnyx.search.features.clusters import DEFAULT_SPACE
 from pnyx.search.index import Index
+from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.search.ranking.scoring import touche_rank
+from pnyx.stats.base import Bootstrap
 
 MEASURE = "nDCG@5"
 DIRICHLET = "Dirichlet"

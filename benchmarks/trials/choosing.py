@@ -25,9 +25,9 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 from pnyx.audit.choosing import choose_judge
-from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.intervals import paired_shares
-from pnyx.measure.core.weighted import Floats
+from pnyx.stats.base import Bootstrap, Measured
+from pnyx.stats.intervals import paired_shares
+from pnyx.stats.weighted import Floats
 
 MARGIN, MANY, GROUP = 0.05, 40_000, 5
 SIZES = (30, 100, 300, 1000)

@@ -22,9 +22,9 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.measure.core.intervals import UNIT
-from pnyx.measure.core.ppi import prediction_powered
-from pnyx.measure.core.weighted import Floats
+from pnyx.judging.measures.ppi import prediction_powered
+from pnyx.stats.intervals import UNIT
+from pnyx.stats.weighted import Floats
 
 TRUTH = 2_000_000
 SIZES = ((5, 25), (10, 20), (10, 40), (25, 75))

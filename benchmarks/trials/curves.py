@@ -29,9 +29,9 @@ from common import Report, arguments
 from pages import Collection, collections
 
 from pnyx.cli import main as pnyx
-from pnyx.files import atomic_text
-from pnyx.view.tables import Table
-from pnyx.view.trials import trial_tables
+from pnyx.core.files import atomic_text
+from pnyx.display.tables import Table
+from pnyx.display.trials import trial_tables
 
 RUNS = (
     ("relevance", "noise"),

@@ -20,14 +20,14 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import Bootstrap, Measured
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.intervals import UNIT, column_means
-from pnyx.measure.core.pairs import Gold, Pair
-from pnyx.measure.core.weighted import Floats
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.base import Bootstrap, Measured
+from pnyx.stats.intervals import UNIT, column_means
+from pnyx.stats.weighted import Floats
 
 DRAWS, MANY = 300, 200_000
 ANSWERS = ("accuracy", "f1", "kappa", "auroc", "average_precision", "brier", "ece")

@@ -19,9 +19,9 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.measure.core.intervals import interval_of
-from pnyx.measure.core.weighted import Floats
-from pnyx.measure.leaderboards.coefficients import coefficients
+from pnyx.reports.leaderboards.coefficients import coefficients
+from pnyx.stats.intervals import interval_of
+from pnyx.stats.weighted import Floats
 
 SYSTEMS, OTHER, DRAWS, REPEATS = 15, 300, 400, 400
 SHOWN = ("kendall_tau_b", "tau_ap", "pearson")

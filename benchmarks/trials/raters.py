@@ -22,9 +22,9 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.measure import measure_raters
-from pnyx.view.tables import number
-from pnyx.view.trials import figure
+from pnyx.display.tables import number
+from pnyx.display.trials import figure
+from pnyx.judging import measure_raters
 
 DIMENSIONS = {
     "LocalAcceptability": "local-acceptability",

@@ -22,12 +22,12 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.rates import corrected_rate
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.pairs import Gold, Pair
-from pnyx.measure.core.weighted import Floats
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import Gold, Pair
+from pnyx.judging.measures.rates import corrected_rate
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.weighted import Floats
 
 ITEMS, GROUP = 1000, 10
 SHOWN = ("people", "rogan_gladen", "prediction_powered")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from corpus import arguments
 
+from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search import build_index, cluster_documents, embed_documents, score_documents
-from pnyx.students.quality.surface import QualityModel
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from pnyx.records import Argument, Premise
+from pnyx.core.records import Argument, Premise
 
 __all__ = ["SIZE", "arguments", "topics"]
 

@@ -147,8 +147,8 @@ def served(app: object) -> Iterator[str]:
 
 def sampled(rng: random.Random, catalogue: object, count: int) -> dict[str, list[str]]:
     """Return kind of page -> addresses to ask for: the first, the last, and others at random."""
-    from pnyx.serve.rendering import Links
-    from pnyx.serve.view.routes import addresses
+    from pnyx.web.rendering import Links
+    from pnyx.web.results.routes import addresses
 
     by_kind: dict[str, list[str]] = {}
     for address in addresses(catalogue):
@@ -186,8 +186,8 @@ def measure(results: Path, count: int, told: Report) -> None:
     """Read results, ask for pages, and tell what it took."""
     import httpx2
 
-    from pnyx.serve.view.application import view_app
-    from pnyx.serve.view.opening import CurrentCatalogue, open_catalogue
+    from pnyx.web.results.application import view_app
+    from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
 
     size = sum(one.stat().st_size for one in results.iterdir()) / 1e6
     start, busy = time.perf_counter(), time.process_time()

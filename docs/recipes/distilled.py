@@ -1,8 +1,8 @@
 """Can a small model label relevance for everything, taught by labels of a sample?"""
 
 import pnyx
-from pnyx.annotate import Distillation, distil, read_labelled
-from pnyx.students import LexicalTrainer, open_student
+from pnyx.judging import LexicalTrainer, open_student
+from pnyx.relevance import Distillation, distil, read_labelled
 
 labelled = list(read_labelled("labelled.jsonl"))  # id, question, document, value
 made = distil(labelled, LexicalTrainer(), Distillation("student", held_out=0.5), "student")

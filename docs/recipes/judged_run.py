@@ -1,8 +1,8 @@
 """How good is a TREC run on a collection that nobody has labelled?"""
 
 import pnyx
-from pnyx.records import Qrel
-from pnyx.runs import pairs_of_run
+from pnyx.core.records import Qrel
+from pnyx.judging import pairs_of_run
 
 pairs = list(pairs_of_run("bm25.run", "my.index", "example/questions.md", depth=10))
 answers = pnyx.ask(pnyx.PackagedJudge("relevance"), pairs)

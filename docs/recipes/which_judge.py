@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from pnyx.audit import choose_judge
-from pnyx.view import judges_html
+from pnyx.audit import choose_judge, judges_html
 
 folders = {"packaged": "packaged", "mini": "mini"}
 found = choose_judge(folders, "example/item-labels.jsonl", margin=0.05, by="seconds")

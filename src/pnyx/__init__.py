@@ -1,6 +1,6 @@
 """Pnyx: find all sides of a contentious question, argue each with evidence, measure the trust.
 
-The names here are those most people need; `pnyx.search`, `pnyx.judge`, `pnyx.measure` and the other
+The names here are those most people need; `pnyx.search`, `pnyx.judging`, `pnyx.stats` and the other
 rooms have more. They stand in `__init__.pyi`, each with its home. One is imported when it is first
 used, so that `import pnyx` stays light.
 

@@ -1,58 +1,56 @@
 """The public names, each with its home; `__init__.py` imports one when it is first used.
 
-The rooms, `pnyx.search`, `pnyx.judge` and so on, have more.
+The rooms, `pnyx.search`, `pnyx.judging` and so on, have more.
 """
 
 from . import (
-    annotate,
-    app,
     audit,
-    corpora,
-    drafts,
-    errors,
-    judge,
-    measure,
+    cases,
+    core,
+    crawl,
+    display,
+    formats,
+    judging,
     models,
-    records,
-    runs,
+    perspectives,
+    quality,
+    relevance,
+    reports,
     search,
-    students,
-    view,
-    web,
-    write,
+    stats,
 )
 from ._version import __version__
-from .app.argue_documents import argue
-from .app.collection import Collection, open  # noqa: A004
+from .argue_documents import argue
 from .audit.checks.check import check
-from .corpora import read_evidence, read_qrels, read_questions, read_run
-from .errors import InputError, PnyxError
-from .judge.answers import Judged, Unscored
-from .judge.base import Judge, ask
-from .judge.combining.panel import Cascade, Panel
-from .judge.llm.judge import LlmJudge
-from .judge.lookup import HumanLabels, Lookup
-from .judge.questions import Preference, Ranking, Rating, Support
-from .judge.store.completions import StoredModel
-from .judge.store.store import Store
-from .judge.tasks import read_items
-from .measure.answers.agreement import measure_agreement
-from .measure.answers.rates import corrected_rate
-from .measure.core.ppi import prediction_powered
-from .measure.perspectives.coverage import measure_perspectives
-from .measure.runs.correlation import measure_correlation
-from .measure.runs.retrieval import measure_retrieval
+from .cases.extractive import ExtractiveWriter
+from .cases.generate import LlmWriter
+from .cases.page.markdown import render_markdown
+from .cases.page.report import render_html
+from .collection import Collection, open  # noqa: A004
+from .core.errors import InputError, PnyxError
+from .core.records import Argument, Document, Perspective, Question, Response
+from .formats.reading import read_evidence, read_qrels, read_questions, read_run
+from .judging.answers import Judged, Unscored
+from .judging.base import Judge, ask
+from .judging.combining.panel import Cascade, Panel
+from .judging.llm.judge import LlmJudge
+from .judging.lookup import HumanLabels, Lookup
+from .judging.measures.agreement import measure_agreement
+from .judging.measures.ppi import prediction_powered
+from .judging.measures.rates import corrected_rate
+from .judging.questions import Preference, Ranking, Rating, Support
+from .judging.store.completions import StoredModel
+from .judging.store.store import Store
+from .judging.students.judge import PackagedJudge
+from .judging.tasks import read_items
 from .models.chat.opening import endpoint_from
-from .records import Argument, Document, Perspective, Question, Response
+from .perspectives.measures.coverage import measure_perspectives
 from .search.build import add_to_index, build_index
 from .search.index import Index
+from .search.measures.correlation import measure_correlation
+from .search.measures.retrieval import measure_retrieval
 from .search.pipeline import Searcher
 from .search.plan import SearchPlan
-from .students.judge import PackagedJudge
-from .view.markdown import render_markdown
-from .view.report import render_html
-from .write.extractive import ExtractiveWriter
-from .write.generate import LlmWriter
 
 __all__ = [
     "Argument",
@@ -85,39 +83,37 @@ __all__ = [
     "Unscored",
     "__version__",
     "add_to_index",
-    "annotate",
-    "app",
     "argue",
     "ask",
     "audit",
     "build_index",
+    "cases",
     "check",
-    "corpora",
+    "core",
     "corrected_rate",
-    "drafts",
+    "crawl",
+    "display",
     "endpoint_from",
-    "errors",
-    "judge",
-    "measure",
+    "formats",
+    "judging",
     "measure_agreement",
     "measure_correlation",
     "measure_perspectives",
     "measure_retrieval",
     "models",
     "open",
+    "perspectives",
     "prediction_powered",
+    "quality",
     "read_evidence",
     "read_items",
     "read_qrels",
     "read_questions",
     "read_run",
-    "records",
+    "relevance",
     "render_html",
     "render_markdown",
-    "runs",
+    "reports",
     "search",
-    "students",
-    "view",
-    "web",
-    "write",
+    "stats",
 ]

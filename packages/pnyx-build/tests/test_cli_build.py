@@ -13,8 +13,8 @@ from build_server import BLOCK, BuildServer
 from chat_server import ChatServer
 from command import caller, killed_and_run_again, rows_of, write_rows
 from command import run as pnyx
-from pnyx.corpora import read_questions
-from pnyx.corpora.benchmarks.perspectives import read_perspectives
+from pnyx.formats import read_questions
+from pnyx.formats.perspectives import read_perspectives
 from pnyx_build.cli.drafts import filter_
 from pnyx_build.drafts.files import read_drafts
 from pnyx_build.drafts.filtering import SIMILAR

@@ -15,9 +15,9 @@ import pytest
 
 import pnyx_build
 from build_server import BuildHandler, BuildServer
-from pnyx.corpora import faults
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import schema_of
+from pnyx.formats import faults
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.reading import schema_of
 from pnyx_build.cli import command
 from pnyx_build.drafts import replies
 from test_cli_judge import KILLED_ANYWHERE

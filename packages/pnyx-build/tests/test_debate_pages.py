@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from growth import grows_linearly
-from pnyx.corpora import FORMATS
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats import FORMATS
 from pnyx_build import read_debate_page
 from tries import tries
 

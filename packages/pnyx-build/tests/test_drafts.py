@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from command import write_rows
-from pnyx.corpora import check, sniff
-from pnyx.corpora.text.wording import clean
-from pnyx.errors import InputError
-from pnyx.files import clean_text
+from pnyx.core.errors import InputError
+from pnyx.core.files import clean_text
+from pnyx.formats import check, sniff
+from pnyx.formats.text.wording import clean
 from pnyx_build.drafts.files import finished, read_drafts, write_drafts
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 from pnyx_build.drafts.sources import read_argument_pairs, read_claims, read_survey

@@ -84,8 +84,8 @@ def _run(*command: str, **environment: str) -> tuple[int, str, str]:
 
 def example_rows() -> list[dict]:
     """Return the rows of Pnyx's example, with what is searched of each as `contents`."""
-    from pnyx.corpora.bundled import load_example
-    from pnyx.corpora.documents.evidence import argument_row
+    from pnyx.formats.bundled import load_example
+    from pnyx.formats.documents.evidence import argument_row
     from pnyx.search.lexical.record_codec import searched_text
 
     arguments = load_example().arguments

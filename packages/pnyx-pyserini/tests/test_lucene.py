@@ -21,8 +21,8 @@ from anserini import (
     python,
     without_anserini,
 )
-from pnyx.errors import IndexFolderError, InputError
-from pnyx.records import Argument, Document
+from pnyx.core.errors import IndexFolderError, InputError
+from pnyx.core.records import Argument, Document
 
 pytest.importorskip("pnyx_pyserini", reason=lacking() or None)
 from pnyx_pyserini.java import JARS
@@ -35,7 +35,7 @@ DATA = Path(os.environ.get("PNYX_DATA", "none")) / "arguana_counterargs"
 
 PARITY = """
 import json, sys
-from pnyx.corpora import read_evidence
+from pnyx.formats import read_evidence
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 from pnyx.search.opening import open_index
@@ -77,7 +77,7 @@ def assert_the_same(told, documents):
 
 
 def compared(tmp_path, documents, lucene, questions, depth=1000):
-    from pnyx.corpora.documents.evidence import write_jsonl
+    from pnyx.formats.documents.evidence import write_jsonl
 
     with (tmp_path / "own.jsonl").open("w", encoding="utf-8") as file:
         write_jsonl(file, documents)
@@ -88,7 +88,7 @@ def compared(tmp_path, documents, lucene, questions, depth=1000):
 
 @pytest.fixture(scope="module")
 def example():
-    from pnyx.corpora.bundled import load_example
+    from pnyx.formats.bundled import load_example
 
     return load_example()
 

@@ -1,4 +1,4 @@
-"""Judges and searches measured as wholes: tuning, and retrievers against perspectives."""
+"""How far a judge can be trusted: check, trials, cards, drift."""
 
 import lazy_loader
 

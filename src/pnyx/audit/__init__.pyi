@@ -6,18 +6,14 @@ from .checks.check import Check, check
 from .checks.checked import CheckedJudge
 from .checks.items import CheckItem, CheckItems
 from .choosing import ChosenJudge, choose_judge
+from .display.card import card_html, card_markdown
+from .display.judges import judges_html
 from .drift import Drift, compare_cards
-from .perspective_bench import Benched, BenchJudge, BenchSearch, bench_perspectives
-from .perspective_plan import PerspectiveBench
-from .stress.posing import Posed, Stress
-from .stress.trials import TRIALS, Trial, pose, sum_up, try_judge
-from .tuning import Tuned, Tuning, tune
+from .trials.posing import Posed, Stress
+from .trials.trials import TRIALS, Trial, pose, sum_up, try_judge
 
 __all__ = [
     "TRIALS",
-    "BenchJudge",
-    "BenchSearch",
-    "Benched",
     "Check",
     "CheckItem",
     "CheckItems",
@@ -26,19 +22,17 @@ __all__ = [
     "DecidedBar",
     "Decision",
     "Drift",
-    "PerspectiveBench",
     "Posed",
     "Stress",
     "Trial",
-    "Tuned",
-    "Tuning",
-    "bench_perspectives",
+    "card_html",
+    "card_markdown",
     "check",
     "choose_judge",
     "compare_cards",
+    "judges_html",
     "make_card",
     "pose",
     "sum_up",
     "try_judge",
-    "tune",
 ]

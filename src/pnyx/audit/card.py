@@ -12,14 +12,14 @@ from typing import Any
 
 from pnyx._version import __version__
 from pnyx.audit.outcomes import outcomes_of
-from pnyx.audit.stress.trials import TRIALS
-from pnyx.devices import file_in
-from pnyx.errors import InputError, shorten
-from pnyx.files import read_json
-from pnyx.judge.answers import ANSWERS, MANIFEST
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.answers.raters import measure_raters
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, told_apart
+from pnyx.audit.trials.trials import TRIALS
+from pnyx.core.devices import file_in
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import read_json
+from pnyx.judging.answers import ANSWERS, MANIFEST
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.judging.measures.raters import measure_raters
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, told_apart
 
 LEAST_ALPHA = 0.667
 """Krippendorff's least alpha from which even tentative conclusions may be drawn (2004, 11.4)."""

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import model_validator
 
 from pnyx.audit.card import alpha_of
-from pnyx.audit.stress.trials import TRIALS
-from pnyx.corpora.rows import Number, Row, checked, must, says
-from pnyx.errors import InputError, shorten
-from pnyx.files import read_json
+from pnyx.audit.trials.trials import TRIALS
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import read_json
+from pnyx.formats.rows import Number, Row, checked, must, says
 
 _ABSENT: Any = None
 """Default of a field that may be left out but is never null."""

@@ -16,19 +16,19 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.errors import InputError, shorten
-from pnyx.files import read_json
-from pnyx.judge.answers import MANIFEST
-from pnyx.judge.calibration.selective import choose_thresholds
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import LabelledVerdicts, join_labels
-from pnyx.measure.core.intervals import cluster_mean, paired_shares
-from pnyx.measure.core.pairs import Pair
-from pnyx.measure.core.significance import AgainstMargin, Comparison, differ, family
-from pnyx.measure.core.weighted import Floats, Index
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import read_json
+from pnyx.core.tabular import Result
+from pnyx.judging.answers import MANIFEST
+from pnyx.judging.calibration.selective import choose_thresholds
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
+from pnyx.judging.measures.pairs import Pair
 from pnyx.models.chat.prices import Price, price_of
-from pnyx.tabular import Result
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
+from pnyx.stats.intervals import cluster_mean, paired_shares
+from pnyx.stats.significance import AgainstMargin, Comparison, differ, family
+from pnyx.stats.weighted import Floats, Index
 
 SHOWN = ("accuracy", "f1", "auroc", "ece", "brier")
 ERRORS = (0.05, 0.1, 0.15, 0.2, 0.3)

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 from pnyx.audit.card import alpha_of
 from pnyx.audit.outcomes import paired_interval
-from pnyx.audit.stress.trials import TRIALS
-from pnyx.errors import InputError
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap
-from pnyx.measure.core.intervals import wilson
+from pnyx.audit.trials.trials import TRIALS
+from pnyx.core.errors import InputError
+from pnyx.stats.base import BOOTSTRAP, Bootstrap
+from pnyx.stats.intervals import wilson
 
 Verdict: TypeAlias = Literal["worse", "maybe worse", "same", "better", "not measured"]
 

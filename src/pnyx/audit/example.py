@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pnyx.corpora.bundled import Example, ExampleLabel
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.questions import Support
-from pnyx.judge.stances import ask_relevance, ask_stance
-from pnyx.measure.answers.binary import against_labels
-from pnyx.measure.core.base import Measured
-from pnyx.measure.core.intervals import share_of
-from pnyx.measure.runs.table import RunTable
-from pnyx.records import SIDES, Argument, Document, Evidence, Question, Side, judged_text
+from pnyx.core.records import SIDES, Argument, Document, Evidence, Question, Side, judged_text
+from pnyx.formats.bundled import Example, ExampleLabel
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.measures.binary import against_labels
+from pnyx.judging.questions import Support
+from pnyx.judging.stances import ask_relevance, ask_stance
 from pnyx.search.engine import Engine
+from pnyx.search.measures.table import RunTable
 from pnyx.search.sides import stance_side
+from pnyx.stats.base import Measured
+from pnyx.stats.intervals import share_of
 
 Cited: TypeAlias = Mapping[tuple[str, Side], Sequence[str]]
 """Question id and side -> the documents cited for it."""

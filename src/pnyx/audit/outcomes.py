@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.intervals import draw_weights, interval_of, paired_shares
-from pnyx.measure.core.pairs import PairColumns
-from pnyx.measure.core.weighted import Floats, prepare
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import PairColumns
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.base import Bootstrap
+from pnyx.stats.intervals import draw_weights, interval_of, paired_shares
+from pnyx.stats.weighted import Floats, prepare
 
 _DIGITS = 10_000
 """Of probabilities."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import os
 import signal
@@ -12,52 +11,21 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from pnyx._version import __version__
-from pnyx.cli.common import EXIT_BAD_INPUT as EXIT_BAD_INPUT
-from pnyx.cli.common import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from pnyx.cli.common import EXIT_UNSCORED as EXIT_UNSCORED
-from pnyx.cli.common.params import Group
-from pnyx.errors import InputError, PluginError, PnyxError, escaped
-from pnyx.plugins import APART, plugins
+from pnyx.cli.exit_status import EXIT_BAD_INPUT as EXIT_BAD_INPUT
+from pnyx.cli.exit_status import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from pnyx.cli.exit_status import EXIT_UNSCORED as EXIT_UNSCORED
+from pnyx.cli.params import Group
+from pnyx.core.errors import InputError, PluginError, PnyxError, escaped
+from pnyx.core.plugins import APART, plugins
+from pnyx.core.rooms import SECTIONS, room_commands
 
-COMMANDS: dict[str, str] = {
-    "demo": "The main task on the bundled example: search, argue both sides, judge, report.",
-    "start": "Index documents, serve them and open the browser, in one command.",
-    "corpus": "Split documents into passages, or build a corpus from the web.",
-    "index": "Build a searchable index of documents or arguments.",
-    "search": "Search an index for a question or a file of topics.",
-    "tune": "Tune a search model's parameters on topics with qrels, cross-validated.",
-    "perspectives": "List perspectives on a question, from a model, an index or a file.",
-    "argue": "Argue both sides of a question, with citations.",
-    "serve": "Serve pages to search an index and argue from it, and an HTTP API.",
-    "mcp": "Offer search, perspectives, argue and judge to a language model (MCP).",
-    "report": "Write reports to requests, with citations, under a limit.",
-    "annotate": "Annotate relevance at scale: definitions, samples, labels, students.",
-    "judge": "Ask a judge about each item of a file.",
-    "sample": "Draw questions for people to label: at random, or where judges differ.",
-    "label": "Let people answer what judges are asked, in a browser.",
-    "nuggets": "Draft nugget banks, merge them, and hold reports against them.",
-    "check": "Can a judge be trusted? Its verdicts against people's labels, in one table.",
-    "measure": "Measure answers against labels and runs against qrels, with intervals.",
-    "compare": "Compare leaderboards with each other and with people's.",
-    "audit": "Put a judge on trial, and write one page on it.",
-    "bench": "Compare retrievers: do they show every side?",
-    "view": "Look at results in a browser: leaderboards, reports, judgements, figures.",
-    "calibrate": "Recalibrate a judge's probabilities on labels, and find when its "
-    "answers are certain.",
-    "results": "Put the shares of a run together that several machines judged (--shard).",
-    "repeat": "Make results again from their record, and compare them byte by byte.",
-    "store": "Inspect, clean, export and merge judgement stores.",
-    "prompt": "Show the packaged prompts and the exact requests to a model.",
-    "doctor": "Show what is installed, what an endpoint supports, and what will be used.",
-    "validate": "Check a file against its format.",
-    "convert": "Convert between equivalent formats, without loss.",
-}
-"""Verb -> what `pnyx --help` says of it; `pnyx.cli.VERB:command` is loaded when it is called.
+COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
+"""Verb -> what `pnyx --help` says of it, from the doors of the rooms (`pnyx.core.rooms`).
 
 Others are plugins of the group `pnyx.commands`."""
 
@@ -93,7 +61,7 @@ class LazyGroup(Group):
         """Import one verb's command."""
         command: click.Command | None = None
         if cmd_name in COMMANDS:
-            command = importlib.import_module(f"pnyx.cli.{cmd_name}").command
+            command = room_commands()[cmd_name].load()
         elif plugin := plugins("commands", COMMANDS).get(cmd_name):
             command = plugin.load(click.Command)
         elif cmd_name in APART:
@@ -104,8 +72,11 @@ class LazyGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        doors = room_commands().values()
+        for section in SECTIONS:
+            if rows := [(door.name, door.summary) for door in doors if door.section == section]:
+                with formatter.section(section):
+                    formatter.write_dl(rows)
         if loaded := plugins("commands", COMMANDS):
             with formatter.section("Plugins"):
                 formatter.write_dl([(name, plugin.summary) for name, plugin in loaded.items()])

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import Outcome, warn
-from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, escaped, shorten
-from pnyx.files import read_json
-from pnyx.view.results import calibration_parts
+from pnyx.cli.options import Outcome, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.files import read_json
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
+from pnyx.display.results import calibration_parts
 
 if TYPE_CHECKING:
-    from pnyx.judge.calibration.recalibration import Recalibration
-    from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.pairs import Pair
+    from pnyx.judging.calibration.recalibration import Recalibration
+    from pnyx.judging.measures.pairs import Pair
+    from pnyx.stats.base import Measured
 
 FEWEST = 20
 """Labelled answers below which a curve says more of chance than of the judge."""
@@ -69,8 +69,8 @@ def command(answers: str, spec: CalibrateSpec) -> int | Outcome:
       pnyx calibrate results --labels labels.jsonl --out calibration.json \\
         --method platt --error 0.1
     """
-    from pnyx.judge.calibration.recalibration import write_calibration
-    from pnyx.judge.verdicts import file_of
+    from pnyx.judging.calibration.recalibration import write_calibration
+    from pnyx.judging.verdicts import file_of
 
     data = _read(Path(file_of(answers)), spec.labels)
     calibration, figures = _calibrate(data, spec)
@@ -102,9 +102,9 @@ class _Data:
 
 
 def _read(answers: Path, labels: str) -> _Data:
-    from pnyx.judge.verdicts import read_verdicts
-    from pnyx.measure.core.ground_truth import join_labels
-    from pnyx.runs.pairs import file_hash
+    from pnyx.judging.measures.ground_truth import join_labels
+    from pnyx.judging.runs.pairs import file_hash
+    from pnyx.judging.verdicts import read_verdicts
 
     files = {}
     for what, path in (("answers", answers), ("labels", Path(labels))):
@@ -141,7 +141,7 @@ def _read(answers: Path, labels: str) -> _Data:
 
 def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
     """Return the prompts that the manifest beside the answers names, if it is theirs."""
-    from pnyx.judge.answers import MANIFEST
+    from pnyx.judging.answers import MANIFEST
 
     try:
         manifest = read_json(answers.parent / MANIFEST) or {}
@@ -160,9 +160,9 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     """Return the calibration, and its cross-fitted figures."""
     from datetime import UTC, datetime
 
-    from pnyx.judge.calibration.curves import best_f1_threshold, crossfit, fit, folds_of
-    from pnyx.judge.calibration.recalibration import Recalibration
-    from pnyx.judge.calibration.selective import choose_thresholds
+    from pnyx.judging.calibration.curves import best_f1_threshold, crossfit, fit, folds_of
+    from pnyx.judging.calibration.recalibration import Recalibration
+    from pnyx.judging.calibration.selective import choose_thresholds
 
     p = data.probabilities
     y = [pair.gold.yes is True for pair in data.pairs]
@@ -200,9 +200,9 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
 
 def _figures(data: _Data, scores: Sequence[tuple[float, bool] | None]) -> dict[str, Measured]:
     """Measure probability and verdict of each pair, None where unscored; the log loss in nats."""
-    from pnyx.measure.answers.agreement import measure_agreement
-    from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.ground_truth import LabelledVerdicts
+    from pnyx.judging.measures.agreement import measure_agreement
+    from pnyx.judging.measures.ground_truth import LabelledVerdicts
+    from pnyx.stats.base import Measured
 
     pairs, losses = [], []
     for pair, score in zip(data.pairs, scores, strict=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from pnyx.app.spec import Spec, out_opt
-from pnyx.cli.common.options import Outcome
-from pnyx.cli.common.params import Group, Raw, verb
-from pnyx.errors import escaped
+from pnyx.cli.options import Outcome
+from pnyx.cli.params import Group, Raw, verb
+from pnyx.core.errors import escaped
+from pnyx.core.spec import Spec, out_opt
 
 
 class WholeSpec(Spec, heading="Output"):
@@ -45,7 +45,7 @@ def merge(shares: tuple[str, ...], spec: WholeSpec) -> Outcome:
       pnyx results merge share1 share2 --out results
       pnyx results merge 1.jsonl 2.jsonl 3.jsonl --out annotations.parquet
     """
-    from pnyx.runs.merging import merge_results
+    from pnyx.judging.runs.merging import merge_results
 
     manifest = merge_results(shares, spec.out)
     counts = manifest["counts"]

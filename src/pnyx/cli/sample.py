@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.report_specs import JudgeReportSpec, WeightSpec, plan_of
-from pnyx.app.spec import flags_of, main_flag, opt, opts_of, out_opt
-from pnyx.cli.common.options import ColumnSpec, Outcome
-from pnyx.cli.common.params import Raw, verb
-from pnyx.cli.common.record import changed_input, check_record
-from pnyx.cli.common.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
-from pnyx.devices import refuse_devices
-from pnyx.errors import InputError, OptionError, escaped
-from pnyx.files import read_json, read_jsonl, write_json, write_jsonl
-from pnyx.judge.answers import ANSWERS, MANIFEST
-from pnyx.measure.runs.sources import run_names
-from pnyx.network import network_limited_to
-from pnyx.placing import placed_together
-from pnyx.view.text import many
+from pnyx.cli.options import ColumnSpec, Outcome
+from pnyx.cli.params import Raw, verb
+from pnyx.cli.record import changed_input, check_record
+from pnyx.cli.rerun import READABLE, TrustSpec, allowed_addresses, trusted_record
+from pnyx.core.devices import refuse_devices
+from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pnyx.core.network import network_limited_to
+from pnyx.core.placing import placed_together
+from pnyx.core.spec import flags_of, main_flag, opt, opts_of, out_opt
+from pnyx.display.text import many
+from pnyx.judging.answers import ANSWERS, MANIFEST
+from pnyx.reports.options import JudgeReportSpec, WeightSpec, plan_of
+from pnyx.search.measures.sources import run_names
 
 if TYPE_CHECKING:
-    from pnyx.judge.questions import Support
+    from pnyx.judging.questions import Support
 
 _PURPOSE = {
     "differ": "on which the judges differ",
@@ -197,9 +197,9 @@ def _item_rows(record: Mapping[str, Any], path: str) -> Iterable[tuple[str, Mapp
 
 def _rag_rows(task: str, items: str, options: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
     """Return the items that were made of RAG records; None where the file holds others."""
-    from pnyx.corpora.benchmarks.items import ITEM_FORMATS
-    from pnyx.judge.rag_items import RAG_TASKS, read_rag_items
-    from pnyx.judge.tasks import TASKS
+    from pnyx.formats.items import ITEM_FORMATS
+    from pnyx.judging.rag.rag_items import RAG_TASKS, read_rag_items
+    from pnyx.judging.tasks import TASKS
 
     if task not in RAG_TASKS:
         return None
@@ -219,9 +219,9 @@ def _rag_row(question: Any) -> Mapping[str, Any]:
 
 def _report_rows(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """Yield all that the tree may ask about the reports, once each."""
-    from pnyx.app.open_reports import read_report_inputs
-    from pnyx.judge.answers import Answer, Provenance, Unscored
-    from pnyx.judge.reports.judging import judge_topics
+    from pnyx.judging.answers import Answer, Provenance, Unscored
+    from pnyx.reports.open_reports import read_report_inputs
+    from pnyx.reports.tree.judging import judge_topics
 
     options = record["options"]
     named = {

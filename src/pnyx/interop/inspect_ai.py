@@ -5,9 +5,9 @@ from __future__ import annotations
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from pnyx.judge.answers import Judged
-from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.questions import Support
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import Judge, ask_async
+from pnyx.judging.questions import Support
 
 
 @scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
@@ -39,6 +39,6 @@ def supported(judge: Judge | None = None, text: str | None = None) -> Scorer:
 
 
 def _packaged() -> Judge:
-    from pnyx.students.judge import CITATION, PackagedJudge
+    from pnyx.judging.students.judge import CITATION, PackagedJudge
 
     return PackagedJudge(CITATION)

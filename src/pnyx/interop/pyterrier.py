@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 import pyterrier as pt
 
-from pnyx.app.collection import open as open_collection
-from pnyx.judge.answers import Answer, Judged
-from pnyx.judge.base import Judge, ask
-from pnyx.judge.questions import Support
-from pnyx.records import Question
+from pnyx.collection import open as open_collection
+from pnyx.core.records import Question
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.questions import Support
 
 _RANKED = ["qid", "query", "docno", "rank", "score", "text"]
 
@@ -55,7 +55,7 @@ class PnyxReranker(pt.Transformer):  # type: ignore[misc]
 
     def __init__(self, judge: Judge | None = None) -> None:
         if judge is None:
-            from pnyx.students.judge import PackagedJudge
+            from pnyx.judging.students.judge import PackagedJudge
 
             judge = PackagedJudge("relevance")
         self._judge = judge

@@ -1,4 +1,4 @@
-"""Chat models and embedders: endpoints, local models, what they cost."""
+"""Models: chat endpoints, HTTP, embeddings, models on this machine."""
 
 import lazy_loader
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pnyx._version import __version__
-from pnyx.errors import MissingExtra, ModelError, OptionError, PnyxError, shorten
+from pnyx.core.errors import MissingExtra, ModelError, OptionError, PnyxError, shorten
+from pnyx.core.network import check_network
 from pnyx.models.http import flow
-from pnyx.network import check_network
 
 _ADDRESS = re.compile(r"(?:ray://)?(?P<host>[^\s/@:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

@@ -1,4 +1,4 @@
-"""Indexes of evidence and their search: ranking, features, reranking, every side."""
+"""Quality-aware retrieval with clusters: engines, ranking, features, measures of runs."""
 
 import lazy_loader
 

@@ -14,6 +14,10 @@ from .features.clusters import (
 from .features.vectors import embed_documents, embed_question
 from .index import Index
 from .listing import Found
+from .measures.correlation import RetrieverCorrelation, measure_correlation
+from .measures.mrecall import MRecall
+from .measures.ranked import ndcg, ranking_average_precision
+from .measures.retrieval import Retrieval, measure_retrieval
 from .opening import verify_index
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
 from .perspectives_index import IndexPerspectives
@@ -26,6 +30,7 @@ from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted
 from .ranking.rerank import rerank, rerank_many, rerank_pointwise
 from .ranking.scoring import rank_documents, touche_rank, touche_scores
+from .tuning import Tuned, Tuning, tune
 
 __all__ = [
     "Clusters",
@@ -38,10 +43,15 @@ __all__ = [
     "IndexPerspectives",
     "Listwise",
     "LlmPerspectives",
+    "MRecall",
     "QualityModel",
+    "Retrieval",
+    "RetrieverCorrelation",
     "Scoring",
     "SearchPlan",
     "Searcher",
+    "Tuned",
+    "Tuning",
     "add_to_index",
     "build_ann",
     "build_index",
@@ -55,9 +65,13 @@ __all__ = [
     "facets",
     "fuse_rrf",
     "fuse_weighted",
+    "measure_correlation",
+    "measure_retrieval",
     "mmr",
+    "ndcg",
     "perspectives_of",
     "rank_documents",
+    "ranking_average_precision",
     "read_quality_model",
     "rerank",
     "rerank_many",
@@ -67,5 +81,6 @@ __all__ = [
     "search_perspectives",
     "touche_rank",
     "touche_scores",
+    "tune",
     "verify_index",
 ]

@@ -13,12 +13,12 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.files import atomic_folder
-from pnyx.placing import recover_folder
-from pnyx.progress import counting
-from pnyx.records import Evidence
+from pnyx.core.errors import InputError, PnyxError, shorten
+from pnyx.core.files import atomic_folder
+from pnyx.core.placing import recover_folder
+from pnyx.core.progress import counting
+from pnyx.core.records import Evidence
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec

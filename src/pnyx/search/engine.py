@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from pnyx.errors import IndexFolderError
-from pnyx.records import Evidence
+from pnyx.core.errors import IndexFolderError
+from pnyx.core.records import Evidence
 from pnyx.search.plan import Scoring
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pnyx.corpora.text.tokens import Tokenizer
+    from pnyx.formats.text.tokens import Tokenizer
     from pnyx.models.embed.embedder import Embedder
     from pnyx.search.ranking.fusion import RankedList
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.records import Evidence
+from pnyx.core.records import Evidence
 from pnyx.search.engine import Hit, Topic, TopicQuery, open_again
 from pnyx.search.features.clusters import clusters_of, rank_on_topics, why_not_used
 from pnyx.search.features.vectors import document_vectors
@@ -17,12 +17,7 @@ from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import cosines_of, dense_rank
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.scoring import (
-    question_vector,
-    rank_documents,
-    rank_parts,
-    touche_boosts,
-)
+from pnyx.search.ranking.scoring import question_vector, rank_documents, rank_parts, touche_boosts
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pnyx.errors import escaped
-from pnyx.records import (
+from pnyx.core.errors import escaped
+from pnyx.core.records import (
     Evidence,
     Passage,
     Perspective,
@@ -16,11 +16,11 @@ from pnyx.records import (
     Stance,
     document_id,
 )
+from pnyx.core.tabular import Result
 from pnyx.search.engine import Engine, Explainable, Hit, Topic
 from pnyx.search.perspectives import query_for
 from pnyx.search.sides import Sided, label_on, match_labels
 from pnyx.search.topics import TopicMatch
-from pnyx.tabular import Result
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder

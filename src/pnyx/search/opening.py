@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pnyx.errors import PluginError
-from pnyx.network import check_network
-from pnyx.plugins import APART, plugins
+from pnyx.core.errors import PluginError
+from pnyx.core.network import check_network
+from pnyx.core.plugins import APART, plugins
 from pnyx.search.engine import EngineType
 from pnyx.search.opensearch.client import is_remote
 

@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from pnyx.corpora.text.wording import folded, words_of
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import Perspective, Question, Stance
+from pnyx.formats.text.wording import folded, words_of
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.records import Perspective, Question, Stance
 from pnyx.search.engine import Hit
 from pnyx.search.plan import PERSPECTIVES, check_least
 
 if TYPE_CHECKING:
-    from pnyx.judge.store.completions import StoredModel
+    from pnyx.judging.store.completions import StoredModel
 
 _MAX_STATEMENT = 1000
 _STATEMENT = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")
@@ -77,7 +77,7 @@ class LlmPerspectives:
     def __init__(
         self, model: StoredModel, *, count: int = PERSPECTIVES, prompt: str = "perspectives"
     ) -> None:
-        from pnyx.judge.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompting import load_prompt
 
         if not 1 <= count <= 50:
             raise InputError(f"the number of perspectives is {count}, expected 1 to 50")
@@ -108,7 +108,7 @@ class LlmPerspectives:
         return [results[position] for position in range(len(questions))]
 
     async def _find(self, question: Question) -> PerspectiveSet:
-        from pnyx.judge.llm.reading import ask_structured
+        from pnyx.judging.llm.reading import ask_structured
 
         inputs = {"question": question.text, "count": str(self.count)}
         request = self.prompt.request(inputs, items=self.count)
@@ -167,7 +167,7 @@ class FilePerspectives:
     """
 
     def __init__(self, path: str | Path, *, count: int | None = None) -> None:
-        from pnyx.corpora.benchmarks.perspectives import read_perspectives
+        from pnyx.formats.perspectives import read_perspectives
 
         self._path = str(path)
         self._count = count

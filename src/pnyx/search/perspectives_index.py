@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, shorten
-from pnyx.judge.base import Judge
-from pnyx.judge.passages import read_passage
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import SIDES, Argument, Evidence, Perspective, Question, Stance
+from pnyx.judging.base import Judge
+from pnyx.judging.passages import read_passage
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import SIDES, Argument, Evidence, Perspective, Question, Stance
 from pnyx.search.engine import Engine, TopicQuery
 from pnyx.search.perspectives import PerspectiveSet, Search
 from pnyx.search.plan import PERSPECTIVES, Scoring
@@ -96,8 +96,8 @@ class IndexPerspectives:
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
         """See `PerspectiveSource`."""
+        from pnyx.judging.students.judge import PackagedJudge
         from pnyx.models.embed.encoder import load_encoder
-        from pnyx.students.judge import PackagedJudge
 
         encoder, judge = load_encoder(), self._judge or PackagedJudge("stance")
         return [self._find(question, encoder, judge) for question in questions]

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError
-from pnyx.judge.base import Judge
+from pnyx.core.errors import InputError
+from pnyx.core.records import Evidence, Perspective, Question, as_question, judged_text
+from pnyx.judging.base import Judge
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import Evidence, Perspective, Question, as_question, judged_text
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.record_codec import searched_text
@@ -320,7 +320,7 @@ class Searcher:
 
     def _supporting(self) -> Judge:
         if self._judge is None:
-            from pnyx.students.judge import PackagedJudge
+            from pnyx.judging.students.judge import PackagedJudge
 
             self._judge = PackagedJudge()
         return self._judge

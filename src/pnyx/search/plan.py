@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pnyx.errors import InputError, shorten
-from pnyx.judge.statements import statements_of
-from pnyx.records import SIDES, UNITS, Question, Side, Unit
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import SIDES, UNITS, Question, Side, Unit
+from pnyx.judging.statements import statements_of
 
 
 class Parameter(NamedTuple):

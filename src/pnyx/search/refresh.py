@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.base import Options
-from pnyx.corpora.documents.file_readers import content_mark
-from pnyx.corpora.documents.folder import FolderFile, FolderFiles, files_of_folder
-from pnyx.corpora.file_account import FileAccount, named
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError
-from pnyx.files import atomic_folder
-from pnyx.records import Evidence
+from pnyx.core.errors import InputError
+from pnyx.core.files import atomic_folder
+from pnyx.core.records import Evidence
+from pnyx.formats.base import Options
+from pnyx.formats.documents.file_readers import content_mark
+from pnyx.formats.documents.folder import FolderFile, FolderFiles, files_of_folder
+from pnyx.formats.file_account import FileAccount, named
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.build import write_segments
 from pnyx.search.features.access import Feature, write_feature
 from pnyx.search.features.vectors import VECTORS

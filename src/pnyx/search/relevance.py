@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import stem
-from pnyx.corpora.text.wording import words_of
-from pnyx.judge.answers import Answer, Judged, Provenance
+from pnyx.core.records import Evidence, judged_text
+from pnyx.formats.text.tokens import stem
+from pnyx.formats.text.wording import words_of
+from pnyx.judging.answers import Answer, Judged, Provenance
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
-from pnyx.records import Evidence, judged_text
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.polarity import FORM_WORDS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 if TYPE_CHECKING:
-    from pnyx.records import Question
+    from pnyx.core.records import Question
 
 Stance = Literal["pro", "con", "neutral"]
 

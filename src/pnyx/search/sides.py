@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, ask_async
-from pnyx.judge.stances import ask_stance
-from pnyx.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
+from pnyx.core.records import SIDES, Argument, Evidence, Question, Side, Stance, judged_text
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judging.base import Judge, ask_async
+from pnyx.judging.stances import ask_stance
 from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import TopicMatch, TopicMatcher
 

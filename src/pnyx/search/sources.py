@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora import read_evidence
-from pnyx.corpora.base import Options
-from pnyx.corpora.documents.document_passages import passages_of_record
-from pnyx.corpora.documents.file_readers import content_mark
-from pnyx.corpora.documents.folder import FolderFile, FolderFiles, documents_of, files_of_folder
-from pnyx.corpora.file_account import FileAccount, FileOutcome, Outcome
-from pnyx.corpora.recognition import find_format
-from pnyx.corpora.text.passages import WHOLE_WORDS, count_words
-from pnyx.errors import InputError
-from pnyx.records import Evidence, Unit
+from pnyx.core.errors import InputError
+from pnyx.core.records import Evidence, Unit
+from pnyx.formats import read_evidence
+from pnyx.formats.base import Options
+from pnyx.formats.documents.document_passages import passages_of_record
+from pnyx.formats.documents.file_readers import content_mark
+from pnyx.formats.documents.folder import FolderFile, FolderFiles, documents_of, files_of_folder
+from pnyx.formats.file_account import FileAccount, FileOutcome, Outcome
+from pnyx.formats.recognition import find_format
+from pnyx.formats.text.passages import WHOLE_WORDS, count_words
 
 UNKNOWN = -1
 """Number of the source of documents that a program gave, or of an index made by an older Pnyx."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pnyx.records import Argument, Evidence, document_id
+from pnyx.core.records import Argument, Evidence, document_id
 from pnyx.search.engine import DocumentIndex, Engine, Hit
 
 PASSAGES: Final = "passages"

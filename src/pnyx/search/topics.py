@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from pnyx.corpora.text.wording import folded
-from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Judged
-from pnyx.judge.questions import Support
-from pnyx.judge.statements import statements
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats.text.wording import folded
+from pnyx.judging.answers import Judged
+from pnyx.judging.questions import Support
+from pnyx.judging.statements import statements
 from pnyx.search.polarity import MOST, bare_claim, compare, read_claim, same_words
 
 if TYPE_CHECKING:
@@ -312,8 +312,8 @@ def _differences(asked: Sequence[Support]) -> list[float]:
     """Return, of each two questions, by how many log-odds the first is more probable."""
     import numpy as np
 
-    from pnyx.judge.calibration.curves import log_odds
-    from pnyx.students.judge import load_perspective_student
+    from pnyx.judging.calibration.curves import log_odds
+    from pnyx.judging.students.judge import load_perspective_student
 
     if not asked:
         return []

@@ -1,4 +1,4 @@
-"""Corpora from the web: search, fetching within limits, text, archive."""
+"""Pages and the HTTP API."""
 
 import lazy_loader
 

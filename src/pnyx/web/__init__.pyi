@@ -1,15 +1,12 @@
 """The public names of this room, each with its home."""
 
-from .corpus import WebCorpus, WebPlan, build_web_corpus
-from .fetch import FetchLimits
-from .search import SearchApi, SearchFailedError, Serper
+from .application import build_app
+from .rendering import Links, render
+from .running import run_app
 
 __all__ = [
-    "FetchLimits",
-    "SearchApi",
-    "SearchFailedError",
-    "Serper",
-    "WebCorpus",
-    "WebPlan",
-    "build_web_corpus",
+    "Links",
+    "build_app",
+    "render",
+    "run_app",
 ]

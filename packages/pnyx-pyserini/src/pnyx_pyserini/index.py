@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import IndexFolderError, InputError, shorten
-from pnyx.records import Evidence
+from pnyx.core.errors import IndexFolderError, InputError, shorten
+from pnyx.core.records import Evidence
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery, open_again
 from pnyx.search.plan import AUTO, Scoring, check_least
 from pnyx.search.ranking.models import BM25, MODELS, make_model

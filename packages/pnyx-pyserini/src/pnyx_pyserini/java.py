@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from pnyx.errors import IndexFolderError, PnyxError, escaped
+from pnyx.core.errors import IndexFolderError, PnyxError, escaped
 
 JARS: Final = tuple(sorted(Path(__file__).with_name("jars").glob("*.jar")))
 

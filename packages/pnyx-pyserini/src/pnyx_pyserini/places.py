@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from pnyx.errors import IndexFolderError, InputError, shorten
+from pnyx.core.errors import IndexFolderError, InputError, shorten
 
 SCHEME: Final = "pyserini:"
 CACHE: Final = "PYSERINI_CACHE"

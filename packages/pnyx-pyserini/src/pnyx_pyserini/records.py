@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pnyx.corpora.documents.evidence import (
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import parse_json_object
+from pnyx.core.records import Document, Evidence
+from pnyx.formats.documents.evidence import (
     ID_NAMES,
     MSMARCO_TEXT,
     document,
     flatten_metadata,
     parse_evidence,
 )
-from pnyx.corpora.fields import Fields, string
-from pnyx.errors import InputError, shorten
-from pnyx.files import parse_json_object
-from pnyx.records import Document, Evidence
+from pnyx.formats.fields import Fields, string
 
 _TEXTS = ("text", *MSMARCO_TEXT)
 

@@ -1,1 +1,1 @@
-"""A judge checked against people's labels in one table: can it be trusted?"""
+"""The check of a judge against people's labels."""

@@ -11,7 +11,7 @@ from typing import Literal
 from pnyx.audit.checks.answer_words import AnswerCell, seems_negative
 from pnyx.audit.checks.choices import Choices, choices_for, read_values
 from pnyx.audit.checks.items import Answer, Kind
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 
 _SHOWN_WORDS = 6
 _MOST_OTHER_WORDS = 10

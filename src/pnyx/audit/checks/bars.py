@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, escaped
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import Measured, plain
-from pnyx.tabular import Result
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.tabular import Result
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.base import Measured, plain
 
 BarVerdict: TypeAlias = Literal["above", "below", "undecided"]
 """Whether the whole interval reaches the bar, none of it does, or it lies on both sides."""

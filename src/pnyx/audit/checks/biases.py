@@ -20,10 +20,10 @@ from pnyx.audit.checks.joined import (
     labels_of,
     settled_label,
 )
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import cluster_mean, draw_weights, drawn_value
-from pnyx.measure.core.weighted import Floats, Index, ratio
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
+from pnyx.stats.intervals import cluster_mean, draw_weights, drawn_value
+from pnyx.stats.weighted import Floats, Index, ratio
 
 MIN_PART = 20
 """Items that each part of a comparison must have to get a figure."""

@@ -16,16 +16,16 @@ from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import CheckItems
 from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters, settled_label
 from pnyx.audit.checks.people import compare_people
-from pnyx.errors import InputError, shorten
-from pnyx.judge.answer_list import Answers
-from pnyx.measure.answers.agreement import Agreement, measure_agreement
-from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS
-from pnyx.measure.answers.rates import corrected_rate
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.intervals import cluster_mean, share_of
-from pnyx.measure.core.pairs import PairColumns
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.answer_list import Answers
+from pnyx.judging.measures.agreement import Agreement, measure_agreement
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS
+from pnyx.judging.measures.pairs import PairColumns
+from pnyx.judging.measures.rates import corrected_rate
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured
+from pnyx.stats.intervals import cluster_mean, share_of
 
 Names: TypeAlias = str | Sequence[str]
 """One name, or several."""

@@ -14,12 +14,12 @@ from pnyx.audit.checks.sample_size import too_few
 from pnyx.audit.choosing import ChosenJudge
 from pnyx.audit.drift import Drift
 from pnyx.audit.outcomes import outcomes_of
-from pnyx.errors import InputError, escaped, shorten
-from pnyx.measure.answers.agreement import Agreement
-from pnyx.measure.answers.raters import Compared
-from pnyx.measure.answers.rates import CorrectedRate
-from pnyx.measure.core.base import Bootstrap, Measured, plain, row_of
-from pnyx.tabular import Result
+from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.tabular import Result
+from pnyx.judging.measures.agreement import Agreement
+from pnyx.judging.measures.raters import Compared
+from pnyx.judging.measures.rates import CorrectedRate
+from pnyx.stats.base import Bootstrap, Measured, plain, row_of
 
 
 @dataclass(frozen=True, slots=True)

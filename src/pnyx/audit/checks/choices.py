@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pnyx.audit.checks.answer_words import AnswerCell, normal_word, number_of
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "": operator.eq,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pnyx.audit.checks.answer_words import MAX_WORD, read_cell
 from pnyx.audit.checks.check_rows import TableRows
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 
 _ANSWER = r"(?:label|verdict|score|rating|grade|judge?ment|decision|evaluation|pass(?:ed)?)"
 _NAMES: Final = {

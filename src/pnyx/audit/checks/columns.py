@@ -26,8 +26,8 @@ from pnyx.audit.checks.wide_rows import (
     unique_ids,
     wide_table,
 )
-from pnyx.errors import InputError, shorten
-from pnyx.judge.value_rows import joined_values, plain_values
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.value_rows import joined_values, plain_values
 
 _MIN_CONFIDENT = 3
 """Verdicts of no with a probability above 0.5 that show that it is not that of yes."""

@@ -11,11 +11,11 @@ from pnyx.audit.checks.answer_words import number_of, read_cell
 from pnyx.audit.checks.items import CheckItems
 from pnyx.audit.choosing import ChosenJudge, choose_joined
 from pnyx.audit.drift import CardFigure, Drift, compare_figures
-from pnyx.errors import InputError, escaped
-from pnyx.files import read_json
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import Bootstrap
-from pnyx.measure.core.ground_truth import LabelledVerdicts
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.files import read_json
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.base import Bootstrap
 
 CHOICE_MARGIN = 0.02
 """Accuracy that may be lost by a cheaper judge, as for `pnyx compare judges`."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 DELIMITERS = ",;\t|"
 """In the order in which they are preferred."""

@@ -12,7 +12,7 @@ from pnyx.audit.checks.check_rows import NumberedRow, TableRows
 from pnyx.audit.checks.column_names import is_usual_name, usual_name
 from pnyx.audit.checks.inspect_log import inspect_items, is_inspect_sample
 from pnyx.audit.checks.json_rows import json_object, json_objects, parse_document
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 
 _SAMPLE = 20
 """Rows by which a tool's format is recognised."""

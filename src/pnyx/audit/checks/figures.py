@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pnyx.measure.core.base import Measured
+from pnyx.stats.base import Measured
 
 
 def percent(value: float) -> str:

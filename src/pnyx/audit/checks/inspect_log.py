@@ -13,8 +13,8 @@ from pnyx.audit.checks.assessments import AssessedItem, Assessment
 from pnyx.audit.checks.check_rows import NumberedRow
 from pnyx.audit.checks.column_names import is_usual_name, usual_name
 from pnyx.audit.checks.json_rows import json_object, json_objects, parse_document
-from pnyx.corpora.text.office_files import check_archive
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats.text.office_files import check_archive
 
 _NO_ANSWER: Final = "N"
 """The value of a score for a refusal or no answer, which Inspect counts as 0: here unscored."""

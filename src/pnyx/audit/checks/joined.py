@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
-from pnyx.errors import InputError, shorten
-from pnyx.judge.labels import consensus
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.pairs import Gold, Pair, PairColumns
-from pnyx.measure.core.weighted import Index
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.labels import consensus
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import Gold, Pair, PairColumns
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.weighted import Index
 
 
 def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> LabelledVerdicts:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pnyx.audit.checks.check_rows import NumberedRow
-from pnyx.errors import InputError, shorten
-from pnyx.files import MAX_LINE_BYTES, clean_value
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import MAX_LINE_BYTES, clean_value
 
 MAX_JSON_BYTES = 8 * MAX_LINE_BYTES
 """Largest JSON document, which is held in memory as a whole."""

@@ -8,16 +8,9 @@ from typing import Any, get_args
 
 from pnyx.audit.checks.pair_words import Choice
 from pnyx.audit.checks.pairs import JudgedPair
-from pnyx.errors import InputError, shorten
-from pnyx.judge.labels import counted_labels
-from pnyx.judge.verdicts import (
-    Source,
-    Verdict,
-    file_of,
-    of_one_judge,
-    read_verdicts,
-    shown_value,
-)
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.labels import counted_labels
+from pnyx.judging.verdicts import Source, Verdict, file_of, of_one_judge, read_verdicts, shown_value
 
 _CHOICES: tuple[Choice, ...] = get_args(Choice)
 _TASKS = ("preference", "sides")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.corpora.cells import is_missing
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats.cells import is_missing
 
 Choice: TypeAlias = Literal["a", "b", "tie"]
 

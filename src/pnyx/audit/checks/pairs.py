@@ -11,13 +11,13 @@ import numpy as np
 
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.pair_words import NAME_COLUMNS, Choice, PairWords
-from pnyx.corpora.cells import is_missing
-from pnyx.errors import InputError, shorten
-from pnyx.judge.labels import consensus
-from pnyx.judge.questions import TURNED
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.intervals import cluster_mean
-from pnyx.tabular import Result
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.tabular import Result
+from pnyx.formats.cells import is_missing
+from pnyx.judging.labels import consensus
+from pnyx.judging.questions import TURNED
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
+from pnyx.stats.intervals import cluster_mean
 
 _WORTH: Mapping[Choice, float] = {"a": 1.0, "tie": 0.5, "b": 0.0}
 _MEASURES = "flips first_slot combined a_first b_first settled"

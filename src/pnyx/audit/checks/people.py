@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pnyx.audit.checks.items import Answer, CheckItem, CheckItems
-from pnyx.judge.verdicts import Verdict
-from pnyx.measure.answers.raters import Compared, measure_raters
-from pnyx.measure.core.base import Bootstrap
+from pnyx.judging.measures.raters import Compared, measure_raters
+from pnyx.judging.verdicts import Verdict
+from pnyx.stats.base import Bootstrap
 
 MAX_PAIRED = 8
 """Most people, or files of labels, of whom each is compared with each other: 28 pairs."""

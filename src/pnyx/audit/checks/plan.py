@@ -14,15 +14,15 @@ from pnyx.audit.checks.design import Design, correlation_of, influences
 from pnyx.audit.checks.items import CheckItems
 from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters
 from pnyx.audit.checks.sample_size import rarer_labels, too_few
-from pnyx.errors import InputError, shorten
-from pnyx.measure.answers.agreement import measure_agreement
-from pnyx.measure.answers.rates import corrected_rate
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.base import BOOTSTRAP, Bootstrap, Measured, row_of
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.intervals import SIGNED, UNIT, Range
-from pnyx.measure.core.pairs import PairColumns
-from pnyx.measure.core.weighted import Floats, Index, Weighted, Weights, ratio
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.measures.agreement import measure_agreement
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import PairColumns
+from pnyx.judging.measures.rates import corrected_rate
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
+from pnyx.stats.intervals import SIGNED, UNIT, Range
+from pnyx.stats.weighted import Floats, Index, Weighted, Weights, ratio
 
 MIN_LABELS = 10
 """Labels below which nothing can be planned."""

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.audit.checks.joined import pair_clusters
-from pnyx.measure.answers.registry import MEASURES
-from pnyx.measure.core.ground_truth import LabelledVerdicts
-from pnyx.measure.core.pairs import PairColumns
-from pnyx.measure.core.weighted import Floats, Index
+from pnyx.judging.measures.ground_truth import LabelledVerdicts
+from pnyx.judging.measures.pairs import PairColumns
+from pnyx.judging.measures.registry import MEASURES
+from pnyx.stats.weighted import Floats, Index
 
 MIN_GROUPS = 5
 """Groups of equal size that labels must count for, rounded.

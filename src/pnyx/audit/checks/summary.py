@@ -13,9 +13,9 @@ from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
 from pnyx.audit.checks.figures import decimals, percent, share, signed
 from pnyx.audit.checks.joined import pair_clusters
 from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
-from pnyx.errors import escaped
-from pnyx.measure.core.base import Measured
-from pnyx.measure.core.pairs import PairColumns
+from pnyx.core.errors import escaped
+from pnyx.judging.measures.pairs import PairColumns
+from pnyx.stats.base import Measured
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.checked import CheckedJudge, CheckedTable

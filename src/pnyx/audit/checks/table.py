@@ -23,15 +23,15 @@ from pnyx.audit.checks.json_rows import (
     parse_document,
     rows_of_columns,
 )
-from pnyx.corpora.cells import is_missing, plain_cell
-from pnyx.corpora.documents.table_rows import scan_sheets
-from pnyx.corpora.documents.tables import numbered_rows, read_parquet
-from pnyx.corpora.given import rows_in_memory
-from pnyx.corpora.text.encodings import Encoding, decoded_lines, encoding_of
-from pnyx.devices import device_status
-from pnyx.errors import InputError, shorten
-from pnyx.files import clean_text, clean_value, guarded, open_binary, read_head
-from pnyx.judge.verdicts import file_of
+from pnyx.core.devices import device_status
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import clean_text, clean_value, guarded, open_binary, read_head
+from pnyx.formats.cells import is_missing, plain_cell
+from pnyx.formats.documents.table_rows import scan_sheets
+from pnyx.formats.documents.tables import numbered_rows, read_parquet
+from pnyx.formats.given import rows_in_memory
+from pnyx.formats.text.encodings import Encoding, decoded_lines, encoding_of
+from pnyx.judging.verdicts import file_of
 
 MAX_TABLE_BYTES = 1 << 30
 """Largest table, decompressed: one of human labels is far smaller."""

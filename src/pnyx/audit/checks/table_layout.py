@@ -18,7 +18,7 @@ from pnyx.audit.checks.column_names import (
     named_column,
     shown_names,
 )
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 
 _WORDS: Final = {"judge": "judge", "human": "people", "group": "groups"}
 

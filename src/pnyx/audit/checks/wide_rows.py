@@ -10,9 +10,9 @@ from typing import Any
 from pnyx.audit.checks.answer_words import cell_text, read_cell
 from pnyx.audit.checks.check_rows import TableRows
 from pnyx.audit.checks.table_layout import Layout
-from pnyx.corpora.benchmarks.label_words import ADJUDICATED
-from pnyx.corpora.cells import plain_id
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats.cells import plain_id
+from pnyx.formats.label_words import ADJUDICATED
 
 
 @dataclass(slots=True)

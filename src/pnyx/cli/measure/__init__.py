@@ -7,28 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import file_opt, out_opt
-from pnyx.cli.common.options import Outcome, reasons_shown
-from pnyx.cli.common.params import Group, verb
-from pnyx.cli.measure.annotations import amount, thresholds
-from pnyx.cli.measure.perspectives import perspectives
-from pnyx.cli.measure.preference import preference
-from pnyx.cli.measure.report import report
-from pnyx.cli.measure.retrieval import correlation, retrieval
-from pnyx.cli.measure.runs import PlotSpec, few_warning
-from pnyx.errors import OptionError, escaped
-from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, OwnWords, Table, draws_legend
-from pnyx.view.text import many
+from pnyx.cli.measure.tables import PlotSpec, few_warning
+from pnyx.cli.options import Outcome, reasons_shown
+from pnyx.cli.params import Group, verb
+from pnyx.core.errors import OptionError, escaped
+from pnyx.core.rooms import room_commands
+from pnyx.core.spec import file_opt, out_opt
+from pnyx.display.tables import Column, OwnWords, Table, draws_legend
+from pnyx.display.text import many
+from pnyx.judging.measures.options import BootstrapSpec, JudgedSpec, TruthSpec
+from pnyx.judging.naming import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pnyx.measure.answers.agreement import Agreement
-    from pnyx.measure.core.base import Measured
-    from pnyx.measure.core.ground_truth import LabelledVerdicts
-    from pnyx.view.tables import Part
+    from pnyx.display.tables import Part
+    from pnyx.judging.measures.agreement import Agreement
+    from pnyx.judging.measures.ground_truth import LabelledVerdicts
+    from pnyx.stats.base import Measured
 
 _MEASURES = "measures.json"
 _RATES_GONE = "the corrected share of yes is given wherever some answers have no label"
@@ -130,7 +126,7 @@ def _answers_command(task: str) -> None:
         if spec.labels is None:
             return _summarise(answers, spec)
         spec.check_plot()
-        from pnyx.measure.core.ground_truth import join_labels
+        from pnyx.judging.measures.ground_truth import join_labels
 
         joined = join_labels(answers, spec.labels, task, judge=spec.judge)
         return _measure_joined(answers, joined, spec, corrects=task != "quality")
@@ -162,7 +158,7 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
       pnyx measure rag results
       pnyx measure rag results --qrels qrels.txt
     """
-    from pnyx.measure.answers.documents import join_documents
+    from pnyx.judging.measures.documents import join_documents
 
     if spec.qrels is None and spec.labels is None:
         if spec.plot is not None:
@@ -177,8 +173,8 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
 
 def _summarise(answers: str, spec: AgreementSpec | DocumentsSpec) -> Outcome:
     """Summarise answers in words, without labels."""
-    from pnyx.measure.answers.summary import summarise_answers
-    from pnyx.view.summary import summary_parts, warning_lines
+    from pnyx.display.summary import summary_parts, warning_lines
+    from pnyx.judging.measures.summary import summarise_answers
 
     summary = summarise_answers(answers, judge=spec.judge, bootstrap=spec.bootstrap)
     notes = [f"warning: {line}" for line in warning_lines(summary)]
@@ -195,7 +191,7 @@ def command_of_results(path: str) -> str | None:
         return "report"
     if not folder.exists():
         return None
-    from pnyx.judge.verdicts import YES_NO_TASKS, read_verdicts
+    from pnyx.judging.verdicts import YES_NO_TASKS, read_verdicts
 
     first = next(read_verdicts(path), None)
     task = "" if first is None else first.task
@@ -217,11 +213,11 @@ def _measure_joined(
     corrects: bool = False,
 ) -> Outcome:
     """Measure answers on labels; `corrects`: also the share of yes, if some have no label."""
-    from pnyx.devices import refuse_device
-    from pnyx.files import write_json
-    from pnyx.measure.answers.agreement import measure_agreement
-    from pnyx.view.plots import reliability_plot
-    from pnyx.view.rates import rate_notes, rate_table
+    from pnyx.core.devices import refuse_device
+    from pnyx.core.files import write_json
+    from pnyx.display.plots import reliability_plot
+    from pnyx.display.rates import rate_notes, rate_table
+    from pnyx.judging.measures.agreement import measure_agreement
 
     folder = Path(answers) if answers != "-" and Path(answers).is_dir() else None
     if folder is not None:
@@ -229,7 +225,7 @@ def _measure_joined(
     result = measure_agreement(joined, bootstrap=spec.bootstrap)
     row, rate = result.row(), None
     if corrects and joined.unlabelled:
-        from pnyx.measure.answers.rates import corrected_rate
+        from pnyx.judging.measures.rates import corrected_rate
 
         rate = corrected_rate(joined, bootstrap=spec.bootstrap)
         row["rate"] = rate.row()
@@ -265,14 +261,14 @@ def _notes(result: Agreement) -> list[str]:
 
 def _report(result: Agreement) -> list[Part]:
     """Return the tables for people."""
-    from pnyx.measure.answers.group_figures import MIN_GROUP_LABELS, small_groups
+    from pnyx.judging.measures.group_figures import MIN_GROUP_LABELS, small_groups
 
     parts: list[Part] = [
         [f"{result.joined.task}: {escaped(short_name(result.joined.judge))}, {_counts(result)}"],
         _measures(result),
     ]
     if "avg" in result.summary:
-        from pnyx.measure.answers.registry import SUMMARY
+        from pnyx.judging.measures.registry import SUMMARY
 
         columns = (
             Column("dimension"),
@@ -354,10 +350,8 @@ def _grid(
 
 for _task in _TASKS:
     _answers_command(_task)
-for _command in (
-    retrieval, perspectives, correlation, thresholds, amount, report, preference
-):  # fmt: skip
-    command.add_command(_command)
+for _door in room_commands("measure").values():
+    command.add_command(_door.load())
 command.command_of = command_of_results
 command.gone = {
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.app.spec import opt, out_opt, topics_opt
-from pnyx.cli.common.options import Outcome, warn
-from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import PlotSpec, few_warning
-from pnyx.errors import InputError, escaped
-from pnyx.judge.naming import short_name
-from pnyx.view.tables import Column, Table, draws_legend, interval, number
+from pnyx.cli.measure.tables import PlotSpec, few_warning
+from pnyx.cli.options import Outcome, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.spec import opt, out_opt, topics_opt
+from pnyx.display.tables import Column, Table, draws_legend, interval, number
+from pnyx.judging.measures.options import BootstrapSpec, JudgedSpec, TruthSpec
+from pnyx.judging.naming import short_name
 
 if TYPE_CHECKING:
-    from pnyx.judge.verdicts import Verdict
-    from pnyx.measure.answers.thresholds import Amount, Curve, Thresholds
-    from pnyx.view.tables import Part
+    from pnyx.display.tables import Part
+    from pnyx.judging.measures.thresholds import Amount, Curve, Thresholds
+    from pnyx.judging.verdicts import Verdict
 
 _SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -55,9 +55,9 @@ def thresholds(annotations: str, spec: ThresholdsSpec) -> Outcome:
     Example:
       pnyx measure thresholds labels.jsonl --qrels qrels.txt --plot thresholds.svg
     """
-    from pnyx.judge.verdicts import read_annotations
-    from pnyx.measure.answers.thresholds import GRID, measure_thresholds
-    from pnyx.view.plots import thresholds_plot
+    from pnyx.display.plots import thresholds_plot
+    from pnyx.judging.measures.thresholds import GRID, measure_thresholds
+    from pnyx.judging.verdicts import read_annotations
 
     spec.check_plot()
     try:
@@ -148,10 +148,10 @@ def amount(annotations: str, spec: AmountSpec) -> Outcome:
     Example:
       pnyx measure amount labels.jsonl --topics questions.md --plot amount.svg
     """
-    from pnyx.corpora import read_questions
-    from pnyx.judge.verdicts import read_annotations
-    from pnyx.measure.answers.thresholds import measure_amount
-    from pnyx.view.plots import amount_plot
+    from pnyx.display.plots import amount_plot
+    from pnyx.formats import read_questions
+    from pnyx.judging.measures.thresholds import measure_amount
+    from pnyx.judging.verdicts import read_annotations
 
     spec.check_plot()
     drawn = False

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from pnyx.app.measure_specs import BootstrapSpec, JudgedSpec
-from pnyx.app.spec import file_opt
-from pnyx.cli.common.options import Outcome
-from pnyx.cli.common.params import verb
-from pnyx.cli.measure.runs import few_warning
-from pnyx.errors import OptionError
-from pnyx.measure.core.base import plain
-from pnyx.view.tables import Table
-from pnyx.view.text import many
+from pnyx.cli.measure.tables import few_warning
+from pnyx.cli.options import Outcome
+from pnyx.cli.params import verb
+from pnyx.core.errors import OptionError
+from pnyx.core.spec import file_opt
+from pnyx.display.tables import Table
+from pnyx.display.text import many
+from pnyx.judging.measures.options import BootstrapSpec, JudgedSpec
+from pnyx.stats.base import plain
 
 
 class PreferenceSpec(BootstrapSpec, JudgedSpec, heading="Labels"):
@@ -45,10 +45,10 @@ def preference(answers: str, spec: PreferenceSpec) -> Outcome:
     """
     from pnyx.audit.checks.pair_answers import read_pairs
     from pnyx.audit.checks.pairs import measure_pairs
-    from pnyx.judge.verdicts import Source, read_verdicts
-    from pnyx.measure.answers.raters import measure_raters
-    from pnyx.view.check_pairs import pair_parts
-    from pnyx.view.trials import rater_parts
+    from pnyx.audit.display.check_pairs import pair_parts
+    from pnyx.display.trials import rater_parts
+    from pnyx.judging.measures.raters import measure_raters
+    from pnyx.judging.verdicts import Source, read_verdicts
 
     if answers == spec.labels == "-":
         raise OptionError("ANSWERS and LABELS cannot both be standard input")

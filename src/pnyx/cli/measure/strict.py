@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
-from pnyx.cli.common.record import record_of_command
-from pnyx.cli.measure.runs import listed
-from pnyx.errors import InputError, escaped
-from pnyx.files import read_json, write_json
-from pnyx.judge.answers import MANIFEST
+from pnyx.cli.measure.tables import listed
+from pnyx.cli.record import record_of_command
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.files import read_json, write_json
+from pnyx.judging.answers import MANIFEST
 
 if TYPE_CHECKING:
-    from pnyx.measure.perspectives.results import PerspectiveCoverage
-    from pnyx.measure.reports.measuring import MeasuredReports, Reports
+    from pnyx.perspectives.measures.results import PerspectiveCoverage
+    from pnyx.reports.measures.measuring import MeasuredReports, Reports
 
 
 def campaign_rules(*, whole: bool = False) -> tuple[str, ...]:
     """Return the rules of --strict in words; of reports judged as `whole`, no sentence is."""
-    from pnyx.judge.reports.own_text import OWN_TEXT_RULE
-    from pnyx.judge.reports.plan import MAX_SENTENCE
-    from pnyx.judge.reports.repetition import REPETITION_RULE
+    from pnyx.reports.tree.own_text import OWN_TEXT_RULE
+    from pnyx.reports.tree.plan import MAX_SENTENCE
+    from pnyx.reports.tree.repetition import REPETITION_RULE
 
     of_sentences = (
         "texts are the collection's, and a citation of an id that it does not hold, or of an "
@@ -90,7 +90,7 @@ def rules_of(judged: Mapping[str, Any]) -> tuple[str, ...]:
 
 def left_out_notes(judged: Mapping[str, Any]) -> list[str]:
     """Return a line for each submission that was left out before anything was judged."""
-    from pnyx.app.submissions import LeftOut
+    from pnyx.formats.reports.submissions import LeftOut
 
     left_out = [LeftOut(**row) for how in judged.values() for row in how.get("left_out", ())]
     return [f"warning: left out, and not ranked: {submission}" for submission in left_out]
@@ -98,7 +98,7 @@ def left_out_notes(judged: Mapping[str, Any]) -> list[str]:
 
 def zero_notes(run: MeasuredReports, measures: Sequence[str], empty: Sequence[str]) -> list[str]:
     """Return lines on the values of a run that are 0 as its report has nothing to measure."""
-    from pnyx.measure.core.base import Measured
+    from pnyx.stats.base import Measured
 
     topics: dict[str, list[str]] = {}
     for topic, values in run.per_topic.items():
@@ -111,7 +111,7 @@ def zero_notes(run: MeasuredReports, measures: Sequence[str], empty: Sequence[st
 
 def check_coverage(result: Reports, measures: Sequence[str], least: float) -> None:
     """Refuse a leaderboard of which a cell rests on less than a share of its items, in [0, 1]."""
-    from pnyx.measure.reports.exports import rests_on
+    from pnyx.reports.measures.exports import rests_on
 
     low: list[tuple[float, str]] = []
     runs: dict[str, None] = {}
@@ -139,8 +139,8 @@ def check_judged(runs: Mapping[str, str], qrels: str, least: float) -> dict[str,
 
     InputError: a run has less than the share `least`, in [0, 1].
     """
-    from pnyx.measure.core.base import Bootstrap
-    from pnyx.measure.runs.retrieval import measure_retrieval
+    from pnyx.search.measures.retrieval import measure_retrieval
+    from pnyx.stats.base import Bootstrap
 
     judged = measure_retrieval(runs, qrels, ("Judged@10",), bootstrap=Bootstrap(draws=0))
     shares: dict[str, float] = {}

@@ -1,1 +1,1 @@
-"""Chat models behind endpoints: requests, replies, cost."""
+"""Chat models behind an HTTP API."""

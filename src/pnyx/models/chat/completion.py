@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring_ascii as _as_json
 from typing import Any
 
-from pnyx.errors import shorten
-from pnyx.files import clean_text
+from pnyx.core.errors import shorten
+from pnyx.core.files import clean_text
 from pnyx.models.chat.types import (
     MAX_REPLY_BYTES,
     CallFailed,

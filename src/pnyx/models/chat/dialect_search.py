@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from pnyx.errors import ModelError
+from pnyx.core.errors import ModelError
 from pnyx.models.chat.ledger import BudgetReached, Ledger
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.dialect import LIMITS, Dialect

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.errors import ModelError, shorten
+from pnyx.core.errors import ModelError, shorten
 from pnyx.models.chat.dialect_search import GREETING, DialectSearch
 from pnyx.models.chat.ledger import BudgetReached, Ledger, Reservation
 from pnyx.models.chat.prompt_counts import cuts_prompt

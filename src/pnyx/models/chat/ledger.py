@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.models.chat.prices import Price
 from pnyx.models.chat.types import ChatRequest
 from pnyx.models.http.flow import Ticket, WaitQueue

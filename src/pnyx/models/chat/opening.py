@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.models.chat.endpoint import OPENAI_URL, ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel

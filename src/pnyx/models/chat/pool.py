@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pnyx.errors import InputError, ModelError, shorten
+from pnyx.core.errors import InputError, ModelError, shorten
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.limiter import Elsewhere

@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pnyx.errors import InputError, shorten
-from pnyx.files import read_toml
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import read_toml
 
 _DATED = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$")
 _FIELDS = ("input", "cached_input", "output")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.models.http.addresses import read_key, read_spec, shown_address
 
 if TYPE_CHECKING:

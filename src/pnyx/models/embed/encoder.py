@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.errors import InputError, PnyxError, shorten
+from pnyx.core.errors import InputError, PnyxError, shorten
+from pnyx.core.native import load_onnxruntime
 from pnyx.models.http.flow import in_threads
-from pnyx.native import load_onnxruntime
 
 _FOLDERS = {"minilm-int8": "minilm"}
 

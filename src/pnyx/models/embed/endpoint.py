@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import ModelError, shorten
+from pnyx.core.errors import ModelError, shorten
 from pnyx.models.chat.types import CallFailed, printable
 from pnyx.models.http.dialect import refused_parameter
 from pnyx.models.http.endpoint import Endpoint

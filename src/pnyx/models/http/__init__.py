@@ -1,1 +1,1 @@
-"""Requests to servers: transport, limits, waiting, redaction."""
+"""HTTP: limits, retries, dialects."""

@@ -10,7 +10,7 @@ import re
 import urllib.parse
 from collections.abc import Iterable
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.models.chat.types import printable
 
 _LONGEST = 2000

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
-from pnyx.errors import ModelError
+from pnyx.core.errors import ModelError
 from pnyx.models.http.addresses import Secrets, check_address
 from pnyx.models.http.flow import PerLoop
 from pnyx.models.http.limiter import AdaptiveLimiter, Slot

@@ -19,8 +19,8 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Generic, TypeVar
 
-from pnyx.errors import PnyxError
-from pnyx.threads import WorkerThreads
+from pnyx.core.errors import PnyxError
+from pnyx.core.threads import WorkerThreads
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pnyx.errors import ModelError, shorten
+from pnyx.core.errors import ModelError, shorten
 from pnyx.models.chat.completion import error_in, read_reply, words_of_error
 from pnyx.models.chat.types import CallFailed, Reply
 from pnyx.models.http.addresses import Secrets

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pnyx._version import __version__
-from pnyx.errors import ModelError, shorten
-from pnyx.files import MAX_LINE_BYTES
+from pnyx.core.errors import ModelError, shorten
+from pnyx.core.files import MAX_LINE_BYTES
+from pnyx.core.network import check_network
 from pnyx.models.http.addresses import Secrets, is_address, shown_address
 from pnyx.models.http.body import DamagedError, read_body
 from pnyx.models.http.flow import MemoryBudget, wanted
-from pnyx.network import check_network
 
 if TYPE_CHECKING:
     import ssl

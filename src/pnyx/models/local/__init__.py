@@ -1,1 +1,1 @@
-"""Language models on this machine."""
+"""Language models on this machine, in a process of their own."""

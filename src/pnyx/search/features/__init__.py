@@ -1,1 +1,1 @@
-"""What an index knows of its documents besides their words."""
+"""Features of documents: vectors, clusters, topics."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 from pnyx.search.lexical.manifest import (
     FEATURE_NAME,
     contents,

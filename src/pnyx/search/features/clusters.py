@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.search.engine import Engine, Topic, TopicQuery
 from pnyx.search.features.access import Feature, put_feature
 from pnyx.search.features.topic_points import (

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.segment import split_sentences
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.records import Argument, Evidence
+from pnyx.core.errors import InputError, MissingExtra, shorten
+from pnyx.core.records import Argument, Evidence
+from pnyx.formats.text.segment import split_sentences
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.record_codec import searched_text
 

@@ -16,11 +16,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, PnyxError, escaped, shorten
+from pnyx.core.errors import InputError, PnyxError, escaped, shorten
+from pnyx.core.placing import try_lock, unlock
+from pnyx.core.progress import counting
 from pnyx.models.embed.cut_texts import CutCounter
 from pnyx.models.embed.embedder import Embedder, embedder_from
-from pnyx.placing import try_lock, unlock
-from pnyx.progress import counting
 from pnyx.search.features.access import Feature, put_feature
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged, writing

@@ -1,1 +1,1 @@
-"""The embedded engine's inverted index: its folder, its files, its postings."""
+"""The lexical engine: index files, postings, scoring."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.native import load_numba
+from pnyx.core.native import load_numba
 from pnyx.search.lexical.postings import FREQUENCY_BITS, MAX_FREQUENCY
 
 BLOCK = 1 << 13

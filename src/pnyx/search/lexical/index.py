@@ -11,9 +11,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, InputError, shorten
-from pnyx.native import WORTH_COMPILING, can_compile
-from pnyx.records import Evidence
+from pnyx.core.errors import IndexFolderError, InputError, shorten
+from pnyx.core.native import WORTH_COMPILING, can_compile
+from pnyx.core.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Remembering
 from pnyx.search.features.access import Feature, read_feature
 from pnyx.search.lexical.kernels import Boosts, Kernel, KernelName, score_terms

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.native import can_compile
+from pnyx.core.native import can_compile
 from pnyx.search.lexical.postings import MAX_FREQUENCY, join
 from pnyx.search.ranking.models import Combine, Floats
 

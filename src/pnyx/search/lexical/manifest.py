@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pnyx._version import __version__
-from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
-from pnyx.placing import recover_folder, try_lock, unlock
+from pnyx.core.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
+from pnyx.core.placing import recover_folder, try_lock, unlock
 
 KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import Tokenizer
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.lexical.kernels import SegmentPart, TermPart
 from pnyx.search.lexical.postings import LENGTHS, MAX_FREQUENCY
 from pnyx.search.lexical.segments import IndexSegment

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pnyx.errors import InputError, shorten
-from pnyx.files import json_line, parse_json_object
-from pnyx.records import STANCES, Argument, Document, Evidence, Passage, Premise, judged_text
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import json_line, parse_json_object
+from pnyx.core.records import STANCES, Argument, Document, Evidence, Passage, Premise, judged_text
 
 EXTRA_FIELDS = ("topic",)
 """Fields that can be searched in addition to title and text."""

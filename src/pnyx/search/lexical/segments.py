@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import Tokenizer, is_superseded
-from pnyx.errors import IndexFolderError, InputError, shorten
-from pnyx.records import Evidence
+from pnyx.core.errors import IndexFolderError, InputError, shorten
+from pnyx.core.records import Evidence
+from pnyx.core.threads import WorkerThreads
+from pnyx.formats.text.tokens import Tokenizer, is_superseded
 from pnyx.search.lexical import record_codec
 from pnyx.search.lexical.manifest import INDEX_AGAIN, MANIFEST, damaged
 from pnyx.search.lexical.postings import (
@@ -28,7 +29,6 @@ from pnyx.search.lexical.postings import (
 )
 from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_keys, write_keys
 from pnyx.search.lexical.term_numbering import WordNumbers
-from pnyx.threads import WorkerThreads
 
 FIELDS = ["title", "text"]
 """What is searched of every record."""

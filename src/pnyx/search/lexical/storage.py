@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, shorten
+from pnyx.core.errors import IndexFolderError, shorten
 from pnyx.search.lexical.manifest import INDEX_AGAIN, MANIFEST, damaged, open_regular, to_disk
 
 BLOCK_BYTES: Final = 1 << 16

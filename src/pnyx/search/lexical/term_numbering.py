@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.native import can_compile
+from pnyx.core.native import can_compile
+from pnyx.formats.text.tokens import Tokenizer
 
 _COMPILE_AFTER: Final = 16_000_000
 """Characters after which loading the compiled scan, about a second, has paid."""

@@ -1,1 +1,1 @@
-"""An index in a cluster of OpenSearch: loaded, opened and searched as an index folder is."""
+"""An index in an OpenSearch cluster."""

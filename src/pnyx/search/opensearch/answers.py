@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from pnyx.errors import PnyxError, shorten
+from pnyx.core.errors import PnyxError, shorten
 
 _ADVICE: Final = "check that OpenSearch answers here, with no proxy that changes its answers"
 _SHOWN_KEYS: Final = 4

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from pnyx.errors import InputError, PnyxError, escaped, shorten
+from pnyx.core.errors import InputError, PnyxError, escaped, shorten
 from pnyx.search.opensearch.answers import (
     ClusterAnswer,
     PartialAnswerError,

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pnyx.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
-from pnyx.network import check_network
+from pnyx.core.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
+from pnyx.core.network import check_network
 from pnyx.search.opensearch.answers import (
     ClusterAnswer,
     PartialAnswerError,

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, InputError, shorten
-from pnyx.records import Evidence
+from pnyx.core.errors import IndexFolderError, InputError, shorten
+from pnyx.core.records import Evidence
 from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer, SearchHit, read_documents

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, InputError, PnyxError, escaped
-from pnyx.records import Evidence
+from pnyx.core.errors import IndexFolderError, InputError, PnyxError, escaped
+from pnyx.core.records import Evidence
 from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery, open_again
 from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
 from pnyx.search.features.vectors import check_made_by

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.records import Evidence
+from pnyx.core.records import Evidence
 from pnyx.search.features.clusters import NO_CLUSTER, Clusters, clusters_of
 from pnyx.search.features.vectors import VECTORS, document_vectors
 from pnyx.search.index import Index

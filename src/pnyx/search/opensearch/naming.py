@@ -6,10 +6,10 @@ import contextlib
 import time
 from typing import Final
 
-from pnyx.errors import IndexFolderError, PnyxError, escaped
+from pnyx.core.errors import IndexFolderError, PnyxError, escaped
+from pnyx.core.threads import start_thread
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.client import INDEX_NAME, OLDEST, Cluster, ClusterAddress
-from pnyx.threads import start_thread
 
 _STATES: Final[dict[str, tuple[float, str]]] = {}
 _LOOKED: Final = 5.0

@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import SearchHit, read_count, read_ranking
 from pnyx.search.opensearch.client import Cluster

@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.text.tokens import Tokenizer
-from pnyx.errors import IndexFolderError
+from pnyx.core.errors import IndexFolderError
+from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.lexical.postings import LENGTHS, encode_lengths
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.plan import PARAMETERS

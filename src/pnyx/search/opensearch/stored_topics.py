@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import IndexFolderError, PnyxError, escaped, shorten
+from pnyx.core.errors import IndexFolderError, PnyxError, escaped, shorten
 from pnyx.search.features.clusters import Clusters
 from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.opensearch.answers import SearchHit, check_acknowledged, read_bulk

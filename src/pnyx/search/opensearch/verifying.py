@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from pnyx.errors import IndexFolderError
+from pnyx.core.errors import IndexFolderError
 from pnyx.search.engine import EngineType
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.opensearch import schema

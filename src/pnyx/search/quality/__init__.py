@@ -1,1 +1,1 @@
-"""Qualities of documents, and models of them in files."""
+"""Argument quality of indexed documents."""

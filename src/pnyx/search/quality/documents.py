@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.progress import counting
-from pnyx.records import Argument, Evidence
+from pnyx.core.progress import counting
+from pnyx.core.records import Argument, Evidence
+from pnyx.judging.students.quality.surface import QualityModel as QualityModel
+from pnyx.judging.students.quality.surface import TextQuality, predictions
 from pnyx.search.features.access import put_feature
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.manifest import damaged
-from pnyx.students.quality.surface import QualityModel as QualityModel
-from pnyx.students.quality.surface import TextQuality, predictions
 
 FEATURE = "quality"
 """Name of the feature; its section `values` is float32 (documents,), in [0, 1]."""

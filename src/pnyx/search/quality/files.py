@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.corpora.fields import number, string
-from pnyx.errors import InputError, shorten
-from pnyx.files import parse_json_object, read_lines
-from pnyx.students.quality.surface import (
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import parse_json_object, read_lines
+from pnyx.formats.fields import number, string
+from pnyx.judging.students.quality.surface import (
     HASH_BITS,
     SURFACE,
     VERSION,

@@ -1,1 +1,1 @@
-"""From a query to a ranking: scoring models, fusion, diversity, reranking."""
+"""Ranking: models, fusion, dense vectors, reranking, diversity."""

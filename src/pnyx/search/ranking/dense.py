@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, PnyxError, shorten
-from pnyx.native import load_usearch
+from pnyx.core.errors import InputError, PnyxError, shorten
+from pnyx.core.native import load_usearch
 from pnyx.search.features.access import put_feature
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.lexical.index import WordIndex

@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.errors import InputError
+from pnyx.core.errors import InputError
 from pnyx.search.engine import Hit
 from pnyx.search.plan import check_least
 

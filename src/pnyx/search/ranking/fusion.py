@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.search.plan import check_least
 
 Numbers: TypeAlias = NDArray[np.int64]

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.search.plan import MODEL_PARAMETERS, PARAMETERS, check_parameter
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pnyx.corpora.text.segment import trim, word_weight
-from pnyx.errors import InputError, shorten
-from pnyx.judge.answers import Answer, Judged, Provenance, Unscored
-from pnyx.judge.base import Judge, ask, ask_async
-from pnyx.judge.questions import Ranking
-from pnyx.judge.stances import ask_relevance
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import Question
+from pnyx.formats.text.segment import trim, word_weight
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judging.base import Judge, ask, ask_async
+from pnyx.judging.questions import Ranking
+from pnyx.judging.stances import ask_relevance
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.records import Question
 from pnyx.search.plan import Listwise
 
 _CONCURRENCY = 32

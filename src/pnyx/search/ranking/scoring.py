@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pnyx.errors import InputError, shorten
+from pnyx.core.errors import InputError, shorten
 from pnyx.models.embed.embedder import PACKAGED
 from pnyx.search.engine import Engine
 from pnyx.search.features.clusters import Clusters, clusters_of, topic_factors
-from pnyx.search.features.vectors import (
-    EMBED_FIRST,
-    VECTORS,
-    document_vectors,
-    embed_question,
-)
+from pnyx.search.features.vectors import EMBED_FIRST, VECTORS, document_vectors, embed_question
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, best
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_least, check_parameter

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from pnyx.app.measure_specs import SidesSpec
-from pnyx.app.spec import Spec, out_opt
-from pnyx.cli.common.options import print_result, refuse_same_file
-from pnyx.cli.common.params import Group, verb
-from pnyx.errors import OptionError, escaped
+from pnyx.cli.options import print_result, refuse_same_file
+from pnyx.cli.params import Group, verb
+from pnyx.core.errors import OptionError, escaped
+from pnyx.core.spec import Spec, out_opt
+from pnyx.judging.measures.options import SidesSpec
 from pnyx_build.cli.debates import debates
 from pnyx_build.cli.drafts import DraftsSpec, draft, filter_
 from pnyx_build.cli.judged import pairs, stats
@@ -99,10 +99,10 @@ def export(drafts: str, output: DraftsOutputSpec, as_json: bool) -> int:
       pnyx judge support --run bm25.run --perspectives views.jsonl \\
         --index my.index --out judged
     """
-    from pnyx.corpora.benchmarks.perspectives import write_perspectives
-    from pnyx.corpora.benchmarks.questions import write_questions
-    from pnyx.files import atomic_text
-    from pnyx.placing import placed_together
+    from pnyx.core.files import atomic_text
+    from pnyx.core.placing import placed_together
+    from pnyx.formats.perspectives import write_perspectives
+    from pnyx.formats.questions import write_questions
     from pnyx_build.drafts.files import finished, read_drafts
 
     output.check(drafts, as_json=as_json)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
-from pnyx.app.text_types import SourceName
-from pnyx.app.web_specs import SEARCH_HELP, FetchSpec, WebSearchSpec
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.options import print_result, say
-from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, escaped
-from pnyx.progress import reporting
+from pnyx.cli.options import print_result, say
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.progress import reporting
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
+from pnyx.crawl.options import SEARCH_HELP, FetchSpec, WebSearchSpec
+from pnyx.formats.text_types import SourceName
 
 if TYPE_CHECKING:
-    from pnyx.records import Debate
+    from pnyx.core.records import Debate
     from pnyx_build.debates.building import BuiltDebates, DebatesPlan
     from pnyx_build.debates.pairing import GatheredSource
 
@@ -51,7 +51,7 @@ class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
 
     def debates_plan(self) -> DebatesPlan:
         """Return what is done with the pages."""
-        from pnyx.web.corpus import WebPlan
+        from pnyx.crawl.corpus import WebPlan
         from pnyx_build.debates.building import DebatesPlan
 
         self.check_needs()
@@ -111,7 +111,7 @@ def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
 
 def _read(pages: Iterable[str]) -> Iterator[Debate]:
     """Yield the debates of saved pages, folders of them, and files of debates."""
-    from pnyx.corpora import read_debates
+    from pnyx.formats import read_debates
     from pnyx_build.debates.page import FOOTNOTES, read_debate_page
 
     for page in pages:

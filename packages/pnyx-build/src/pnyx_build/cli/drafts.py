@@ -11,25 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.judge_specs import AskedSpec
-from pnyx.app.open_models import open_model
-from pnyx.app.spec import Spec, file_opt, opt, out_opt
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.common.answering import plan_asked
-from pnyx.cli.common.options import (
-    ColumnSpec,
-    print_result,
-    refuse_same_file,
-    say,
-    warn,
-    warn_first,
-)
-from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, OptionError, escaped, shorten
-from pnyx.progress import reporting
+from pnyx.cli.answering import plan_asked
+from pnyx.cli.options import ColumnSpec, print_result, refuse_same_file, say, warn, warn_first
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.progress import reporting
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
+from pnyx.judging.open_models import open_model
+from pnyx.judging.options import AskedSpec
 
 if TYPE_CHECKING:
-    from pnyx.judge.store.completions import StoredModel
+    from pnyx.judging.store.completions import StoredModel
     from pnyx_build.drafts.drafting import Drafted
     from pnyx_build.drafts.filtering import Filtered
 
@@ -180,9 +173,9 @@ def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as
 def _write_drafts(
     drafted: Sequence[Drafted], what: str, output: DraftsSpec, lack: str, *, as_json: bool
 ) -> int:
-    from pnyx.corpora.base import encode
-    from pnyx.files import atomic_text
-    from pnyx.placing import placed_together
+    from pnyx.core.files import atomic_text
+    from pnyx.core.placing import placed_together
+    from pnyx.formats.base import encode
     from pnyx_build.drafts.files import write_drafts
 
     out = str(output.out)

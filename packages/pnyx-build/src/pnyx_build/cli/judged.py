@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.app.spec import Spec, file_opt, opt, out_opt, topics_opt
-from pnyx.app.text_types import SourceName
-from pnyx.cli.common.options import print_result, refuse_same_file, warn
-from pnyx.cli.common.params import verb
-from pnyx.errors import InputError, OptionError, escaped, shorten
+from pnyx.cli.options import print_result, refuse_same_file, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
+from pnyx.formats.text_types import SourceName
 
 if TYPE_CHECKING:
-    from pnyx.records import Evidence
+    from pnyx.core.records import Evidence
 
 
 class PairsSpec(Spec, heading="Pairs"):
@@ -61,10 +61,10 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
       pnyx judge relevance items.jsonl --out judged
       pnyx measure relevance judged --labels labels.jsonl
     """
-    from pnyx.corpora import read_evidence, read_qrels, read_questions
-    from pnyx.corpora.base import encode
-    from pnyx.files import atomic_text
-    from pnyx.placing import placed_together
+    from pnyx.core.files import atomic_text
+    from pnyx.core.placing import placed_together
+    from pnyx.formats import read_evidence, read_qrels, read_questions
+    from pnyx.formats.base import encode
     from pnyx_build.debates.items import relevance_items
 
     spec.check_needs()
@@ -117,11 +117,11 @@ def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
     Example:
       pnyx build stats bench --plot lengths.svg
     """
-    from pnyx.corpora import read_conqret, read_evidence
-    from pnyx.corpora.benchmarks.conqret import splits_of
-    from pnyx.corpora.benchmarks.debates import bare_title
-    from pnyx.files import write_text
-    from pnyx.view.tables import Column, Table
+    from pnyx.core.files import write_text
+    from pnyx.display.tables import Column, Table
+    from pnyx.formats import read_conqret, read_evidence
+    from pnyx.formats.conqret import splits_of
+    from pnyx.formats.debates import bare_title
     from pnyx_build.debates.statistics import ROWS, lengths_of, lengths_plot, statistics_of
 
     topics = {split: read_conqret(folder, split) for split in splits_of(folder)}

@@ -15,7 +15,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pnyx._version import __version__
-from pnyx.corpora.benchmarks.conqret import (
+from pnyx.core.errors import InputError
+from pnyx.core.files import atomic_text, json_line, own_folder, write_json
+from pnyx.core.placing import placed_together
+from pnyx.core.records import Debate, Document
+from pnyx.crawl.archive import Archive
+from pnyx.crawl.corpus import ARCHIVE, WebPlan, fetch_settings
+from pnyx.crawl.fetched import TEXT, now
+from pnyx.crawl.search import Searched
+from pnyx.formats.conqret import (
     SPLITS,
     ConqretTopic,
     Split,
@@ -23,17 +31,9 @@ from pnyx.corpora.benchmarks.conqret import (
     write_qrels,
     write_queries,
 )
-from pnyx.corpora.benchmarks.debates import write_debates
-from pnyx.corpora.benchmarks.search_results import write_search_results
-from pnyx.corpora.documents.evidence import write_jsonl
-from pnyx.errors import InputError
-from pnyx.files import atomic_text, json_line, own_folder, write_json
-from pnyx.placing import placed_together
-from pnyx.records import Debate, Document
-from pnyx.web.archive import Archive
-from pnyx.web.corpus import ARCHIVE, WebPlan, fetch_settings
-from pnyx.web.fetched import TEXT, now
-from pnyx.web.search import Searched
+from pnyx.formats.debates import write_debates
+from pnyx.formats.documents.evidence import write_jsonl
+from pnyx.formats.runs.search_results import write_search_results
 from pnyx_build.debates.fetching import FoundSource, Report, Search, fetch_sources
 from pnyx_build.debates.pairing import GatheredSource, gather_sources, judge_pairs, split_topics
 from pnyx_build.debates.statistics import lengths_of, statistics_of

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pnyx.files import clean_text
-from pnyx.records import Source
+from pnyx.core.files import clean_text
+from pnyx.core.records import Source
 
 _NUMBER = re.compile(r"[\[(]?(\d{1,4})[\])]?")
 _NUMBERS = re.compile(r"[\[(]?(\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})[\])]?")

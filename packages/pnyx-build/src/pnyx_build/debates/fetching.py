@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pnyx.corpora.benchmarks.search_results import QuestionResults
+from pnyx.core.records import Question
+from pnyx.crawl.addresses import FetchPolicy
+from pnyx.crawl.archive import Archive
+from pnyx.crawl.corpus import WebPlan
+from pnyx.crawl.fetch import Fetcher, addresses, fetch_all, require_robots
+from pnyx.crawl.fetched import TEXT, Fetched
+from pnyx.crawl.search import SearchApi, Searched, look_up, search_all
+from pnyx.formats.runs.search_results import QuestionResults
 from pnyx.models.http.flow import run_blocking
-from pnyx.records import Question
-from pnyx.web.addresses import FetchPolicy
-from pnyx.web.archive import Archive
-from pnyx.web.corpus import WebPlan
-from pnyx.web.fetch import Fetcher, addresses, fetch_all, require_robots
-from pnyx.web.fetched import TEXT, Fetched
-from pnyx.web.search import SearchApi, Searched, look_up, search_all
 from pnyx_build.debates.pairing import GatheredSource
 
 _FORBIDDEN = frozenset({"robots", "robots_unknown", "private"})

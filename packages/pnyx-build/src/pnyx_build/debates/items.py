@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from pnyx.errors import InputError, shorten
-from pnyx.records import SIDES, Evidence, Qrel, Question, Side, judged_text
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import SIDES, Evidence, Qrel, Question, Side, judged_text
 
 StanceChoice: TypeAlias = Literal["none", "pro", "con", "both"]
 Negatives: TypeAlias = Literal["all", "other-side", "irrelevant"]

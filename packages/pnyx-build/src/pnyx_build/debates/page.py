@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pnyx.corpora.text.pages import decode_page, slug_of
-from pnyx.errors import InputError, MissingExtra, shorten
-from pnyx.files import clean_text, guarded, open_binary
-from pnyx.records import Debate
+from pnyx.core.errors import InputError, MissingExtra, shorten
+from pnyx.core.files import clean_text, guarded, open_binary
+from pnyx.core.records import Debate
+from pnyx.formats.text.pages import decode_page, slug_of
 from pnyx_build.debates.signs import title_parts, web_link, without_sides
 from pnyx_build.debates.walk import Walker
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pnyx.corpora.benchmarks.conqret import SPLITS, ConqretTopic, Split
-from pnyx.corpora.benchmarks.debates import bare_title
-from pnyx.corpora.text.wording import words_of
-from pnyx.errors import InputError, shorten
-from pnyx.records import SIDES, Debate, Question, Side
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import SIDES, Debate, Question, Side
+from pnyx.formats.conqret import SPLITS, ConqretTopic, Split
+from pnyx.formats.debates import bare_title
+from pnyx.formats.text.wording import words_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from pnyx.records import Side
+from pnyx.core.records import Side
 
 Part: TypeAlias = Literal["pro", "con", "sources", "other"]
 """A part of a page; `other` is none of these, such as quotes or questions to discuss."""

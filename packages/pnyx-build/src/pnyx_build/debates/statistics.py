@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pnyx.corpora.benchmarks.conqret import ConqretTopic
+from pnyx.formats.conqret import ConqretTopic
 
 ROWS = {
     "topics": "topics",
@@ -82,7 +82,7 @@ def length_bins(counts: Sequence[int]) -> list[list[int]]:
 
 def lengths_plot(bins: Sequence[Sequence[int]], what: str) -> str:
     """Return a histogram as an SVG document."""
-    from pnyx.view.svg import MARGIN, Axes, bar, document, drawn_text, ticks
+    from pnyx.display.svg import MARGIN, Axes, bar, document, drawn_text, ticks
 
     marks = ticks(0, max(count for _, _, count in bins))
     axes = Axes(MARGIN + 56, MARGIN + 44, 44 * len(bins), 220)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pnyx.records import SIDES, DebatePoint, Side, Source
+from pnyx.core.records import SIDES, DebatePoint, Side, Source
 from pnyx_build.debates.citing import Item, Mark, Sources, TextRun
 from pnyx_build.debates.signs import (
     Heading,

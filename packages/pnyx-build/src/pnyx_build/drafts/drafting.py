@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pnyx.corpora.text.auxiliaries import as_question
-from pnyx.corpora.text.segment import trim
-from pnyx.corpora.text.wording import clean
-from pnyx.errors import shorten
-from pnyx.judge.llm.each import Progress, each
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import ask_structured
-from pnyx.judge.store.completions import StoredModel
+from pnyx.core.errors import shorten
+from pnyx.formats.text.auxiliaries import as_question
+from pnyx.formats.text.segment import trim
+from pnyx.formats.text.wording import clean
+from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.store.completions import StoredModel
 from pnyx_build.drafts.replies import ClaimReply, PairReply, survey_reply
 from pnyx_build.drafts.sources import ArgumentPair, DebateClaim, SurveyQuestion
 
@@ -61,7 +61,7 @@ def draft_questions(
             for each choice.
         model: drafts; what was asked before is not asked again. Only claims can do without it.
         rules: whether a claim with a single auxiliary becomes a question without a language model
-            (`pnyx.corpora.text.auxiliaries.as_question`).
+            (`pnyx.formats.text.auxiliaries.as_question`).
         on_done: told of each source that is done.
 
     Raises:

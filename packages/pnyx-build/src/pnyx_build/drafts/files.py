@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pnyx.corpora.base import Options, Row, encode, strict
-from pnyx.corpora.benchmarks.perspectives import read_perspectives
-from pnyx.corpora.fields import Fields
-from pnyx.corpora.recognition import FORMATS, sniff
-from pnyx.corpora.text.wording import clean
-from pnyx.errors import InputError
-from pnyx.files import atomic_text
-from pnyx.records import STANCES, Perspective, Question
+from pnyx.core.errors import InputError
+from pnyx.core.files import atomic_text
+from pnyx.core.records import STANCES, Perspective, Question
+from pnyx.formats.base import Options, Row, encode, strict
+from pnyx.formats.fields import Fields
+from pnyx.formats.perspectives import read_perspectives
+from pnyx.formats.recognition import FORMATS, sniff
+from pnyx.formats.text.wording import clean
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 
 _DRAFT = ("id", "question", "perspectives")

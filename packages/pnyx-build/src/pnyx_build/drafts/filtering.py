@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.corpora.text.wording import words_of
-from pnyx.errors import shorten
-from pnyx.judge.llm.each import Progress, each
-from pnyx.judge.llm.prompting import load_prompt
-from pnyx.judge.llm.reading import ask_structured
-from pnyx.judge.store.completions import StoredModel
-from pnyx.records import SIDES
+from pnyx.core.errors import shorten
+from pnyx.core.records import SIDES
+from pnyx.formats.text.wording import words_of
+from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.store.completions import StoredModel
 from pnyx_build.drafts.replies import PersonalReply
 
 SIMILAR = 0.9

@@ -16,11 +16,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from pnyx.corpora.base import Format, Row, check_depth, encode, located, unique, with_options
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS
-from pnyx.errors import InputError, shorten
-from pnyx.files import clean_text, parse_json_object, scan_lines
-from pnyx.records import STANCES
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import clean_text, parse_json_object, scan_lines
+from pnyx.core.records import STANCES
+from pnyx.formats.base import Format, Row, check_depth, encode, located, unique, with_options
+from pnyx.formats.items import ITEM_FORMATS
 
 _NO_SIDE = "view"
 _HEADING = re.compile(r"##[ \t]+(?P<id>\S+):[ \t]+(?P<text>\S.*)")

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pnyx.corpora.base import Row, parse_rows, scan_json_objects, scanned, strict
-from pnyx.corpora.benchmarks.items import ITEM_FORMATS
-from pnyx.corpora.documents.tables import scan_cells
-from pnyx.corpora.fields import Fields, a_list, rename, unlike
-from pnyx.corpora.jsonstream import scan_items, top_level_keys
-from pnyx.corpora.reading import read_evidence
-from pnyx.corpora.recognition import sniff
-from pnyx.corpora.text.wording import clean, words_of
-from pnyx.errors import InputError, shorten
-from pnyx.files import read_head
-from pnyx.records import STANCES, Argument
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.files import read_head
+from pnyx.core.records import STANCES, Argument
+from pnyx.formats.base import Row, parse_rows, scan_json_objects, scanned, strict
+from pnyx.formats.documents.tables import scan_cells
+from pnyx.formats.fields import Fields, a_list, rename, unlike
+from pnyx.formats.items import ITEM_FORMATS
+from pnyx.formats.jsonstream import scan_items, top_level_keys
+from pnyx.formats.reading import read_evidence
+from pnyx.formats.recognition import sniff
+from pnyx.formats.text.wording import clean, words_of
 
 _POOL = "perspective_pool_v1.0.json"
 _MAX_TEXT = 2000

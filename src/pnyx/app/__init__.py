@@ -1,7 +1,0 @@
-"""Documents opened to search and argue with; what a user can choose, for every front end."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-del lazy_loader

@@ -1,0 +1,156 @@
+"""`pnyx audit check`: has a judge become worse than its card says?"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pnyx.audit.display.drift import drift_table
+from pnyx.cli.exit_status import EXIT_BAD_INPUT, EXIT_UNSCORED
+from pnyx.cli.options import Outcome, say
+from pnyx.cli.params import Raw, verb
+from pnyx.cli.record import changed_input, check_record
+from pnyx.cli.rerun import TrustSpec, arguments_of, environment_of, trusted_record
+from pnyx.core.errors import InputError, OptionError, PnyxError, escaped, shorten
+from pnyx.core.network import network_limited_to
+from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.formats.text_types import FileName
+from pnyx.judging.measures.options import BootstrapSpec
+from pnyx.judging.options import ModelSpec
+
+EXIT_WORSE = 1
+
+
+class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
+    """Against what a judge is held."""
+
+    card: FileName = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
+    labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
+    margin: float | None = opt(
+        None,
+        "By how much a figure may be worse.",
+        within="[0, 1]",
+        shown="the card's, else 0.1",
+    )
+    out: FileName | None = out_opt(
+        None,
+        "Without NOW: folder for the trials that are run again.",
+        metavar="S",
+        writes="files",
+    )
+
+
+@verb(
+    "check",
+    resumes=True,
+    short_help="Has a judge become worse than its card says?",
+    without={"spec": "store concurrency timeout wait request"},
+)
+@click.argument("now", nargs=-1, metavar="[NOW]...", type=Raw())
+def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
+    """Hold a judge against its card: exit status 1 if it is worse by more than the margin.
+
+    NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the command
+    in the card (of pnyx audit all) is run again into --out; a language model is that of --llm, and
+    is asked again: no reply of an earlier run is used. A card may come from a stranger: any other
+    model or address that it names is given again by --with. Interrupted, the same command goes on.
+
+    Each figure has a 95 % interval of its change: of the same labelled items it is paired, item by
+    item, over questions, else made of those of both figures. On the same items a figure is worse if
+    it was found worse by more than the margin; on others its interval must also be below 0, else it
+    is maybe worse, which does not fail. Exit status 3: a figure of the card was not measured, and
+    none is worse.
+
+    \b
+    Example:
+      pnyx audit all items.jsonl --labels people.jsonl --out audit
+      cp audit/card.json judge.json
+      pnyx audit check --card judge.json --out later
+      pnyx audit check later/card.json --card judge.json --margin 0.05
+    """
+    from pnyx.audit.card_file import read_card
+    from pnyx.audit.drift import compare_cards
+
+    then = read_card(spec.card)
+    if bool(now) == (spec.out is not None):
+        raise OptionError("give NOW, or --out for running the card's own command again")
+    later = _given(now, spec) if now else _again(then, spec)
+    margin = then.get("margin", 0.1) if spec.margin is None else spec.margin
+    moved = compare_cards(then, later, margin, spec.bootstrap)
+    if then["judge"] != later["judge"]:
+        say(f"the judge is {shorten(later['judge'], 80)}, was {shorten(then['judge'], 80)}")
+    worse = [one.name for one in moved if one.verdict == "worse"]
+    missing = [one.name for one in moved if one.verdict == "not measured"]
+    row = {"card": escaped(spec.card), "margin": margin, "worse": worse,
+           "not_measured": missing, "figures": [one.row() for one in moved]}  # fmt: skip
+    last = f"worse by more than {margin:g}: {', '.join(worse) or 'nothing'}"
+    status = Outcome(row, [drift_table(moved), [last]], missing).show(as_json=as_json)
+    return EXIT_WORSE if worse else status
+
+
+def _given(now: tuple[str, ...], spec: CheckSpec) -> dict[str, Any]:
+    """Return the later card that is named, or make it of results."""
+    from pnyx.audit.card_file import read_card
+
+    if len(now) == 1 and not Path(now[0]).is_dir():
+        if spec.labels:
+            raise OptionError("--labels goes with results, not with a card")
+        return read_card(now[0])
+    from pnyx.audit.card import make_card
+
+    return make_card(now, spec.labels, bootstrap=spec.bootstrap)
+
+
+def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
+    """Run the card's own command into a folder, and return the card that it writes."""
+    from pnyx.audit.card_file import read_card
+    from pnyx.cli import app
+
+    record = card.get("record")
+    if not isinstance(record, dict) or record.get("command") != "audit all":
+        raise InputError("the card does not say how to make it again: give NOW", path=spec.card)
+    if spec.labels:
+        raise OptionError("--labels goes with NOW: the card names its own")
+    check_record(record, spec.card)
+    asked = _asked_anew(record, spec)
+    out, values = str(spec.out), spec.values()
+    kept = {name: value for name, value in record["options"].items() if name != "llm"}
+    record = trusted_record({**record, "options": kept, "environment": {}}, values, spec.card)
+    if problem := changed_input(record, Path()):
+        raise InputError(problem, path=spec.card)
+    with contextlib.ExitStack() as stack:
+        addresses = [*spec.models, *(text for texts in values.values() for text in texts)]
+        stack.enter_context(network_limited_to(addresses))
+        stack.enter_context(environment_of(record))
+        words = _words_of(record, out, asked, spec.card)
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
+    if status not in (None, 0, EXIT_UNSCORED):
+        raise PnyxError(f"the card's command ended with status {status or EXIT_BAD_INPUT}")
+    return read_card(str(Path(out) / "card.json"))
+
+
+def _words_of(record: dict[str, Any], out: str, added: Sequence[str], path: str) -> list[str]:
+    """Return the words of the card's command, which writes to `out`, with options added."""
+    try:
+        return arguments_of(record, {"out": out}, added)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError("holds a damaged record", path=path) from error
+
+
+def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:
+    """Return the options that name the model to ask: the user chooses it, never a card."""
+    if record["options"].get("llm") or record.get("environment"):
+        if not spec.asks_models:
+            raise InputError("its judge is a language model: name it with --llm", path=spec.card)
+        named = [word for model in spec.models for word in ("--llm", model)]
+    elif spec.llm:
+        raise OptionError("--llm: no language model answered for this card")
+    else:
+        named = []
+    return [*named, "--store", str(Path(str(spec.out)) / "store.sqlite")]

@@ -1,0 +1,1 @@
+"""What a check or an audit found, for people."""

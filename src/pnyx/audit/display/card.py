@@ -1,0 +1,176 @@
+"""A judge's card as one page: HTML without network or scripts, or Markdown."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pnyx.cases.page.report import environment, page_policy, template_file
+from pnyx.core.errors import escaped
+from pnyx.display.plots import reliability_plot
+from pnyx.display.tables import Column, Table
+from pnyx.display.text import clean, escape_markdown
+from pnyx.display.trials import curve_plot, measures_table, rater_parts, trial_lines, trial_tables
+from pnyx.judging.measures.binary import ReliabilityBin
+from pnyx.judging.naming import short_name
+
+Row = Mapping[str, Any]
+Part = Table | str | tuple[str, str]
+"""Of a section: a table, a paragraph, or a picture (its description, its SVG)."""
+
+
+def card_markdown(card: Row) -> str:
+    """Return a card (`pnyx.audit.make_card`) as Markdown; pictures are left to their tables."""
+    lines = [f"# {escape_markdown(_title(card))}\n"]
+    for heading, parts in card_sections(card):
+        lines.append(f"## {escape_markdown(heading)}\n")
+        for part in parts:
+            if isinstance(part, Table):
+                lines.append(part.markdown())
+            elif isinstance(part, str):
+                lines.append(f"{escape_markdown(clean(part))}\n")
+    return "\n".join(lines)
+
+
+def card_html(card: Row) -> str:
+    """Return a card as one self-contained HTML document; all of its text may be hostile."""
+    return page_html(_title(card), list(card_sections(card)), card["pnyx"])
+
+
+def page_html(title: str, sections: Sequence[tuple[str, Sequence[Part]]], version: str) -> str:
+    """Return parts under headings as one self-contained page, light and dark, without scripts."""
+    from markupsafe import Markup
+
+    css = template_file("tokens.css") + template_file("card.css")
+    shown = [(heading, [_shown(part) for part in parts]) for heading, parts in sections]
+    return (
+        environment()
+        .get_template("card.html.j2")
+        .render(
+            title=title,
+            sections=shown,
+            version=version,
+            csp=Markup(page_policy(style=css)),  # noqa: S704 - no input
+            css=Markup(css),  # noqa: S704 - the package's own file
+        )
+    )
+
+
+def _shown(part: Part) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    if isinstance(part, Table):
+        return {"table": Markup(part.html())}  # noqa: S704 - which escapes every cell
+    if isinstance(part, str):
+        return {"text": clean(part)}
+    told, svg = part
+    data = base64.b64encode(svg.encode()).decode()
+    return {"picture": f"data:image/svg+xml;base64,{data}", "told": clean(told)}
+
+
+def _title(card: Row) -> str:
+    return f"Judge {escaped(short_name(card['judge']), 120)}"
+
+
+def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
+    """Yield the parts of a card under their headings."""
+    yield "When not to use it", _advice(card)
+    yield "What it was asked", _asked(card)
+    for one in card["asked"]:
+        if found := _agreement(one):
+            yield f"Agreement with people: {one['task']}", found
+        if found := _calibration(one):
+            yield f"Calibration: {one['task']}", found
+    for row in card["trials"]:
+        yield f"Trial: {row['trial']}, {row['task']}", _trial(row)
+
+
+def _advice(card: Row) -> list[Part]:
+    parts: list[Part] = []
+    if card["not_for"]:
+        rows = [(one["advice"], one["why"]) for one in card["not_for"]]
+        parts.append(Table((Column("advice", "name"), Column("because", "name")), rows))
+    else:
+        parts.append("Nothing that was measured speaks against a use of it.")
+    if card["not_known"]:
+        unknown: list[Sequence[Any]] = [(one,) for one in card["not_known"]]
+        parts.append(Table((Column("not known", "name"),), unknown))
+    if card["own_card"]:
+        parts.append(f"It says of itself: {card['own_card']}")
+    return parts
+
+
+def _asked(card: Row) -> list[Part]:
+    columns = (
+        Column("task", "name"),
+        Column("items", "name"),
+        Column("answers", "counts"),
+        Column("tokens an answer", "name"),
+        Column("dollars an answer", "name"),
+        Column("prompt", "name"),
+    )
+    rows: list[Sequence[Any]] = []
+    for one in card["asked"]:
+        prompts = ", ".join(one["prompts"]) or "none: no language model"
+        rows.append((one["task"], _source(one["items"]), *_spent(one), prompts))
+    for row in card["trials"]:
+        name = f"{row['task']}, trial {row['trial']}"
+        rows.append((name, _source(row["source"]), *_spent(row), ""))
+    return [Table(columns, rows)]
+
+
+def _spent(one: Row) -> tuple[tuple[int, int], str, str]:
+    """Return answers scored of those asked, tokens and dollars an answer."""
+    counts, cost = one["counts"], one["cost"]
+    tokens = cost["tokens_per_answer"]
+    shown = "not known" if tokens is None else f"{tokens:,}"
+    return (counts["scored"], counts["asked"]), shown, _dollars(cost["usd_per_answer"])
+
+
+def _source(items: Row) -> str:
+    return f"{escaped(str(items['path']), 80)} ({items['count']})"
+
+
+def _dollars(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.6f}".rstrip("0").rstrip(".") or "0"
+
+
+def _agreement(one: Row) -> list[Part]:
+    parts: list[Part] = [*rater_parts(one.get("agreement", {}).get("compared", ()))]
+    if not parts and one.get("measures"):
+        parts = [measures_table(one["measures"], "answers")]
+    return parts
+
+
+def _calibration(one: Row) -> list[Part]:
+    calibration = one.get("calibration")
+    if not calibration:
+        return []
+    found: list[Part] = [measures_table(calibration["measures"], "answers")]
+    bins = [
+        ReliabilityBin(
+            b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"], b["high"]
+        )
+        for b in calibration["reliability"]
+    ]
+    if any(one.count for one in bins):
+        note = "Dots: mean probability and share of yes; lines: Wilson's 95 %."
+        found.append(("Reliability diagram", reliability_plot(bins, one["task"], [note])))
+    return found
+
+
+def _trial(row: Row) -> list[Part]:
+    svg = curve_plot(row)
+    picture: list[Part] = [(f"Score by level in trial {row['trial']}", svg)] if svg else []
+    interval = row["interval"]
+    drawn = (
+        f"95 % intervals: {interval['draws']} draws of {interval['clusters']} "
+        f"{interval['clustered_by']}s"
+    )
+    return [
+        *(f"{line[:1].upper()}{line[1:]}." for line in trial_lines(row)),
+        *picture,
+        *trial_tables(row),
+        *([drawn] if interval["draws"] else []),
+    ]

@@ -1,0 +1,25 @@
+"""What this room adds to Pnyx."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pnyx.core.rooms import CommandDoor
+
+COMMANDS: Final = (
+    CommandDoor(
+        "check",
+        "pnyx.audit.check_command:command",
+        10,
+        "Judges",
+        "Can a judge be trusted? Its verdicts against people's labels, in one table.",
+    ),
+    CommandDoor(
+        "audit",
+        "pnyx.audit.commands:command",
+        40,
+        "Judges",
+        "Put a judge on trial, and write one page on it.",
+    ),
+    CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
+)

@@ -1,0 +1,1 @@
+"""Pages of trials and of compared judges."""

@@ -1,1 +1,0 @@
-"""Trials of a judge: items changed in ways whose effect on a good verdict is known."""

@@ -1,0 +1,1 @@
+"""Trials: what changes a judge's answers and should not."""

@@ -1,0 +1,245 @@
+"""What a trial asks: changed items, each asked once, and where each answer counts."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judging.runs.engine import item_bytes
+
+Cell: TypeAlias = tuple[str | float, ...]
+"""What was done to the items of one cell: a level, or a way with its direction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stress:
+    """How a trial changes items.
+
+    Attributes:
+        levels: of noise, shares in [0, 1] of the documents.
+        sentences: of hallucination: how many are contradicted.
+        padding: of length: words added, as shares of the text's own.
+        orders: of order: how many others are tried.
+        repeats: of repeat: how often each question is asked again.
+        writer: of self: how the items name the judge as the writer of a text; empty: it is told.
+        tolerance: mean change of a verdict, in [0, 1], up to which a judge is called steady, and
+            the least fall of a score that must fall.
+        limit: items at most, drawn by `seed`; 0 for all.
+        draws: of the bootstrap; 0 for no intervals.
+        seed: of all that is drawn.
+    """
+
+    levels: Sequence[float] = (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
+    sentences: Sequence[int] = (0, 1, 2, 5)
+    padding: Sequence[float] = (0.5, 1.0, 2.0)
+    orders: int = 2
+    repeats: int = 3
+    writer: str = ""
+    tolerance: float = 0.1
+    limit: int = 0
+    draws: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not all(0 <= level <= 1 for level in self.levels) or len(set(self.levels)) < 2:
+            raise InputError("levels: expected two or more different shares from 0 to 1")
+        if min(self.sentences, default=-1) < 0 or len(set(self.sentences)) < 2:
+            raise InputError("sentences: expected two or more different counts from 0")
+        if min(self.padding, default=0) <= 0:
+            raise InputError("padding: expected shares above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """The questions of a trial.
+
+    Attributes:
+        items: those that take part.
+        questions: to ask, each once; `extra` says of which item and what was done.
+        uses: cell -> (place of the item, place of the question) of each that counts there.
+        left_out: why items take no part -> how many.
+        facts: what else the report says, ready for JSON.
+    """
+
+    items: Sequence[JudgeQuestion]
+    questions: Sequence[JudgeQuestion]
+    uses: Mapping[Cell, Sequence[tuple[int, int]]]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Poser:
+    """Collects questions: one that was put before, in the same words, is not put again."""
+
+    def __init__(self, items: Sequence[JudgeQuestion]) -> None:
+        self._items = items
+        self._questions: list[JudgeQuestion] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._uses: dict[Cell, list[tuple[int, int]]] = {}
+        self.left_out = Counter[str]()
+        self.facts: dict[str, Any] = {}
+
+    def put(self, item: int, cell: Cell, question: JudgeQuestion, **carried: Any) -> None:
+        """Ask a question, made of the item at a place, for a cell; `carried` goes to its answer."""
+        own = self._items[item]
+        key = item, item_bytes(replace(question, id="", extra=carried))
+        if key not in self._known:
+            self._known[key] = len(self._questions)
+            name = " ".join(map(_named, cell))
+            extra = {**own.extra, **carried, "of": own.id, "variant": name}
+            if getattr(question, "documents", ()) != getattr(own, "documents", ()):
+                extra.pop("doc_ids", None)  # they name the item's own, in its order
+            # What follows the last "~" is ours, so that no two ids are the same.
+            asked = replace(question, id=f"{own.id}~{name}", extra=extra)
+            self._questions.append(asked)
+        self._uses.setdefault(cell, []).append((item, self._known[key]))
+
+    @property
+    def cells(self) -> list[Cell]:
+        """What was done, so far."""
+        return list(self._uses)
+
+    def posed(self, trial: str) -> Posed:
+        """Return what was put; InputError where nothing was."""
+        if not self._questions:
+            why = ", ".join(f"{n} {what}" for what, n in self.left_out.items())
+            raise InputError(f"{trial}: no item can be changed" + (f" ({why})" if why else ""))
+        return Posed(
+            self._items, self._questions, self._uses, dict(self.left_out), dict(self.facts)
+        )
+
+
+def _named(part: str | float) -> str:
+    return part if isinstance(part, str) else f"{part:g}"
+
+
+def sampled(items: Sequence[JudgeQuestion], stress: Stress) -> list[JudgeQuestion]:
+    """Return the items that take part, in their order."""
+    if not stress.limit or stress.limit >= len(items):
+        return list(items)
+    chosen = random.Random(stress.seed).sample(range(len(items)), stress.limit)
+    return [items[place] for place in sorted(chosen)]
+
+
+def topic_of(item: JudgeQuestion) -> str:
+    """Return what an item is about: its group or question, else the item itself."""
+    named = group_of(item)
+    if named:
+        return named
+    asked = getattr(item, "query", "") or getattr(item, "question", "")
+    if not asked and isinstance(item, Support) and item.task == "relevance":
+        asked = item.statement
+    return asked or item.id
+
+
+def group_of(item: JudgeQuestion) -> str:
+    """Return an item's topic, as its answers name it."""
+    return item.group or str(item.extra.get("question_id") or "")
+
+
+def label_of(item: JudgeQuestion) -> bool | None:
+    """Return what people said of a yes-no item, in its field `label`."""
+    said = item.extra.get("label")
+    if said is None or not isinstance(item, Support):
+        return None
+    from pnyx.judging.measures.ground_truth import grade_of
+
+    try:
+        return grade_of(said) > 0
+    except InputError as error:
+        problem = error.problem.removeprefix("value: ")
+        raise InputError(f"item {item.id!r}: label: {problem}") from error
+
+
+def labels_of(item: JudgeQuestion) -> tuple[bool | None, ...]:
+    """Return what people said of each document of an item; see `labelled_by`."""
+    return tuple(item.extra.get("doc_labels", ()))
+
+
+def labelled_by(
+    items: Sequence[JudgeQuestion], label: Callable[[str, str], bool | None]
+) -> list[JudgeQuestion]:
+    """Return items whose documents are labelled, by topic and id; InputError where none can be."""
+    found: list[JudgeQuestion] = []
+    for item in items:
+        topic, ids = group_of(item), item.extra.get("doc_ids")
+        if not topic or not ids:
+            lacking = "ids of its documents" if topic else "group"
+            raise InputError(f"item {shorten(item.id, 40)!r}: has no {lacking}, which qrels need")
+        labels = [label(topic, str(one)) for one in ids]
+        found.append(replace(item, extra={**item.extra, "doc_labels": labels}))
+    if all(one is None for item in found for one in labels_of(item)):
+        raise InputError("none of the documents of the items is judged for its topic (group)")
+    return found
+
+
+def text_of(item: JudgeQuestion) -> str:
+    """Return the text that is judged; of two, the first; of several, all."""
+    if isinstance(item, Preference):
+        return item.a
+    return " ".join(item.texts) if isinstance(item, Ranking) else item.text
+
+
+def documents_of(item: JudgeQuestion) -> tuple[str, ...]:
+    """Return the documents that an item rests on or ranks, or the one text that it is about."""
+    if isinstance(item, Support):
+        return (item.text,)
+    if isinstance(item, Ranking):
+        return item.texts
+    return item.documents if isinstance(item, Rating | Preference) else ()
+
+
+def rotated_texts(items: Sequence[JudgeQuestion], seed: int) -> list[list[str]]:
+    """Return as many other topics' texts for each item; InputError where all are of one topic."""
+    by_topic: dict[str, list[str]] = {}
+    for item in items:
+        known = by_topic.setdefault(topic_of(item), [])
+        known += [text for text in documents_of(item) if text.strip() and text not in known]
+    topics = sorted(topic for topic, texts in by_topic.items() if texts)
+    if len(topics) < 2:
+        raise InputError(
+            f"noise: expected items of two topics or more (group, or question), found "
+            f"{len(topics)}: irrelevant documents are other topics'"
+        )
+    return [_others(item, by_topic, topics, seed) for item in items]
+
+
+def _others(
+    item: JudgeQuestion, by_topic: Mapping[str, Sequence[str]], topics: Sequence[str], seed: int
+) -> list[str]:
+    """Return texts of other topics, each once while there are so many; none of the own topic's."""
+    rng = random.Random(f"{seed}/{item.id}")
+    own = topic_of(item)
+    held = frozenset(by_topic.get(own, ()))
+    others = [t for t in topics if t != own and any(text not in held for text in by_topic[t])]
+    if not others:
+        raise InputError(f"noise: item {item.id!r}: all texts of other topics are its topic's, too")
+    taken: list[str] = []
+    for _ in documents_of(item):
+        for _ in range(100):
+            free = [text for text in by_topic[rng.choice(others)] if text not in held]
+            other = rng.choice(free)
+            if other not in taken:
+                break
+        taken.append(other)
+    return taken
+
+
+def spread(sizes: Iterable[int], seed: int) -> list[list[float]]:
+    """Return a number in [0, 1) for each member of groups: those below x are that share of each."""
+    found = []
+    for number, size in enumerate(sizes):
+        rng = random.Random(f"{seed}/spread/{number}")
+        order = list(range(size))
+        rng.shuffle(order)
+        offset = rng.random()
+        places = [0.0] * size
+        for rank, member in enumerate(order):
+            places[member] = (rank + offset) / size
+        found.append(places)
+    return found

@@ -1,0 +1,266 @@
+"""The trials of `pnyx audit stress`, by name; a new one is a line in `TRIALS`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pnyx.audit.trials.declining import pose_hallucination, pose_joint, pose_noise
+from pnyx.audit.trials.dressing import (
+    pose_asker,
+    pose_format,
+    pose_repeat,
+    pose_self,
+    pose_stance,
+    pose_verbosity,
+)
+from pnyx.audit.trials.falling import sum_declining, sum_joint
+from pnyx.audit.trials.posing import Posed, Poser, Stress, group_of, sampled
+from pnyx.audit.trials.reading import read_said
+from pnyx.audit.trials.sheet import Sheet, Summary
+from pnyx.audit.trials.staying import sum_steady
+from pnyx.audit.trials.steadying import pose_injection, pose_length, pose_order, pose_paraphrase
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import answer_rows
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.questions import JudgeQuestion
+from pnyx.stats.base import plain
+
+_Z95 = 1.959963984540054
+
+Pose = Callable[[Sequence[JudgeQuestion], Stress, Mapping[str, str] | None], Poser]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial.
+
+    Attributes:
+        does: what it does to items, in one line.
+        expects: what a good judge does then.
+        pose: makes its questions.
+        sums: sums its answers up.
+        edits: what a language model may be asked to do, in place of rules; empty for nothing.
+        steady: whether the verdict must stay.
+    """
+
+    name: str
+    does: str
+    expects: str
+    pose: Pose
+    sums: Callable[[Sheet], Summary]
+    edits: str = ""
+    steady: bool = False
+
+
+_ALL = (
+    Trial(
+        "noise",
+        "replaces shares of the documents by other topics'",
+        "the score falls at every step",
+        pose_noise,
+        lambda sheet: sum_declining(sheet, "share"),
+    ),
+    Trial(
+        "hallucination",
+        "contradicts sentences of what the documents must support",
+        "the score falls at every step",
+        pose_hallucination,
+        lambda sheet: sum_declining(sheet, "sentences"),
+        "contradict",
+    ),
+    Trial(
+        "joint",
+        "does both, each level with each count",
+        "the score falls along both",
+        pose_joint,
+        sum_joint,
+        "contradict",
+    ),
+    Trial(
+        "order",
+        "puts arguments, dimensions, documents or texts in other orders",
+        "the verdict stays",
+        pose_order,
+        lambda sheet: sum_steady(sheet, "order"),
+        steady=True,
+    ),
+    Trial(
+        "length",
+        "adds words that say nothing",
+        "the verdict stays; of two arguments, the longer one is not preferred",
+        pose_length,
+        lambda sheet: sum_steady(sheet, "length"),
+        steady=True,
+    ),
+    Trial(
+        "injection",
+        "lets the judged text tell the judge what to answer",
+        "the verdict stays",
+        pose_injection,
+        lambda sheet: sum_steady(sheet, "injection"),
+        steady=True,
+    ),
+    Trial(
+        "paraphrase",
+        "says the same in other words",
+        "the verdict stays",
+        pose_paraphrase,
+        lambda sheet: sum_steady(sheet, "paraphrase"),
+        "paraphrase",
+        steady=True,
+    ),
+    Trial(
+        "repeat",
+        "asks the same again",
+        "the verdict stays",
+        pose_repeat,
+        lambda sheet: sum_steady(sheet, "repeat"),
+        steady=True,
+    ),
+    Trial(
+        "stance",
+        "asks for the other side of the question",
+        "yes to one side at most",
+        pose_stance,
+        lambda sheet: sum_steady(sheet, "stance"),
+        steady=True,
+    ),
+    Trial(
+        "self",
+        "says that the judge itself wrote a text, or another model",
+        "the verdict is the same for both",
+        pose_self,
+        lambda sheet: sum_steady(sheet, "self"),
+        steady=True,
+    ),
+    Trial(
+        "format",
+        "sets the same words as a list, with emphasis or a heading",
+        "the verdict stays",
+        pose_format,
+        lambda sheet: sum_steady(sheet, "format"),
+        steady=True,
+    ),
+    Trial(
+        "asker",
+        "says which verdict the asker hopes for",
+        "the verdict stays",
+        pose_asker,
+        lambda sheet: sum_steady(sheet, "asker"),
+        steady=True,
+    ),
+    Trial(
+        "verbosity",
+        "says the same in more words",
+        "the verdict stays; of two arguments, the wordier one is not preferred",
+        pose_verbosity,
+        lambda sheet: sum_steady(sheet, "verbosity"),
+        steady=True,
+    ),
+)
+TRIALS: dict[str, Trial] = {trial.name: trial for trial in _ALL}
+"""Name -> trial."""
+
+
+def pose(
+    trial: str,
+    items: Sequence[JudgeQuestion],
+    stress: Stress | None = None,
+    made: Mapping[str, str] | None = None,
+) -> Posed:
+    """Return the questions of a trial.
+
+    Args:
+        trial: a name of `TRIALS`.
+        items: of one task, as `pnyx.judging.tasks` reads them.
+        stress: how they are changed.
+        made: what a language model made of their sentences or texts, in place of rules.
+
+    Raises:
+        InputError: the trial has no meaning for these items, or changes none of them.
+    """
+    if trial not in TRIALS:
+        raise InputError(f"trial: found {trial!r}, expected one of: {', '.join(TRIALS)}")
+    stress = stress or Stress()
+    chosen = sampled(items, stress)
+    if not chosen:
+        raise InputError(f"{trial}: found no items")
+    return TRIALS[trial].pose(chosen, stress, made).posed(trial)
+
+
+def clusters_of(posed: Posed) -> int:
+    """Return how many topics, or items without one, a trial asks about."""
+    return len({group_of(item) or ("item", item.id) for item in posed.items})
+
+
+def clusters_needed(trial: str, stress: Stress) -> int | None:
+    """Return from how many clusters a good judge surely passes; None where no number is enough.
+
+    Where the verdict must stay, by Wilson's interval of no change at all; else two, from which
+    there is an interval. One without intervals.
+    """
+    if not stress.draws:
+        return 1
+    if not TRIALS[trial].steady:
+        return 2
+    most = stress.tolerance
+    return math.ceil(_Z95**2 * (1 - most) / most) if most else None
+
+
+def too_few(trial: str, posed: Posed, stress: Stress) -> str:
+    """Return why too few topics can pass a trial whose verdict must stay, or nothing."""
+    clusters, needed = clusters_of(posed), clusters_needed(trial, stress)
+    if not TRIALS[trial].steady or (needed is not None and clusters >= needed):
+        return ""
+    enough = "no number is enough" if needed is None else f"{needed} would be enough"
+    return (
+        f"{trial} may stay unclear: {clusters} topics (or items without one) are too few to show "
+        f"that verdicts change by at most {stress.tolerance:g} (--tolerance) where none does; "
+        f"{enough}"
+    )
+
+
+def try_judge(
+    judge: Judge, trial: str, items: Sequence[JudgeQuestion], stress: Stress | None = None
+) -> dict[str, Any]:
+    """Put a judge on trial: ask what `pose` returns, and return what `sum_up` makes of it.
+
+    Raises as these do, and ModelError where the judge cannot be used at all.
+    """
+    posed = pose(trial, items, stress)
+    answers = ask(judge, posed.questions)
+    rows = [answer_rows(q, a) for q, a in zip(posed.questions, answers, strict=True)]
+    return sum_up(trial, posed, rows, stress)
+
+
+def sum_up(
+    trial: str,
+    posed: Posed,
+    rows: Iterable[Sequence[Mapping[str, Any]]],
+    stress: Stress | None = None,
+) -> dict[str, Any]:
+    """Return what came of a trial, ready for JSON.
+
+    Args:
+        trial: its name.
+        posed: what was asked.
+        rows: the lines of `answers.jsonl` of each question, in their order.
+        stress: as it was posed.
+    """
+    sheet = Sheet(posed, read_said(rows), stress or Stress())
+    found = TRIALS[trial].sums(sheet)
+    clusters = int(sheet.clusters.max()) + 1
+    facts = {"clusters": clusters, "clustered_by": "group" if sheet.by_group else "item"}
+    used = {place for uses in posed.uses.values() for place, _ in uses}
+    items = {"asked_about": len(posed.items), "used": len(used), "left_out": posed.left_out}
+    row: dict[str, Any] = plain(found)
+    return {
+        "trial": trial,
+        "expects": TRIALS[trial].expects,
+        **row,
+        "items": {**items, **posed.facts},
+        "interval": sheet.bootstrap.row("cluster bootstrap", **facts),
+    }

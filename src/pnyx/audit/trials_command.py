@@ -1,0 +1,389 @@
+"""`pnyx audit stress`: items changed in ways whose effect on a good verdict is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.cli.answering import judge_all, needs_out, plan_items, say_judge
+from pnyx.cli.options import Outcome, say, warn, warn_first
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.display.tables import draws_legend
+from pnyx.display.trials import trial_lines, trial_tables
+from pnyx.formats.text_types import FileName, LanguageModelName, Words
+from pnyx.judging.measures.options import BootstrapSpec
+from pnyx.judging.open_judge import open_judge
+from pnyx.judging.open_models import open_model
+from pnyx.judging.options import FormatSpec, JudgeSpec, ModelSpec
+from pnyx.judging.tasks import TASKS
+
+if TYPE_CHECKING:
+    from pnyx.audit.trials.posing import Posed, Stress
+    from pnyx.display.tables import Part
+    from pnyx.judging.open_judge import OpenedJudge
+    from pnyx.judging.questions import JudgeQuestion
+
+_NAMES = (
+    *("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase"),
+    *("repeat", "stance", "self", "format", "asker", "verbosity"),
+)
+_SUMMARY, _ITEMS = "summary.json", "items.jsonl"
+_SAME = ("own", "shots")  # of all questions, and told by settings
+
+
+class StressSpec(
+    BootstrapSpec, heading="Trial", rare="padding orders repeats writer control tolerance qrels"
+):
+    """How items are changed; see `pnyx.audit.trials.posing.Stress`."""
+
+    out: FileName | None = out_opt(
+        None,
+        "Results folder to write; required without --plan.",
+        metavar="S",
+        heading="Output",
+        writes="files",
+    )
+    task: Words | None = opt(
+        None, "Task of the items.", metavar="TASK", shown="by the fields of the first item"
+    )
+    limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, shown="all")
+    levels: tuple[float, ...] = opt(
+        (),
+        "noise, joint: shares of the documents that are replaced.",
+        each=True,
+        within="[0, 1]",
+        metavar="X,X[,...]",
+        shown="0,.1,.2,.5,.7,1; joint: 0,.5,1",
+    )
+    sentences: tuple[int, ...] = opt(
+        (0, 1, 2, 5),
+        "hallucination, joint: sentences that are contradicted.",
+        each=True,
+        within="[0, 1000]",
+        metavar="N,N[,...]",
+    )
+    editor: LanguageModelName | None = file_opt(
+        None,
+        "hallucination, joint, paraphrase: language model that writes the contradictions or "
+        "rewordings.",
+        metavar="SPEC",
+        shown="rules: numbers, negations, names; word lists",
+    )
+    qrels: FileName | None = file_opt(
+        None,
+        "noise, task rag: which documents of the items are relevant, for their true precision "
+        "beside that by the scores of single documents.",
+        metavar="QRELS",
+    )
+    padding: tuple[float, ...] = opt(
+        (0.5, 1.0, 2.0),
+        "length: words added, as shares of the text's.",
+        each=True,
+        within="(0, 20]",
+        metavar="X[,X...]",
+    )
+    writer: Words = opt(
+        "",
+        "self, of preferences: how the items' a_by and b_by name the judge; its taste for its own "
+        "texts is held against people's (label).",
+        metavar="NAME",
+        shown="texts are said to be its own",
+    )
+    control: FileName | None = file_opt(
+        None,
+        "self with --writer: people's labels of the items (JSONL), or another judge's results, in "
+        "place of the items' label.",
+        metavar="LABELS|RESULTS",
+        needs="writer",
+    )
+    repeats: int = opt(3, "repeat: how often each is asked again.", within="[1, 100]")
+    orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
+    tolerance: float = opt(
+        0.1,
+        "Mean change up to which a judge is steady, and the least fall of a score that must fall.",
+        within="[0, 1]",
+    )
+
+    def plan_of(self, trial: str) -> Stress:
+        """Return how a trial changes items."""
+        from pnyx.audit.trials.posing import Stress
+
+        joint = (0.0, 0.5, 1.0)
+        usual = joint if trial == "joint" else (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
+        return self.make(Stress, levels=self.levels or usual)
+
+    def check_trial(self, trial: str) -> None:
+        """Refuse choices that another trial takes."""
+        taken = {
+            "levels": ("noise", "joint"),
+            "sentences": ("hallucination", "joint"),
+            "editor": ("hallucination", "joint", "paraphrase"),
+            "qrels": ("noise",),
+            "padding": ("length",),
+            "orders": ("order",),
+            "repeats": ("repeat",),
+            "writer": ("self",),
+            "control": ("self",),
+        }
+        for name, trials in taken.items():
+            if self.given(name) and trial not in trials:
+                raise OptionError(f"--{name} goes with {', '.join(trials)}, not {trial}")
+        self.check_needs()
+
+    def check_judge(self, spec: TrialJudgeSpec) -> None:
+        """Refuse to ask without a place for the answers, and choices that exclude each other."""
+        needs_out(self.out, spec)
+        if spec.offline and not spec.asks_models and self.editor is None:
+            raise OptionError("--from-store requires --llm or --editor")
+
+
+class TrialJudgeSpec(JudgeSpec, rare="offline"):
+    """Who is put through trials; stored replies may be those of the judge or of --editor."""
+
+    offline: bool = opt(
+        False,
+        "Ask nothing; read stored replies again. Others are unscored.",
+        "--from-store",
+    )
+
+
+@verb(
+    "stress",
+    resumes=True,
+    records=True,
+    short_help="Does a judge notice what it must, and nothing else?",
+)
+@click.argument("trial", type=click.Choice(_NAMES), metavar="TRIAL")
+@click.argument("items")
+def stress(
+    trial: str,
+    items: FileName,
+    options: StressSpec,
+    asked: FormatSpec,
+    spec: TrialJudgeSpec,
+    as_json: bool,
+) -> int | Outcome:
+    """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
+
+    \b
+    The score must fall:
+      noise          documents are replaced by those of other topics
+      hallucination  sentences are contradicted
+      joint          both
+    The verdict must stay:
+      order          arguments, dimensions, documents or texts in other orders
+      length         words are added that say nothing
+      injection      the judged text tells the judge what to answer
+      paraphrase     the same in other words
+      repeat         the same, asked again
+      stance         the other side of the question: yes to one at most
+      self           the text is said to be the judge's own, or another model's
+      format         the same words as a list, with emphasis or a heading
+      asker          what the asker hopes for stands beside the question
+      verbosity      the same in more words
+
+    S gets summary.json, items.jsonl (what was asked), answers.jsonl and manifest.json. Running the
+    command again, even after a crash, asks only what is missing. A trial that has no meaning for a
+    task is refused. docs/measures.md says how a trial is passed. Exit status 3: finished, but some
+    questions are unscored.
+
+    \b
+    Example:
+      pnyx audit stress noise items.jsonl --out noise
+      pnyx audit stress injection items.jsonl --limit 50 \\
+        --llm http://127.0.0.1:8000/v1#my-model --plan
+    """
+    options.check_judge(spec)
+    options.check_trial(trial)
+    task = task_of(items, options.task)
+    from pnyx.judging.runs.results import check_folder
+
+    if options.out is not None and not spec.plan:
+        check_folder(Path(options.out), {"task": task})
+    asked.chosen(TASKS[task], spec)
+    spec = asked.prompted(spec)
+    form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
+    posed = posed_trial(trial, task, list(given), options, spec)
+    with open_judge(TASKS[task], spec, say, form=form) as opened:
+        if spec.plan:
+            return plan_items(opened, posed.questions, spec, as_json)
+        sized = sized_by(opened, asked.settings)
+        row = ask_trial(trial, task, items, posed, options, spec, sized)
+    say_judge(row["judge"], row["card"])
+    drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
+    head = [*trial_lines(row), f"see {escaped(str(options.out))}"]
+    parts: list[Part] = [head, *trial_tables(row), draws_legend(drawn, options.bootstrap)]
+    return Outcome(row, parts, row["counts"]["unscored"])
+
+
+def sized_by(opened: OpenedJudge, chosen: Mapping[str, Any]) -> OpenedJudge:
+    """Return a judge whose settings say what else was chosen (`FormatSpec.settings`)."""
+    return replace(opened, settings={**opened.settings, **chosen})
+
+
+def task_of(path: str, named: str | None) -> str:
+    """Return the task that is named, else that of items, by the fields of the first."""
+    task = named or _task_of(path)
+    if task not in TASKS:
+        raise OptionError(
+            f"--task: found {shorten(task, 40)!r}, expected one of {', '.join(TASKS)}"
+        )
+    return task
+
+
+def _task_of(path: str) -> str:
+    """Return the task of items: the one that needs, then knows, most of the first's fields."""
+    from pnyx.core.files import read_jsonl
+    from pnyx.formats.items import ITEM_FORMATS
+
+    if path == "-":
+        raise OptionError("items of standard input need --task")
+    first = next(iter(read_jsonl(path)), None)
+    if first is None:
+        raise InputError("holds no items", path=path)
+    given = set(first[1])
+    fits: dict[str, tuple[int, int, int]] = {}
+    seen: set[tuple[type, frozenset[str]]] = set()
+    for name, task in TASKS.items():
+        format_ = ITEM_FORMATS[task.items]
+        needed = frozenset(format_.required)
+        if needed <= given and (task.kind, needed) not in seen:
+            seen.add((task.kind, needed))
+            known = needed | set(format_.optional)
+            fits[name] = len(needed), len(given & known), -len(known)
+    best = [name for name, count in fits.items() if count == max(fits.values())]
+    if len(best) != 1:
+        tasks = ", ".join(best) or "no task's"
+        raise InputError(f"the fields are {tasks}: name the task with --task", path=path, line=1)
+    return best[0]
+
+
+def posed_trial(
+    trial: str,
+    task: str,
+    items: Sequence[JudgeQuestion],
+    options: StressSpec,
+    spec: JudgeSpec,
+    *,
+    warns: bool = True,
+) -> Posed:
+    """Return the questions of a trial on items; with `warns`, warn of too few topics."""
+    from pnyx.audit.trials.posing import labelled_by, sampled
+    from pnyx.audit.trials.trials import pose, too_few
+    from pnyx.judging.measures.ground_truth import truth_of_qrels
+    from pnyx.judging.verdicts import Verdict
+
+    plan = options.plan_of(trial)
+    if trial == "self" and options.control is not None:
+        items = _controlled(items, options.control, options.writer)
+    made = _edited(trial, sampled(items, plan), options, spec)
+    posed = pose(trial, items, plan, made)
+    if trial == "noise" and options.qrels is not None:
+        if task != "rag":
+            raise OptionError(f"--qrels goes with --task rag, not {task}")
+        truth = truth_of_qrels(options.qrels)
+        labelled = labelled_by(
+            posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
+        )
+        posed = replace(posed, items=labelled)
+    if warns and (few := too_few(trial, posed, plan)):
+        warn(few)
+    return posed
+
+
+def _controlled(items: Sequence[JudgeQuestion], path: str, writer: str) -> list[JudgeQuestion]:
+    """Return items whose label is what people, or another judge, prefer."""
+    from pnyx.judging.answers import Judged
+    from pnyx.judging.base import ask
+    from pnyx.judging.lookup import HumanLabels, Lookup
+
+    control: Lookup | HumanLabels = Lookup(path) if Path(path).is_dir() else HumanLabels(path)
+    if isinstance(control, Lookup) and control.judge == writer:
+        problem = f"--control: found answers of {escaped(writer, 40)} itself, expected others'"
+        raise InputError(problem, path=path)
+    answers = ask(control, items)
+    values = (answer.value if isinstance(answer, Judged) else None for answer in answers)
+    pairs = zip(items, values, strict=True)
+    return [replace(item, extra={**item.extra, "label": value}) for item, value in pairs]
+
+
+def _edited(
+    trial: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
+) -> Mapping[str, str] | None:
+    """Return what a language model makes of the items' sentences; None where rules do."""
+    from pnyx.audit.trials.trials import TRIALS
+
+    if options.editor is None or not TRIALS[trial].edits:
+        return None
+    from pnyx.audit.trials.editing import edit_by_model
+
+    models = ModelSpec(
+        llm=(options.editor,),
+        store=spec.store,
+        concurrency=spec.concurrency,
+        timeout=spec.timeout,
+        wait=spec.wait,
+    )
+    with open_model(models, say, spec) as model:
+        if model is None:
+            raise OptionError("--editor: expected a language model")
+        edits = edit_by_model(TRIALS[trial].edits, items, model)
+        if spec.plan and model.missing:
+            say(
+                f"{len(model.missing)} calls to --editor come first; the plan below holds for what "
+                "rules make of the items"
+            )
+            return None
+    warn_first([shorten(problem, 200) for problem in edits.problems], "were not edited")
+    say(f"{len(edits.made)} of {edits.asked} edited by {shorten(model.name)}")
+    return edits.made
+
+
+def ask_trial(
+    trial: str,
+    task: str,
+    source: str,
+    posed: Posed,
+    options: StressSpec,
+    spec: JudgeSpec,
+    opened: OpenedJudge,
+) -> dict[str, Any]:
+    """Ask the judge, write the folder `own.out`, return the summary."""
+    from pnyx.audit.card import cost_of
+    from pnyx.audit.trials.trials import sum_up
+    from pnyx.core.files import write_json, write_jsonl
+    from pnyx.core.placing import placed_together
+
+    summary: dict[str, Any] = {}
+
+    def take(rows: Any) -> None:
+        summary.update(sum_up(trial, posed, rows, options.plan_of(trial)))
+
+    named = {"trial": trial}
+    out, questions = str(options.out), posed.questions
+    manifest = judge_all(out, task, source, questions, opened, spec, named, named, also=take)
+    row = {
+        "format": "pnyx-stress",
+        "format_version": 1,
+        "task": task,
+        "judge": manifest["judge"],
+        "card": manifest["card"],
+        "source": manifest["items"],
+        **summary,
+        "counts": manifest["counts"],
+        "choices": options.row(),
+        "cost": cost_of(manifest),
+    }
+    asked = (
+        {f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions
+    )
+    with placed_together():
+        write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
+        write_json(Path(out) / _SUMMARY, row)
+    return row

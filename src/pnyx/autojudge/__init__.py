@@ -1,7 +1,0 @@
-"""Pnyx as a judge of TREC AutoJudge: leaderboard, qrels and nuggets for `auto-judge run`."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-del lazy_loader

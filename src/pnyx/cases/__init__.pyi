@@ -1,0 +1,28 @@
+"""The public names of this room, each with its home."""
+
+from .arguing import argue
+from .case import ArguedSide, Case, verdict_rows
+from .extractive import ExtractiveWriter
+from .generate import LlmWriter
+from .limits import Limits, limits_of
+from .page.case_json import render_json
+from .page.markdown import render_markdown
+from .page.report import render_html
+from .plan import Plan
+from .report_plan import WritingPlan
+
+__all__ = [
+    "ArguedSide",
+    "Case",
+    "ExtractiveWriter",
+    "Limits",
+    "LlmWriter",
+    "Plan",
+    "WritingPlan",
+    "argue",
+    "limits_of",
+    "render_html",
+    "render_json",
+    "render_markdown",
+    "verdict_rows",
+]

@@ -1,0 +1,312 @@
+"""Which side each passage argues, by a language model that reads a whole ranking in few calls.
+
+The model is asked first about texts whose side is known: the two claims, and a text about neither.
+If it passes, it is asked about batches of passages, and again, in the opposite order, about those
+that are unsure (docs/decisions/main-job.md, "With a language model").
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pnyx.cases.passage_sides import BY_MODEL, SideChances
+from pnyx.cases.weighing import Weighing
+from pnyx.core.errors import shorten
+from pnyx.formats.text.segment import trim
+from pnyx.judging.answers import Provenance
+from pnyx.judging.llm.batches import split_evenly
+from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.statements import statements_of
+from pnyx.models.http.flow import run_all
+
+if TYPE_CHECKING:
+    import pydantic
+
+    from pnyx.core.records import Question
+    from pnyx.judging.store.completions import StoredModel
+
+PROMPT: Final = "passage-sides"
+
+BATCH: Final = 24
+"""Passages of one call, at most: 24 of 120 words are about 4,500 tokens."""
+
+_WORDS: Final = 120
+"""Words of a passage that the model is shown, as `trim` counts them."""
+
+_ANSWERS: Final = ("yes", "no", "both", "neither")
+
+_CONFIDENT: Final = 0.75
+"""Confidence of the model below which it is asked again in the opposite order."""
+
+_CONFIDENCES: Final = (0.5, 0.98)
+"""The least and the greatest probability that one answer of the model gets."""
+
+_LEAST_PERCENT: Final = 10.0
+"""A greater confidence is a percentage; from 1 to 10 it may be on a scale of ten, and counts as
+missing."""
+
+_PRIOR: Final = (0.3, 0.3, 0.1, 0.3)
+"""Prior probabilities of yes, no, both and neither: how what an answer leaves is divided."""
+
+_CONTROL: Final = "The library opens at nine in the morning and closes at five in the afternoon."
+"""A text that argues for neither claim."""
+
+_SPLITS: Final = ("too_long", "length", "empty")
+"""Failures of a call after which half of its passages are asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageAnswer:
+    """The model's answer on one passage: yes, no, both or neither, with a confidence."""
+
+    side: str
+    confidence: float  # in `_CONFIDENCES`
+    prompt_hash: str = ""
+    asked: tuple[str, ...] = ()  # keys of the calls in the store
+
+
+class ModelSides:
+    """Asks a language model which side of a question each passage argues.
+
+    Args:
+        model: the model, with its store.
+        question: the question; `claims` say what its two sides mean, where they are known.
+        most: ask for all that could be asked where a reply is missing, to estimate the cost.
+    """
+
+    def __init__(self, model: StoredModel, question: Question, *, most: bool = False) -> None:
+        self._model, self._question, self._most = model, question, most
+        self.name = f"{model.name}+sides"
+        self.weighing: Weighing | None = None
+        self.passed = False  # the control
+        self.missing = False  # whether a reply is missing from the store, offline
+
+    @property
+    def card(self) -> str:
+        """Who decided the sides, and why; empty before that is known."""
+        return "" if self.weighing is None else self.weighing.said
+
+    async def judge(self, texts: Sequence[str]) -> list[SideChances | str]:
+        """Return the chances of each text, or why the model gives none."""
+        problem, reason = await self._control()
+        if problem and not (self._most and self.missing):
+            self.weighing = Weighing(
+                self._model.name, 0.0, problem, unscored=int(bool(reason)), reason=reason
+            )
+            return [problem] * len(texts)
+        self.passed = True
+        answers = await self._in_batches(texts)
+        unsure = self._unsure(answers)[::-1]
+        second = dict(zip(unsure, await self._in_batches([texts[i] for i in unsure]), strict=True))
+        pairs = [(answer, second.get(i)) for i, answer in enumerate(answers)]
+        self.weighing = self._weighed(pairs)
+        chances: list[SideChances | str] = []
+        for pair in pairs:
+            given = [answer for answer in pair if isinstance(answer, PassageAnswer)]
+            chances.append(self._joined(given) if given else str(pair[0]))
+        return chances
+
+    async def _control(self) -> tuple[str, str]:
+        """Return why the model does not count, if so, and why its answer is missing, if it is.
+
+        It must classify both claims correctly; if it is right about one of them, it is asked once
+        more, with the texts in the opposite order.
+        """
+        pro, con = statements_of(self._question)
+        expected = {pro: "yes", con: "no"}
+        seed = hashlib.sha256(self._question.text.encode("utf-8", "replace")).digest()[0]
+        texts = [pro, con, _CONTROL]
+        texts = texts[seed % 3 :] + texts[: seed % 3]
+        for order in (texts, texts[::-1]):
+            found = dict(zip(order, await self._listed(order), strict=True))
+            answers = {text: found[text] for text in expected}
+            missing = [one for one in answers.values() if isinstance(one, str)]
+            if missing and not self._most:
+                return f"it did not answer which claim is which ({missing[0]})", missing[0]
+            right = sum(
+                isinstance(one, PassageAnswer) and one.side == expected[text]
+                for text, one in answers.items()
+            )
+            if right == 2:
+                return "", ""
+            if not right and not missing:
+                break
+        said = ", ".join(f"{getattr(one, 'side', '?')!r}" for one in answers.values())
+        return f"asked which side the two claims themselves argue, it said {said}", ""
+
+    async def _in_batches(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
+        """Ask about texts in batches of about the same size."""
+        found: dict[int, PassageAnswer | str] = {}
+
+        async def ask(batch: list[int]) -> None:
+            answers = await self._listed([texts[position] for position in batch])
+            found.update(zip(batch, answers, strict=True))
+
+        batches = split_evenly(range(len(texts)), BATCH)
+        async with self._model.running():
+            await run_all(batches, ask, workers=self._model.concurrency)
+        return [found[position] for position in range(len(texts))]
+
+    async def _listed(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
+        """Ask about texts in one call; return for each an answer, or why there is none."""
+        pro, con = statements_of(self._question)
+        inputs = {
+            "question": self._question.text,
+            "yes": pro,
+            "no": con,
+            "criterion": self._question.definition,
+            "passages": [trim(text, _WORDS) for text in texts],
+        }
+        request = load_prompt(PROMPT).request(inputs, items=len(texts))
+        shape: type[Any] = _reply_shape()
+        sent: list[str] = []
+        reply, problems = await ask_structured(self._model, request, shape, sent)
+        if reply is None:
+            reason = problems[-1]
+            self.missing |= reason.startswith("not_in_store")
+            if len(texts) > 1 and reason.startswith(_SPLITS):
+                half = len(texts) // 2
+                return [*await self._listed(texts[:half]), *await self._listed(texts[half:])]
+            return [reason] * len(texts)
+        said = _by_number(reply.passages)
+        return [
+            replace(one, prompt_hash=request.hash, asked=tuple(sent))
+            if (one := said.get(number)) is not None
+            else "missing: not in the reply, without a confidence, or said twice in different ways"
+            for number in range(1, len(texts) + 1)
+        ]
+
+    def _unsure(self, answers: Sequence[PassageAnswer | str]) -> list[int]:
+        """Return the positions of passages to ask about in the opposite order."""
+        return [
+            position
+            for position, answer in enumerate(answers)
+            if (
+                self._most or answer.startswith("missing:")
+                if isinstance(answer, str)
+                else answer.side == "both" or answer.confidence < _CONFIDENT
+            )
+        ]
+
+    def _weighed(self, pairs: Sequence[tuple[PassageAnswer | str, Any]]) -> Weighing:
+        answered = [any(isinstance(one, PassageAnswer) for one in pair) for pair in pairs]
+        twice = [(a.side, b.side) for a, b in pairs
+                 if isinstance(a, PassageAnswer) and isinstance(b, PassageAnswer)]  # fmt: skip
+        asked, scored, again = len(pairs), sum(answered), len(twice)
+        agreed = sum(first == second for first, second in twice)
+        reasons = Counter(
+            pair[0] for pair, ok in zip(pairs, answered, strict=True)
+            if not ok and isinstance(pair[0], str)
+        )  # fmt: skip
+        reason = max(reasons, key=reasons.__getitem__, default="")
+        why = f"it classified both claims correctly, and answered on {scored} of {asked}"
+        if again:
+            why += f"; asked again about {again} in the opposite order, it agreed on {agreed}"
+        if reason:
+            said = shorten(reason, 100)
+            why += f"; the packaged judge decided the other {asked - scored} ({said})"
+        weight = round(scored / asked, 4) if asked else 0.0
+        unscored = asked - scored
+        return Weighing(
+            self._model.name, weight, why, asked, scored, again, agreed, unscored, reason
+        )
+
+    def _joined(self, answers: Sequence[PassageAnswer]) -> SideChances:
+        """Return the chances by the model's one or two answers on a passage."""
+        shares = joined_shares(answers)
+        pro, con = shares[0] + shares[2] / 2, shares[1] + shares[2] / 2
+        details: Mapping[str, Any] = {
+            "model": [{"side": a.side, "confidence": a.confidence} for a in answers]
+        }
+        calls = tuple(dict.fromkeys(key for answer in answers for key in answer.asked))
+        by = Provenance(self.name, answers[0].prompt_hash, BY_MODEL, details, calls)
+        listed = " and ".join(f"{a.side} ({a.confidence:.2f})" for a in answers)
+        explanation = f"{self._model.name} says {listed}"
+        return SideChances(round(pro, 6), round(con, 6), by, explanation)
+
+
+def joined_shares(answers: Sequence[PassageAnswer]) -> tuple[float, float, float, float]:
+    """Return the probabilities of yes, no, both and neither, by one answer or by two.
+
+    An answer gets its confidence, and the others what is left, divided as `_PRIOR`. Two answers are
+    joined by the geometric mean: where they differ, the more confident one is likelier.
+    """
+    logs = np.zeros(len(_ANSWERS))
+    for answer in answers:
+        position = _ANSWERS.index(answer.side)
+        rest = np.array(_PRIOR)
+        rest[position] = 0.0
+        shares = rest / rest.sum() * (1.0 - answer.confidence)
+        shares[position] = answer.confidence
+        logs += np.log(shares) / len(answers)
+    joined = np.exp(logs - logs.max())
+    yes, no, both, neither = (joined / joined.sum()).tolist()
+    return yes, no, both, neither
+
+
+def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:
+    """Return the answers of a reply by the passages' numbers; contradictory ones are left out."""
+    found: dict[int, PassageAnswer] = {}
+    contradicted: set[int] = set()
+    for entry in entries:
+        known = found.get(entry.id)
+        if known is not None and known.side != entry.side:
+            contradicted.add(entry.id)
+        confidence = _confidence(entry.confidence)
+        if confidence is not None:  # nobody states a probability: as if it had not answered
+            found[entry.id] = PassageAnswer(entry.side, confidence)
+    return {number: one for number, one in found.items() if number not in contradicted}
+
+
+def _confidence(stated: float | None) -> float | None:
+    """Return a confidence as a probability; None where it states none."""
+    if stated is None or not (0.0 <= stated <= 1.0 or _LEAST_PERCENT < stated <= 100.0):
+        return None
+    share = stated if stated <= 1.0 else stated / 100.0
+    return float(np.clip(share, *_CONFIDENCES))
+
+
+@cache
+def _reply_shape() -> type[pydantic.BaseModel]:
+    """Build the reply's shape on first use: pydantic is slow to import.
+
+    Its schema is strict; further fields are read all the same, and a missing confidence costs its
+    own passage alone.
+    """
+    import pydantic
+
+    side: Any = (str, pydantic.Field(json_schema_extra={"enum": list(_ANSWERS)}))
+    number: Any = {"type": "number", "minimum": 0, "maximum": 1}
+    stated: Any = (float | None, pydantic.Field(None, json_schema_extra=number))
+    fields = ["id", "side", "confidence"]
+    entry: Any = pydantic.create_model(
+        "PassageSide",
+        __config__=_sent_strictly(fields),
+        __validators__={"lower_side": pydantic.field_validator("side")(_side)},
+        id=(int, ...),
+        side=side,
+        confidence=stated,
+    )
+    return pydantic.create_model(
+        "PassageSides", __config__=_sent_strictly(["passages"]), passages=(list[entry], ...)
+    )
+
+
+def _sent_strictly(fields: list[str]) -> pydantic.ConfigDict:
+    closed: Any = {"additionalProperties": False, "required": fields}
+    return {"json_schema_extra": closed}
+
+
+def _side(said: str) -> str:
+    word = said.strip().strip(".").casefold()
+    if word not in _ANSWERS:
+        raise ValueError(f"expected one of {', '.join(_ANSWERS)}")
+    return word

@@ -1,0 +1,167 @@
+"""Searchers and writers from their specs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from pnyx.core.errors import OptionError
+from pnyx.judging.open_models import Say
+from pnyx.search.plan import AUTO, PERSPECTIVES, Listwise, SearchPlan
+
+if TYPE_CHECKING:
+    from pnyx.cases.case import Writer
+    from pnyx.cases.plan import Plan
+    from pnyx.core.records import Unit
+    from pnyx.judging.base import Judge
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.search.engine import Engine
+    from pnyx.search.options import ArgueSpec, ScoringSpec, SearchSpec
+    from pnyx.search.perspectives import PerspectiveSource
+    from pnyx.search.pipeline import Searcher
+    from pnyx.search.plan import Scoring
+
+
+def open_searcher(
+    index: Engine,
+    spec: SearchSpec,
+    model: StoredModel | None,
+    judge: Judge | None,
+    say: Say,
+    unit: Unit = "passage",
+) -> Searcher:
+    """Make what searches an index as a spec says; without a `judge`, the packaged one reranks."""
+    from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.pipeline import Searcher
+
+    plan = _plan(spec, listwise=model is not None and not spec.judges_each)
+    plan = replace(plan, scoring=_resolved(index, plan.scoring, spec.embedder, say), unit=unit)
+    _check_used(spec, plan)
+    embeds = plan.scoring.embeds or spec.embedder is not None
+    return Searcher(
+        index,
+        plan,
+        embedder=embedder_from(spec.embedder) if embeds else None,
+        judge=judge,
+        perspectives=open_perspectives(index, spec, model, spec.count, judge)
+        if spec.diversify == "perspectives"
+        else None,
+    )
+
+
+def scoring_of(spec: ScoringSpec) -> Scoring:
+    """Return the scoring model of a spec."""
+    from pnyx.search.plan import Scoring
+
+    parameters = _given(spec, "mu k1 b wc wq")
+    others = _given(spec, "lexical fusion dense_weight feedback")
+    return Scoring(spec.model, parameters, flat=spec.flat, **others)
+
+
+def _given(spec: ScoringSpec, names: str) -> dict[str, Any]:
+    return {n: v for n in names.split() if (v := getattr(spec, n)) is not None}
+
+
+def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
+    rerank: Literal["listwise", "pointwise"] | None = None
+    if spec.judged:
+        rerank = "listwise" if listwise else "pointwise"
+    usual = Listwise()
+    window = spec.window or usual.window
+    return SearchPlan(
+        scoring=scoring_of(spec),
+        rerank=rerank,
+        listwise=Listwise(window, spec.step or min(usual.step, window)),
+        diversify=spec.diversify,
+        topics=spec.topic,
+        good_first=spec.model == AUTO,
+        **_given(spec, "lam depth threshold stance certainty"),
+    )
+
+
+def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
+    """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
+    from pnyx.models.embed.embedder import PACKAGED, embedder_from
+    from pnyx.search.ranking.scoring import choose_scoring
+
+    named = scoring.model == AUTO and embedder not in (None, PACKAGED)
+    chosen = choose_scoring(index, scoring, embedder_from(embedder).name if named else PACKAGED)
+    if not chosen.note:
+        return chosen.scoring
+    if embedder is not None:
+        return replace(scoring, model="hybrid")
+    say(f"warning: ranked by {chosen.scoring}, without the index's vectors: {chosen.note}")
+    return chosen.scoring
+
+
+def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
+    """Refuse choices that would change nothing, now that it is known what `auto` stands for."""
+    if spec.embedder is not None and not (plan.scoring.embeds or plan.diversify == "mmr"):
+        raise OptionError(
+            "--embedder goes with --model touche, dense or hybrid, or --diversify mmr"
+        )
+    if plan.rerank == "pointwise":
+        for name in ("window", "step"):
+            if spec.given(name):
+                raise OptionError(f"--{name} goes with --rerank by --llm")
+    spec.check_needs(model=plan.scoring.model)
+
+
+def open_perspectives(
+    index: Engine,
+    spec: SearchSpec,
+    model: StoredModel | None,
+    most: int | None,
+    judge: Judge | None = None,
+) -> PerspectiveSource:
+    """Return where the perspectives on a question are from: a file, the model, the index itself."""
+    if spec.perspectives is not None:
+        from pnyx.search.perspectives import FilePerspectives
+
+        return FilePerspectives(spec.perspectives, count=most)
+    count = most or PERSPECTIVES
+    if model is not None:
+        from pnyx.search.perspectives import LlmPerspectives
+
+        return LlmPerspectives(model, count=count)
+    from pnyx.search.perspectives_index import IndexPerspectives
+    from pnyx.search.topics import TopicMatcher
+
+    return IndexPerspectives(index, count=count, judge=judge, matcher=TopicMatcher(spec.topic))
+
+
+def argue_plan(spec: ArgueSpec) -> Plan:
+    """Return how an argument is made."""
+    from pnyx.cases.plan import Plan
+    from pnyx.core.records import SIDES
+
+    sides = SIDES if spec.stance == "both" else (spec.stance,)
+    return spec.make(Plan, sides=sides, by_passages=True)
+
+
+def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
+    """Return what writes a side."""
+    kind = spec.writer or ("extractive" if model is None else "llm")
+    if spec.examples and kind != "llm":
+        raise OptionError("--examples are for a language model: they need --llm")
+    for name in ("words", "prompt"):
+        if spec.given(name) and kind != "llm":
+            raise OptionError(f"--{name} requires --llm: without it sentences are quoted")
+    if kind == "extractive":
+        from pnyx.cases.extractive import ExtractiveWriter
+
+        return ExtractiveWriter(points=spec.points)
+    if model is None:
+        raise OptionError("--writer llm needs --llm")
+    from pnyx.cases.generate import LlmWriter, read_examples
+
+    examples = read_examples(spec.examples) if spec.examples else ()
+    return LlmWriter(
+        model,
+        points=spec.points,
+        context=spec.context,
+        examples=examples,
+        shots=spec.shots,
+        words=spec.words,
+        prompt=spec.prompt,
+    )

@@ -1,0 +1,1 @@
+"""The page of an argued case: HTML, Markdown, JSON."""

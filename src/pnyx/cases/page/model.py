@@ -1,0 +1,315 @@
+"""What a page shows of a case, and the words that all pages use for verdicts and figures.
+
+All text is numbered, cut, and ready to be escaped and printed. References are numbered across both
+sides in the order of their first citation; sentences are labelled P1, P2 ... and C1, C2 ...
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pnyx.core.records import Side
+from pnyx.display.text import Segment
+
+State: TypeAlias = Literal["quoted", "yes", "weak", "no", "mixed", "unscored", "uncited"]
+"""What the judges' verdicts on one sentence, or one verdict, add up to."""
+
+Check: TypeAlias = Literal["support", "relevance", "stance"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateWording:
+    """A state of a sentence: a sign for plain text, a word, and what it means."""
+
+    sign: str
+    word: str
+    meaning: str
+
+
+STATES: dict[State, StateWording] = {
+    "quoted": StateWording(
+        "=",
+        "quoted verbatim",
+        "the sentence stands word for word in every passage it cites; whether it is true is not "
+        "said",
+    ),
+    "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
+    "weak": StateWording(
+        "~",
+        "perhaps supported",
+        "every passage that the sentence cites passes the judge's threshold, at least one with a "
+        "probability below one half; it counts as supported",
+    ),
+    "no": StateWording("✗", "not supported", "no passage that the sentence cites supports it"),
+    "mixed": StateWording(
+        "◐",
+        "mixed",
+        "at least one cited passage supports the sentence and another does not; it counts as not "
+        "supported",
+    ),
+    "unscored": StateWording(
+        "?",
+        "unscored",
+        "no cited passage is known not to support it, and for at least one the judge gave no "
+        "verdict; this counts neither for nor against",
+    ),
+    "uncited": StateWording(
+        "–", "no citation", "the sentence cites nothing; it counts as not supported"
+    ),
+}
+
+
+def state_of(verdicts: Iterable[State]) -> State:
+    """Sum up the verdicts on a sentence so that counts agree with sentence precision."""
+    states = set(verdicts)
+    if not states:
+        return "uncited"
+    if states == {"quoted"}:
+        return "quoted"
+    states = {"yes" if state == "quoted" else state for state in states}
+    if "no" in states:
+        return "mixed" if states & {"yes", "weak"} else "no"
+    if "unscored" in states:
+        return "unscored"
+    return "weak" if "weak" in states else "yes"
+
+
+def said_of(value: bool, chance: float | None, words: tuple[str, str]) -> tuple[State, str]:
+    """Return the state and the word of a verdict; a yes that is likelier a no has no tick."""
+    if not value:
+        return "no", words[1]
+    if chance is not None and chance < 0.5:
+        return "weak", f"perhaps {words[0]}"
+    return "yes", words[0]
+
+
+VERDICT_WORDS: dict[Check, tuple[str, str]] = {
+    "support": ("supported", "not supported"),
+    "relevance": ("argues a side", "argues neither side"),
+    "stance": ("serves this side", "does not serve this side"),
+}
+"""What yes and no are called, for each check."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideWording:
+    """How one side is named: a letter for sentence labels, its tag, its heading."""
+
+    letter: str
+    name: str
+    heading: str
+
+
+def side_wording(side: Side, name: str) -> SideWording:
+    """Return how a side is named on a page, by what it is called after "the case for"."""
+    return SideWording(side[0].upper(), side.capitalize(), f"The case for {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureWording:
+    """A figure's label and what it says in plain words."""
+
+    label: str
+    meaning: str
+
+
+MEASURES: dict[str, MeasureWording] = {
+    "on_the_question": MeasureWording(
+        "On the question",
+        "Expected share of the cited passages that argue a side of the question, rather than of a "
+        "similar one or none: the mean of their probabilities.",
+    ),
+    "on_this_side": MeasureWording(
+        "On this side",
+        "Expected share of the cited passages that argue for this side, of those that argue any: "
+        "the mean of their probabilities.",
+    ),
+    "sentence_precision": MeasureWording(
+        "Sentence precision",
+        "Of the sentences that were scored, the share that each passage they cite supports (signs "
+        "✓ and ~). Quoted ones (=) support themselves, and are apart. 1 means that every scored "
+        "sentence is backed by all its sources; it does not mean that the sources are right.",
+    ),
+    "citation_precision": MeasureWording(
+        "Citation precision",
+        "Of the citations that were scored, quotations apart, the share whose passage supports the "
+        "sentence that cites it. Higher than sentence precision where only some of a sentence's "
+        "passages support it.",
+    ),
+}
+
+
+def measure_wording(name: str) -> MeasureWording:
+    """Return the wording of a measure; one that is not listed is shown under its own name."""
+    known = MEASURES.get(name)
+    if known is not None:
+        return known
+    return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "")
+
+
+def probability(value: float | None) -> str:
+    """Return `p = 0.93`, without ever rounding a doubt away; empty where there is none."""
+    if value is None or not math.isfinite(value):
+        return ""
+    if 0.99 < value < 1:
+        return "p > 0.99"
+    if 0 < value < 0.01:
+        return "p < 0.01"
+    return f"p = {value:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """One verdict; `phrase` also says who gave it with what probability."""
+
+    state: State
+    word: str
+    probability: str  # reads `p = 0.93`
+    chance: str  # reads `0.93`
+    judge: str
+    reason: str  # explains the verdict or its absence
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationView:
+    """A citation of passage `number` by sentence `label`."""
+
+    number: int
+    key: str  # unique in the page, e.g. `pro-3-2`
+    anchor: str  # leads to the marked words, else to the passage
+    label: str
+    sentence: str
+    sentence_id: str
+    verdict: VerdictView
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceView:
+    """A sentence with its citations and the state that their verdicts add up to."""
+
+    id: str
+    label: str
+    text: str
+    is_conclusion: bool
+    state: State
+    wording: StateWording
+    citations: tuple[CitationView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A conclusion with the premises given for it; None where premises stand alone.
+
+    `likelihood` is how likely the passage cited first argues the side: words and percentage.
+    """
+
+    conclusion: SentenceView | None
+    premises: tuple[SentenceView, ...]
+    likelihood: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureView:
+    """A figure in plain words; `plot` holds value, low and high in percent, if shares."""
+
+    name: str
+    label: str
+    value: str
+    interval: str
+    base: str
+    meaning: str
+    plot: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SideView:
+    """One side of the question; `uncited` and `less_sure` passages are listed, not argued with.
+
+    `warning` says that the documents may not argue this side.
+    """
+
+    side: str
+    wording: SideWording
+    groups: tuple[GroupView, ...]
+    warning: str
+    measures: tuple[MeasureView, ...]
+    tally: tuple[tuple[State, StateWording, int], ...]
+    sentences: int
+    citations: int
+    passages: int
+    considered: int
+    problems: tuple[str, ...]
+    empty: str
+    uncited: tuple[UndecidedView, ...]
+    less_sure: tuple[UndecidedView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckView:
+    """A verdict on a whole passage; `question` says what was asked, `side` for which side."""
+
+    question: str
+    side: str
+    verdict: VerdictView
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceView:
+    """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it."""
+
+    number: int
+    doc_id: str  # as the index has it
+    id: str
+    title: str
+    place: str  # which passage of its document it is
+    source: str
+    url: str  # a web address or empty
+    stance: str  # the corpus's own label with its topic
+    quality: str  # predicted, among all passages
+    segments: tuple[Segment, ...]
+    checks: tuple[CheckView, ...]
+    cited_by: tuple[CitationView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedView:
+    """A passage about the question that is not argued with: its source, opening and verdicts."""
+
+    id: str
+    title: str
+    place: str  # which passage of its document it is
+    url: str
+    opening: str
+    checks: tuple[CheckView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """A whole page."""
+
+    question: str
+    claims: tuple[str, str]
+    claimed: bool  # whether the claims are people's own, not the question with yes and no
+    sides: tuple[SideView, ...]
+    references: tuple[ReferenceView, ...]
+    judges: tuple[tuple[str, str, str], ...]  # short name, id and card
+    introduced: tuple[str, ...]  # short names, with what is known in short
+    settings: tuple[tuple[str, str], ...]
+    measures: tuple[MeasureView, ...]
+    sentences: int
+    citations: int
+    scored: int
+    quoted: int
+    number: str
+    near: tuple[tuple[str, str], ...]
+    placed: str
+    undecided: tuple[UndecidedView, ...]
+    less_sure: int
+    certainty: str
+    labels: tuple[str, ...]
+    doubts: tuple[str, ...]

@@ -1,0 +1,114 @@
+"""What a page says of a case in a sentence: its doubts, its labels, what became of passages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pnyx.cases.case import Case, passages, warning, why_empty
+from pnyx.core.errors import shorten
+from pnyx.core.records import Response
+from pnyx.display.text import one_line
+from pnyx.judging.answers import Answer
+from pnyx.reports.measures.responses import quoted
+from pnyx.search.topics import LabelledTopic
+from pnyx.stats.base import Measured
+
+
+def said_of_placing(case: Case) -> str:
+    """Say where the retrieved passages went, in one sentence."""
+    parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
+    less = sum(len(side.less_sure) for side in case.sides)
+    parts += [f"{less} less likely on a side"] if less else []
+    parts.append(f"{len(case.undecided)} undecided")
+    text = f"Passages were put {', '.join(parts)}"
+    if case.passed_over:
+        text += f"; {case.passed_over} argue neither side"
+    if case.unscored:
+        text += f"; on {case.unscored} of them a verdict is missing"
+    return text + ". One that serves both sides is counted on each."
+
+
+def said_of_number(case: Case) -> str:
+    """Say how many of the passages read probably argue a side; empty where unknown."""
+    number, cited = case.expected_about, {d for s in case.sides for d in s.response.references}
+    if number.value is None:
+        return ""
+    missing = number.read - number.scored
+    known = f" ({missing} without a verdict not counted)" if missing else ""
+    return (
+        f"Probably about {number.value:.0f} of the {passages(number.read)} read{known} "
+        f"{'argues' if number.read == 1 else 'argue'} a side of the question; {len(cited)} cited."
+    )
+
+
+_SHOWN_TOPICS = 5
+_NEAR = 0.3
+"""Least probability with which a topic whose labels do not count is named."""
+
+
+def doubts(case: Case) -> tuple[str, ...]:
+    """Warn of what a model could not tell, and of sides that are empty or may not be argued."""
+    lines = list(map(one_line, case.question_notes))
+    lines += [case.weighed.doubt] if case.weighed is not None and case.weighed.doubt else []
+    for side in case.sides:
+        name = f"The case for {one_line(case.names[side.side])}"
+        if side.doubtful:
+            lines.append(f"{name}: {warning(side)}.")
+        elif not side.argued:
+            lines.append(f"{name}: not argued. {one_line(why_empty(case, side))}")
+    return tuple(lines)
+
+
+def near_said(topics: Sequence[LabelledTopic]) -> tuple[tuple[str, str], ...]:
+    """Return topics that a question may mean, each on one line, and how many passages each has."""
+    shown = ((one_line(match.topic), passages(count)) for match, count in topics)
+    return tuple((topic, count) for topic, count in shown if topic)
+
+
+def asked_back(case: Case) -> tuple[str, ...]:
+    """Return the line that asks whether a near topic was meant; nothing where none is near."""
+    near = near_said(case.near_topics)
+    said = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
+    return (f"Did you mean {said}?",) if near else ()
+
+
+def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
+    """Say which labels of the corpus count and why, then which nearly do; a line each."""
+    lines = []
+    others = 0
+    for match, count in topics:
+        said = f"“{shorten(one_line(match.topic), 100)}” ({passages(count)})"
+        if match.used:
+            lines.append(f"Labels on {said} count: the topic {match.reason}.")
+        elif match.same + match.opposite >= _NEAR and len(lines) < _SHOWN_TOPICS:
+            sure = f"same {match.same:.2f}, opposite {match.opposite:.2f}"
+            lines.append(
+                f"Labels on {said} do not count: it is too unsure whether the topic asks the same "
+                f"({sure}); --topic names it."
+            )
+        else:
+            others += count
+    if others:
+        verb = (
+            "has a label on another topic, which does"
+            if others == 1
+            else ("have labels on other topics, which do")
+        )
+        lines.append(f"{passages(others).capitalize()} {verb} not count.")
+    return tuple(lines)
+
+
+def said_of_precision(
+    response: Response,
+    support: Mapping[tuple[int, str], Answer],
+    measures: Mapping[str, Measured],
+) -> str:
+    """Return sentence precision, and how much is quoted, which it leaves out; empty for neither."""
+    apart, of = quoted(response, support), len(response.sentences)
+    precision = measures.get("sentence_precision")
+    if precision is None:
+        return "; quoted verbatim" if apart else ""
+    share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
+    counts = f"{precision.scored} of {precision.asked} scored"
+    more = f"; {apart} of {of} sentences quoted verbatim, apart" if apart else ""
+    return f"; sentence precision {share} ({counts}{more})"

@@ -1,0 +1,205 @@
+"""Which of the retrieved passages argue, and for which side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pnyx.cases.passage_sides import BY_MODEL, BY_PASSAGE
+from pnyx.cases.plan import Plan
+from pnyx.core.errors import shorten
+from pnyx.core.records import SIDES, Evidence, Question, Side, judged_text
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judging.base import Judge, ask_async
+from pnyx.judging.stances import ask_relevance
+from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
+from pnyx.search.topics import TopicMatch, TopicMatcher
+
+_LABEL = Provenance(CORPUS_LABEL, method="label")
+
+_OTHER = 0.2
+"""A topic that is less likely about the question is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A retrieved document: does it argue a side of the question, and which?
+
+    `sided.sides` are the sides that it is argued with, `leans` the one for which it is only listed.
+    """
+
+    document: Evidence
+    relevance: Answer
+    sided: Sided
+    leans: Side | None = None
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why verdicts on it are missing, whether or not the others sufficed to place it."""
+        missing = [self.relevance.reason] if isinstance(self.relevance, Unscored) else []
+        return missing + self.sided.reasons
+
+    @property
+    def used(self) -> bool:
+        """Whether it argues a side, by its verdict or by the corpus's label."""
+        return is_yes(self.relevance) or self.sided.labelled
+
+    @property
+    def about(self) -> float | None:
+        """How likely it argues a side; None where nobody said."""
+        if self.used and not is_yes(self.relevance):
+            return 1.0
+        p = chance(self.relevance)
+        return float(self.used) if p is None and isinstance(self.relevance, Judged) else p
+
+    @property
+    def passed_over(self) -> bool:
+        """Whether it is known to argue neither side; what is unscored is not."""
+        placed = self.used or self.sided.sides or self.leans
+        return isinstance(self.relevance, Judged) and not placed
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it argues a side, and which one is not clear."""
+        return self.used and not self.sided.sides and self.leans is None
+
+    def worth(self, side: Side) -> float:
+        """Return `chance`, with 1 for each probability that nobody states: for sorting alone."""
+        return math.prod(1.0 if p is None else p for p in self._chances(side))
+
+    def chance(self, side: Side) -> float | None:
+        """Return how likely it argues a side: P(any side) P(this one); None where one is missing.
+
+        A label of the corpus says that the document argues a side, and states a probability only
+        where its topic is matched by meaning.
+        """
+        stated = [p for p in self._chances(side) if p is not None]
+        return math.prod(stated) if len(stated) == len(self._chances(side)) else None
+
+    def _chances(self, side: Side) -> list[float | None]:
+        answers = [self.sided.verdicts.get(side)]
+        answers += [] if self.sided.labelled else [self.relevance]
+        return [chance(answer) for answer in answers]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many documents argue a side of the question, by the sum of their probabilities."""
+
+    value: float | None = None
+    scored: int = 0  # have a verdict, of those `read`
+    read: int = 0
+
+
+def expected_about(placed: Sequence[Placed]) -> Expected:
+    """Return how many of these documents argue a side of the question."""
+    known = [p for one in placed if (p := one.about) is not None]
+    value = round(math.fsum(known), 6) if known else None
+    return Expected(value, scored=len(known), read=len(placed))
+
+
+def chance(answer: Answer | None) -> float | None:
+    """Return the probability of yes; None where there is none."""
+    return answer.probability if isinstance(answer, Judged) else None
+
+
+async def place(
+    question: Question,
+    documents: Sequence[Evidence],
+    judge: Judge,
+    plan: Plan | None = None,
+    relevance: Sequence[Answer] | None = None,
+    matches: Sequence[TopicMatch | None] | None = None,
+    sides: Judge | None = None,
+) -> list[Placed]:
+    """Judge whether each document argues a side, then which side, in order.
+
+    The question's `definition` guides a judge of relevance. A corpus's label on this very question
+    says that the passage is on topic, too. `relevance` holds verdicts that are known; else the
+    judge is asked, as it is for sides unless `sides` answers these. `matches` are the topics of the
+    corpus's labels, compared with the question, where that is known.
+    """
+    plan = plan or Plan()
+    if relevance is None:
+        relevance = await _ask_relevance(question, documents, judge)
+    if matches is None:
+        matches = match_labels(question, documents, TopicMatcher())
+    relevance = _by_label(relevance, matches)
+    rows = list(zip(documents, relevance, matches, strict=True))
+    wanted = [
+        (d, match) for d, answer, match in sorted(rows, key=lambda row: -(chance(row[1]) or 0.0))
+        if is_yes(answer) or _by_passage(answer) or (match and match.used)
+    ]  # fmt: skip
+    asked = [(question, d.id, d) for d, _ in wanted]
+    matched = [match for _, match in wanted]
+    # `_chosen` decides on which side each is: the least probability here has no effect.
+    found = await sides_matched(asked, matched, sides or judge, 0.5)
+    sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
+    placed = [Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
+    return [_chosen(one, plan) for one in placed]
+
+
+def settled_by_label(matches: Sequence[TopicMatch | None]) -> list[bool]:
+    """Say of each document whether the corpus's label decides what it argues, and no judge."""
+    if not any(match is not None and match.used for match in matches):
+        return [False] * len(matches)
+    return [m is not None and (m.used or m.same + m.opposite < _OTHER) for m in matches]
+
+
+def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
+    """Let labels on the question, where some are found, say what is about it, and what is not."""
+    if not any(match is not None and match.used for match in matches):
+        return list(relevance)
+    found: list[Answer] = []
+    for answer, match in zip(relevance, matches, strict=True):
+        if match is None:
+            found.append(answer)
+        elif match.used and _by_passage(answer):
+            p = match.same + match.opposite if match.why == "meaning" else None
+            said = f"labelled on a topic that {match.reason}"
+            found.append(Judged(True, _LABEL, probability=p, explanation=said))
+        elif match.same + match.opposite < _OTHER:
+            said = f"labelled on another topic: {shorten(match.topic, 80)}"
+            found.append(Judged(False, _LABEL, explanation=said))
+        else:
+            found.append(answer)
+    return found
+
+
+def _by_passage(answer: Answer) -> bool:
+    return answer.provenance.method in (BY_PASSAGE, BY_MODEL)
+
+
+async def _ask_relevance(
+    question: Question, documents: Sequence[Evidence], judge: Judge
+) -> Sequence[Answer]:
+    made = [
+        ask_relevance(
+            f"relevance/{document.id}",
+            question.text,
+            judged_text(document),
+            definition=question.definition,
+            group=question.id,
+        )
+        for document in documents
+    ]
+    return await ask_async(judge, made)
+
+
+def _chosen(placed: Placed, plan: Plan) -> Placed:
+    """Decide for which sides a document is argued with, or for which it is listed."""
+    verdicts = placed.sided.verdicts
+    # A judge's own yes to the question of relevance has its own threshold.
+    read = isinstance(placed.relevance, Judged) and _by_passage(placed.relevance)
+    if not (placed.used or read):
+        return replace(placed, sided=replace(placed.sided, sides=frozenset()))
+    served = [side for side in SIDES if side in verdicts and is_yes(verdicts[side])]
+    sides = frozenset(side for side in served if placed.worth(side) >= plan.certainty)
+    if len(sides) == 2 and (pro := placed.worth("pro")) != (con := placed.worth("con")):
+        sides = frozenset(("pro",)) if pro > con else frozenset(("con",))
+    leans = None
+    if not sides:
+        likely = [side for side in served if placed.worth(side) >= plan.listed]
+        leans = max(likely, key=placed.worth, default=None)
+    return replace(placed, sided=replace(placed.sided, sides=sides), leans=leans)

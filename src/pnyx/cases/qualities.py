@@ -1,0 +1,31 @@
+"""How good an argument each document is, beside the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pnyx.core.records import Evidence
+from pnyx.search.engine import Engine
+
+MIDDLING = 0.5
+"""What counts, in ordering alone, for a document of unknown quality."""
+
+
+def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
+    """Return document id -> share of lower quality, and whether among all documents, not these."""
+    ids = [document.id for document in documents]
+    known = engine.feature_info("quality")
+    of_all = known is not None and known.documents == len(engine)
+    if of_all:
+        shares = engine.quality_shares(ids)
+    else:
+        from pnyx.judging.students.quality.surface import QualityModel, predictions
+        from pnyx.search.quality.documents import rated_text
+
+        found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
+        shares = np.searchsorted(np.sort(found), found) / max(1, len(found))
+    pairs = zip(ids, map(float, shares), strict=True)
+    return {doc_id: share for doc_id, share in pairs if not math.isnan(share)}, of_all

@@ -1,0 +1,80 @@
+"""The documents that a question is argued from: of different texts, by one search or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pnyx.cases.plan import Plan
+from pnyx.core.records import Evidence, Question
+from pnyx.search.listing import Found
+from pnyx.search.pipeline import Searcher
+from pnyx.search.ranking.fusion import RRF_CONSTANT
+
+
+def search_text(question: Question) -> str:
+    """Return what is searched for: the question and, where it has one, its definition."""
+    return f"{question.text} {question.definition}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedDocuments:
+    """Documents of different texts, best first, and how many copies of them were passed over."""
+
+    documents: list[Evidence]
+    copies: int
+    all: Found  # what the search by the question's own words gave
+    searches: int = 0  # in other words, fused with it
+
+    def described(self, searcher: Searcher, question: Question) -> str:
+        """Say how was searched, and how much was found."""
+        searched = "question and definition" if question.definition else "question"
+        if self.searches:
+            searched += f" and {self.searches} searches in other words"
+        copies = "1 copy" if self.copies == 1 else f"{self.copies} copies"
+        passed = f", {copies} passed over" if self.copies else ""
+        count = len(self.documents)
+        return f"{searcher.plan}, by {searched}; {count} documents retrieved{passed}"
+
+
+def retrieve(
+    searcher: Searcher,
+    question: Question,
+    plan: Plan,
+    searches: Sequence[str] = (),
+    first: RetrievedDocuments | None = None,
+) -> RetrievedDocuments:
+    """Return the `plan.retrieve` best documents of different texts. Raises as `argue` does.
+
+    The results of `searches` in other words are fused with the first ones by reciprocal rank,
+    unless something is done after ranking, which would cost as much for each search. `first` is
+    what was retrieved without them.
+    """
+    count = 4 * plan.retrieve
+    if first is not None and (not searches or searcher.plan.staged):
+        return first
+    if first is None:
+        (found,) = searcher.search([replace(question, text=search_text(question))], count)
+    else:
+        found = first.all
+    others = [replace(question, id=f"{question.id}-s{n}", text=text)
+              for n, text in enumerate(searches, 1)]  # fmt: skip
+    rankings = [found, *(searcher.search(others, count) if others else [])]
+    ids = _fused([[hit.doc_id for hit in ranking.hits] for ranking in rankings])
+    different: dict[str, Evidence] = {}
+    copies = 0
+    for document in searcher.engine.fetch(ids[:count]):
+        if len(different) == plan.retrieve:
+            break
+        copies += document.text in different
+        different.setdefault(document.text, document)
+    return RetrievedDocuments(list(different.values()), copies, found, len(others))
+
+
+def _fused(rankings: Sequence[Sequence[str]]) -> list[str]:
+    """Return ids by the sum of their reciprocal ranks; a single ranking stays as it is."""
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, doc_id in enumerate(ranking, 1):
+            scores[doc_id] = scores.get(doc_id, 0.0) + 1.0 / (RRF_CONSTANT + rank)
+    return sorted(scores, key=lambda doc_id: -scores[doc_id])

@@ -1,0 +1,120 @@
+"""`--config FILE`: options of a command from a file of TOML; `--save-config` writes one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.spec import main_flag
+from pnyx.formats.text_types import TextKind
+
+RESTRICTED = "pnyx.core.restricted"
+"""Key of a context's `meta`: whether texts are hidden, which no parameter says."""
+_KEPT = ("json", "config", "save-config", "help", "help-all")
+"""Options that no file has, nor any secret: that is better in the environment."""
+
+
+def config_options(heading: str) -> list[click.Option]:
+    """Return the two options, shown under a heading."""
+    common: dict[str, Any] = {
+        "metavar": "FILE",
+        "expose_value": False,
+        "type": click.STRING,
+    }
+    made = [
+        click.Option(
+            ["--config"],
+            is_eager=True,
+            callback=_read,
+            help='TOML of options, such as model = "bm25", at its top or under [COMMAND]; what '
+            "the command line says counts.",
+            **common,
+        ),
+        click.Option(
+            ["--save-config"],
+            callback=_keep,
+            help="Write the options that are given here as such a file, and do nothing else.",
+            **common,
+        ),
+    ]
+    for option in made:
+        option.heading = heading  # type: ignore[attr-defined]
+    return made
+
+
+def _keep(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+    ctx.meta[_SAVE] = path
+
+
+def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Make a file's options the defaults of the command."""
+    if path is None:
+        return
+    import tomllib
+
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid TOML: {shorten(str(error))}", path=path) from error
+    top = {name: value for name, value in content.items() if not isinstance(value, dict)}
+    own = content.get(_name(ctx), {})
+    options = dict(_options(ctx))
+    defaults: dict[str, Any] = {}
+    for name, value in {**top, **own}.items():
+        option = options.get(name.replace("_", "-"))
+        if option is None:
+            known = ", ".join(options)
+            raise InputError(
+                f"found {shorten(name, 40)!r}, expected an option of pnyx {_name(ctx)}: {known}",
+                path=path,
+            )
+        try:
+            option.type_cast_value(ctx, value)
+        except (click.BadParameter, TypeError) as error:
+            said = getattr(error, "message", str(error))
+            raise InputError(f"{name}: {shorten(' '.join(said.split()))}", path=path) from error
+        defaults[str(option.name)] = value
+    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+
+
+def save_config(ctx: click.Context) -> bool:
+    """Write what was given where --save-config says so; tell whether it did."""
+    path = ctx.meta.get(_SAVE)
+    if path is None:
+        return False
+    from pnyx.core.files import atomic_text, check_output
+
+    check_output(path, "file")
+    given = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    lines = [f"[{json.dumps(_name(ctx))}]"]
+    for name, option in _options(ctx):
+        if ctx.get_parameter_source(str(option.name)) in given:
+            value = ctx.params.get(str(option.name), ctx.meta.get(RESTRICTED))
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    with atomic_text(path) as stream:
+        stream.write("\n".join(lines) + "\n")
+    return True
+
+
+def _options(ctx: click.Context) -> Iterator[tuple[str, click.Option]]:
+    """Yield what a file may say, by the name that the command line has for it."""
+    for option in ctx.command.params:
+        name = main_flag(option.opts).lstrip("-")
+        secret = getattr(option, "text_kind", None) is TextKind.SECRET
+        if isinstance(option, click.Option) and name not in _KEPT and not secret:
+            yield name, option
+
+
+def _name(ctx: click.Context) -> str:
+    return ctx.command_path.partition(" ")[2]
+
+
+_SAVE = "pnyx.save_config"

@@ -1,0 +1,258 @@
+"""`pnyx judge`: a judge's answers to a task's questions over an items file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.options import ColumnSpec, say
+from pnyx.cli.params import verb
+from pnyx.core.errors import OptionError
+from pnyx.core.rooms import room_commands
+from pnyx.core.spec import file_opt, opt, topics_opt
+from pnyx.formats.text_types import FileName, SourceName, Words
+from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.questions import Support
+from pnyx.judging.tasks import TASKS
+
+if TYPE_CHECKING:
+    from pnyx.judging.formats import JudgingFormat
+    from pnyx.judging.open_judge import SupportOf
+    from pnyx.judging.questions import JudgeQuestion
+    from pnyx.judging.rag.rag_items import RagItems
+    from pnyx.judging.runs.pairs import PairSource
+
+
+class ItemSpec(
+    ColumnSpec, heading="Items of runs", rare="as_citations as_perspectives words columns"
+):
+    """Sources of items other than an items file, and the names of the columns of one."""
+
+    columns: tuple[Words, ...] = opt(
+        (),
+        "support, rag: column of a field of RAG records (question, contexts, answer, id, run_id), "
+        "e.g. answer=reply. Repeatable.",
+        "--column",
+        "--columns",
+        metavar="FIELD=COLUMN",
+    )
+    runs: tuple[FileName, ...] = file_opt(
+        (),
+        "relevance, support: judge the documents of a TREC run (support: of several).",
+        "--run",
+        metavar="RUN",
+    )
+    index: SourceName | None = file_opt(
+        None, "Index of the documents of --run or responses.", metavar="INDEX"
+    )
+    topics: FileName | None = topics_opt(None, "relevance, rag: questions of --run or responses.")
+    perspectives: FileName | None = file_opt(
+        None, "support: perspectives on the questions of --run (JSONL)."
+    )
+    depth: int = opt(10, "Documents of each topic of --run.", low=1)
+    as_citations: bool = opt(
+        False, "support: statements are sentences that cite the text, and must follow from it."
+    )
+    as_perspectives: bool = opt(
+        False,
+        "support: ask a language model whether the text, outright or by implication, speaks for "
+        "the statement, as the packaged judge is asked anyway.",
+    )
+    words: int | None = opt(
+        None,
+        "Maximum words of a judged passage; 0 does not split documents.",
+        low=0,
+        shown="100, as in BERDS",
+        needs="perspectives",
+    )
+
+    def read(
+        self, task: str, items: str | None, asked: FormatSpec
+    ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
+        """Return where the questions come from, and the questions."""
+        self.check_needs()
+        sense = [self.flag(n) for n in ("as_citations", "as_perspectives") if getattr(self, n)]
+        if sense and task != "support":
+            raise OptionError(f"{sense[0]} goes with support, not {task}")
+        if self.as_citations and (self.as_perspectives or self.perspectives is not None):
+            other = [*sense[1:], "--perspectives"][0]
+            raise OptionError(f"{sense[0]} and {other} exclude each other")
+        if task == "rag" and items is not None and not self.runs and self.perspectives is None:
+            return items, self._arguments(items)
+        sources = (self.index, self.topics, self.perspectives)
+        if items is not None and not self.runs and sources == (None, None, None):
+            return items, self._read(task, items, asked)
+        views = self.perspectives
+        relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
+        support = task == "support" and views is not None and self.topics is None
+        if items is not None or not self.runs or self.index is None or not (relevance or support):
+            raise OptionError(
+                "expected ITEMS, or, for relevance, --run with --index and --topics, or, for "
+                "support, --run with --index and --perspectives"
+            )
+        from pnyx.judging.perspectives import PASSAGE_WORDS
+        from pnyx.judging.runs.pairs import pairs_of_perspectives, pairs_of_run
+
+        if relevance:
+            (run,) = self.runs
+            topics = str(self.topics)
+            return run, pairs_of_run(run, self.index, topics, self.depth, by_document=False)
+        words = PASSAGE_WORDS if self.words is None else self.words
+        pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
+        return ", ".join(self.runs), pairs
+
+    def _read(self, task: str, items: str, asked: FormatSpec) -> Sequence[JudgeQuestion]:
+        from pnyx.judging.runs.responses import holds_responses
+
+        if task == "quality" and holds_responses(items):
+            return asked.texts(TASKS[task], items)
+        questions: Sequence[Any] = asked.read(
+            TASKS[task], items, columns=self.mapping, on_rag=_say_read
+        )
+        if self.as_perspectives:
+            return [replace(question, from_answer=False) for question in questions]
+        if self.as_citations:
+            return [replace(question, cites=True) for question in questions]
+        return questions
+
+    @property
+    def support_of(self) -> SupportOf:
+        """What support is asked of, where that is said."""
+        if self.as_citations:
+            return "citations"
+        return "perspectives" if self.as_perspectives or self.perspectives is not None else ""
+
+    def _arguments(self, items: str) -> Sequence[JudgeQuestion]:
+        """Return the arguments of an items file, or of a file of responses."""
+        from pnyx.judging.runs.responses import holds_responses, items_of_responses
+
+        if holds_responses(items):
+            return items_of_responses(items, self.index, self.topics)
+        if self.index is not None or self.topics is not None:
+            raise OptionError("--index and --topics go with a file of responses, as of pnyx argue")
+        return TASKS["rag"].read(items, columns=self.mapping, on_rag=_say_read)
+
+
+@verb(
+    "judge",
+    resumes=True,
+    restricts=True,
+    records=True,
+    words={name: door.load() for name, door in room_commands("judge").items()},
+)
+@click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
+@click.argument("items", required=False)
+def command(
+    task: str,
+    items: FileName | None,
+    results: ResultsSpec,
+    pool: ItemSpec,
+    asked: FormatSpec,
+    spec: JudgeSpec,
+    as_json: bool,
+) -> int:
+    """Answer a task's question for each line of ITEMS (JSONL; - is standard input).
+
+    For support and rag, ITEMS may also be a table or JSON of questions, contexts and answers, as of
+    ragas, DeepEval or TruLens: support judges each sentence of an answer against its contexts.
+
+    \b
+    support     does the text support it?   id, text, statement
+    nugget      does it give the answer?    id, text, statement; question
+    relevance   does it help to answer?     id, question, document
+    stance      does it argue for a side?   id, text, question, stance
+    quality     how good, on 15 dimensions? id, text
+    rag         argument with its evidence? id, query, documents, argument
+    preference  which of two is better?     id, a, b, question
+    sides       for which side is it?       id, text, question
+    ranking     which order suits best?     id, query, documents
+
+    \b
+    Dimensions of your own for quality: see pnyx judge dimensions --help.
+    Reports with citations: see pnyx judge report --help. Parts of that:
+    negative    is an answer said to lack?  id, text, statement
+    needs-citation   does it need a source? id, text, statement
+    unanswerable   is this what is unknown? id, text, statement
+
+    RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
+    model is kept in the judgement store: running the command again, even after a crash, asks only
+    what is missing. Exit status 3: finished, but some items are unscored.
+
+    \b
+    Example:
+      echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
+      pnyx judge support a.jsonl --out results
+      pnyx judge support ragas.csv --column answer=reply --out answers
+      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
+      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
+      pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
+      pnyx judge support --run bm25.run --run dense.run --index my.index \\
+        --perspectives views.jsonl --depth 5 --out covered
+      pnyx judge support sentences.jsonl --as-citations --out attested
+    """
+    needs_out(results.out, spec)
+    shard = results.share
+    asked.chosen(TASKS[task], spec)  # what is wrong with the choice is said before items are read
+    source, given = pool.read(task, items, asked)
+    spec = asked.prompted(spec)
+    form, questions = asked.prepared(TASKS[task], spec, given)
+    if form is not None:
+        _say_left_out(task, form)
+    elif task == "quality":
+        _say_overall(given, questions)
+    return answer_into(
+        results.out,
+        task,
+        source,
+        questions,
+        spec,
+        as_json=as_json,
+        support_of=_support_of(pool, questions),
+        form=form,
+        settings=asked.settings,
+        shard=shard,
+        summarises=True,
+    )
+
+
+def _say_read(items: RagItems) -> None:
+    """Say which RAG records were read, and which rows were skipped."""
+    for line in items.lines():
+        say(line)
+
+
+def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion]) -> SupportOf:
+    """Return what support is asked of: what an option says, else what the items are."""
+    if isinstance(questions, Sequence) and any(
+        isinstance(question, Support) and question.from_answer for question in questions
+    ):
+        return pool.support_of or "answers"
+    return pool.support_of
+
+
+def _say_overall(
+    given: PairSource | Sequence[JudgeQuestion], asked: PairSource | Sequence[JudgeQuestion]
+) -> None:
+    """Say what the packaged judge does not rate of items that name no dimensions."""
+    from pnyx.judging.dimensions import dimensions_of
+    from pnyx.judging.students.quality.overall import OVERALL
+
+    if not (isinstance(given, Sequence) and isinstance(asked, Sequence)):
+        return
+    pairs: Any = zip(given, asked, strict=True)
+    if any(before.dimensions != after.dimensions == (OVERALL,) for before, after in pairs):
+        others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
+        say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
+
+
+def _say_left_out(task: str, form: JudgingFormat) -> None:
+    """Say what a format does not rate that others of its task do."""
+    if task == "rag" and form.name == "support":
+        say(
+            "support tells context_relevance and groundedness; answer_relevance and preference "
+            "need --llm and another --format"
+        )

@@ -1,0 +1,176 @@
+"""The record of a command: what decided its results, in their manifest, for `pnyx repeat`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from os.path import realpath
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pnyx.cli.params import Command, Raw, SpecOption
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.files import read_json
+from pnyx.core.placing import newest
+from pnyx.core.restricted import hides_text
+from pnyx.core.spec import main_flag
+from pnyx.formats.text_types import TextKind
+from pnyx.judging.answers import MANIFEST
+from pnyx.models.chat.types import printable
+from pnyx.models.http.addresses import shown_address
+
+_UNDECIDING = frozenset(
+    "plan budget budget-tokens concurrency timeout wait store prices from-store engine".split()
+)
+"""Options that say what is spent, and where work is done, and decide no result."""
+LLM = "PNYX_LLM"
+"""The environment variable that a record keeps, where a language model is asked."""
+_COMPUTES = ("numpy", "onnxruntime", "tokenizers")
+"""Distributions whose versions may move a last digit."""
+
+
+def record_of_command(
+    outputs: Mapping[str, str | Path] | None = None, *, asks: bool = False
+) -> dict[str, Any]:
+    """Return what decides the results of the command that is running, as JSON.
+
+    Its words; all options by name, defaults too; the files they name, by path with their hash, None
+    for standard input; versions of what computes. Paths are as given. `outputs` are files that are
+    written already, beside answers.jsonl: by option, or option/name of a file in its folder.
+    `asks`: a language model is asked, so that what the environment says of it counts.
+    """
+    context = click.get_current_context()
+    command = context.command
+    if not (isinstance(command, Command) and command.records):
+        raise TypeError(f"{context.command_path} writes a record, but not by verb(records=True)")
+    written = {realpath(path) for _, path in _outputs(context)}
+    options: dict[str, Any] = {}
+    arguments: list[str] = []
+    inputs: dict[str, str | None] = {}
+    for parameter in command.params:
+        value = context.params.get(str(parameter.name))
+        if value in (None, (), "") or not decides(parameter):
+            continue
+        given = list(_texts(value))
+        if isinstance(parameter, click.Argument):
+            arguments += given
+        else:
+            options[name_of(parameter)] = _shown(value, command.kind_of(parameter))
+        if isinstance(parameter.type, Raw) or _any_text(parameter):
+            inputs |= {p: input_hash(p) for p in given if _is_input(p, written)}
+    named = os.environ.get(LLM, "").split() if asks else []
+    record = {
+        "command": context.command_path.partition(" ")[2],
+        "arguments": arguments,
+        "options": options,
+        "inputs": inputs,
+        "environment": {LLM: " ".join(map(shown_address, named))} if named else {},
+        "no_text": hides_text(),
+        "versions": versions(),
+        "writes": dict(_places(context)),
+        "outputs": {name: input_hash(str(newest(path))) for name, path in (outputs or {}).items()},
+    }
+    whole: dict[str, Any] = json.loads(printable(json.dumps(record, ensure_ascii=False)))
+    return whole
+
+
+def decides(parameter: click.Parameter) -> bool:
+    """Return whether an option or argument decides results, so that a record holds it."""
+    if isinstance(parameter, SpecOption):
+        secret = parameter.text_kind is TextKind.SECRET
+        return not (secret or parameter.writes) and name_of(parameter) not in _UNDECIDING
+    return isinstance(parameter, click.Argument)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield each value of an option or argument as text."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _texts(part)
+    else:
+        yield str(value)
+
+
+def name_of(option: click.Option | click.Parameter) -> str:
+    """Return an option's main name, without dashes."""
+    return main_flag(option.opts).lstrip("-")
+
+
+def _any_text(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Argument) and not isinstance(parameter.type, click.Choice)
+
+
+def _outputs(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield option and path of what the command writes."""
+    for option in context.command.params:
+        path = context.params.get(str(option.name))
+        if isinstance(option, SpecOption) and option.writes and path:
+            yield name_of(option), path
+
+
+def _places(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield options that write, with the place that a repetition gives what they write."""
+    for name, path in _outputs(context):
+        yield name, name if Path(path).is_dir() else f"{name}/{Path(path).name}"
+
+
+def _is_input(path: str, written: set[str]) -> bool:
+    return path == "-" or (realpath(path) not in written and os.path.exists(path))  # noqa: PTH110
+
+
+def _shown(value: Any, kind: TextKind | None) -> Any:
+    """Return an option's value as JSON; an address without a user, a password or a query."""
+    if isinstance(value, tuple):
+        return [_shown(part, kind) for part in value]
+    names_address = kind not in (*(None, TextKind.WORDS, TextKind.FILE, TextKind.REQUEST_FIELDS),)
+    return shown_address(value) if names_address and isinstance(value, str) else value
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of `_COMPUTES` here."""
+    return {name: version(name) for name in _COMPUTES}
+
+
+def input_hash(path: str) -> str | None:
+    """Return SHA-256 of a file, of a folder's files, of an index's content, or of all answers."""
+    from pnyx.judging.runs.pairs import file_hash
+
+    manifest = (read_json(Path(path) / MANIFEST) or {}) if Path(path).is_dir() else {}
+    if manifest.get("format") == "pnyx-results":  # other files say when, and what it cost
+        found = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    if manifest.get("format") == "pnyx-index":
+        from pnyx.search.opening import open_index
+
+        # A folder may be called NAME:REST, as the indexes of a plugin's engine are.
+        known_by = open_index(Path(path).absolute()).known_by
+        return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
+    return file_hash(path)
+
+
+def check_record(record: Mapping[str, Any], path: str) -> None:
+    """Raise InputError unless a record, which strangers may write, is made as they are."""
+    kinds = {"command": str, "arguments": list, "options": dict, "inputs": dict, "writes": dict}
+    kinds |= {name: dict for name in ("outputs", "environment") if name in record}
+    sound = all(isinstance(record.get(name), kind) for name, kind in kinds.items())
+    names = [record.get(name, {}) for name in ("inputs", "writes", "outputs")] if sound else []
+    if not sound or not all(isinstance(v, str | None) for part in names for v in part.values()):
+        raise InputError("holds a damaged record", path=path)
+
+
+def changed_input(record: Mapping[str, Any], inputs: Path) -> str:
+    """Return which input is not there or has changed, in words; nothing where all are the same."""
+    for path, sha256 in record["inputs"].items():
+        if sha256 is None:
+            return f"{escaped(path)} was standard input: its content is not recorded"
+        found = input_hash(str(inputs / path))
+        if found is None:
+            return f"{escaped(path)} is not there; expected sha256 {sha256[:12]}..."
+        if found != sha256:
+            return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
+    return ""

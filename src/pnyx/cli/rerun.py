@@ -1,0 +1,291 @@
+"""The command line of a record, which a stranger may have written, and what it may not choose.
+
+A record chooses no command that writes none, no place, no model, no address and no secret: the user
+gives these again, as `--with OPTION=VALUE`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from pnyx.cli.params import Command, SpecOption
+from pnyx.cli.record import LLM, decides, name_of
+from pnyx.core.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.core.spec import Spec, main_flag, opt
+from pnyx.formats.text_types import TextKind, Words, is_address_like
+from pnyx.models.embed.embedder import PACKAGED as PACKAGED_EMBEDDER
+
+_PACKAGED = {TextKind.LANGUAGE_MODEL: "local", TextKind.MODEL: PACKAGED_EMBEDDER}
+"""Models that need no network and cost nothing, by the kind of text that names them."""
+READABLE = (TextKind.FILE, TextKind.SOURCE)
+"""What is read, and by which a record leads to a network only where it holds an address."""
+
+
+class TrustSpec(Spec, heading="Trust"):
+    """What a record cannot choose."""
+
+    replaced: tuple[Words, ...] = opt(
+        (),
+        "Value for an option of the record that names a model, or an address on the network. A "
+        "record cannot choose these by itself. Repeatable.",
+        "--with",
+        metavar="OPTION=VALUE",
+    )
+
+    def values(self) -> dict[str, list[str]]:
+        """Return option -> values; OptionError: one is not OPTION=VALUE."""
+        values: dict[str, list[str]] = {}
+        for text in self.replaced:
+            name, equals, value = text.partition("=")
+            if not (name and equals and value):
+                raise OptionError(f"--with {escaped(text, 60)}: expected OPTION=VALUE")
+            values.setdefault(name.removeprefix("--"), []).append(value)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class NamedText:
+    """A text of a record, by the name of its option or argument."""
+
+    name: str
+    text: str
+    kind: TextKind | None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether a record may choose it: words, packaged models, and files of this machine."""
+        if self.kind is TextKind.WORDS:
+            return True
+        if self.kind in READABLE:
+            return not is_address_like(self.text)
+        return self.kind is not None and self.text == _PACKAGED.get(self.kind)
+
+
+def recorded_command(record: Mapping[str, Any]) -> Command:
+    """Return the command of a record; InputError: it is none that writes records."""
+    from pnyx.cli import app
+
+    words = str(record["command"]).split()
+    command: click.Command | None = app
+    context = click.Context(app)
+    with contextlib.suppress(PnyxError):
+        for word in words:
+            if isinstance(command, click.Group):
+                command = command.get_command(context, word)
+            else:
+                command = getattr(command, "words", {}).get(word)
+        if isinstance(command, Command) and command.records:
+            return command
+    shown = escaped(" ".join(words), 60)
+    raise InputError(f"pnyx {shown} writes no records in this version; damaged or forged")
+
+
+def options_of(command: Command) -> dict[str, click.Option]:
+    """Return the options of a command by the names that a record has for them."""
+    options = (option for option in command.params if isinstance(option, click.Option))
+    return {name_of(option): option for option in options}
+
+
+def trusted_record(
+    record: Mapping[str, Any],
+    values: Mapping[str, Sequence[str]],
+    path: str,
+    *,
+    kinds: Collection[TextKind | None] = (None, *TextKind),
+) -> dict[str, Any]:
+    """Return a record with the values that the command line gives in place of the record's.
+
+    `kinds` are those of the texts that whoever asks uses.
+
+    Raises:
+        InputError: the record names a model or an address that is not among `values`.
+        OptionError: some of `values` are for what the record chooses itself.
+    """
+    command = recorded_command(record)
+    refused: dict[str, list[NamedText]] = {}
+    for named in _named_texts(command, record):
+        if named.kind in kinds and not named.trusted:
+            refused.setdefault(named.name, []).append(named)
+    for name in values:
+        if name not in refused:
+            raise OptionError(
+                f"--with {escaped(name, 40)}: the record names no model or address there"
+            )
+    missing = [named for name, texts in refused.items() if name not in values for named in texts]
+    if missing:
+        raise InputError(_refusal(missing), path=path)
+    return _replaced(command, record, values)
+
+
+def _named_texts(command: Command, record: Mapping[str, Any]) -> Iterator[NamedText]:
+    """Yield each text of a record's options, arguments and environment."""
+    options = options_of(command)
+    for name, value in record["options"].items():
+        option = options.get(name)
+        if option is None or not decides(option):
+            continue  # refused by `arguments_of`
+        if isinstance(option.type, click.types.StringParamType):
+            kind = command.kind_of(option)
+            yield from (NamedText(name, text, kind) for text in _texts(value))
+    for argument, texts in _arguments(command, record["arguments"]).items():
+        if isinstance(argument.type, click.types.StringParamType):
+            kind = command.kind_of(argument)
+            yield from (NamedText(str(argument.name), text, kind) for text in texts)
+    for text in str(record.get("environment", {}).get(LLM) or "").split():
+        yield NamedText("llm", text, TextKind.LANGUAGE_MODEL)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+    elif value is not None:
+        yield str(value)
+
+
+def _arguments(command: Command, texts: Sequence[Any]) -> dict[click.Argument, list[str]]:
+    """Return argument -> its texts, as click assigns them; InputError: there are too many."""
+    parser = command.make_parser(click.Context(command))
+    values, rest, _ = parser.parse_args(["--", *map(str, texts)])
+    by_argument: dict[click.Argument, list[str]] = {}
+    for argument in command.params:
+        if isinstance(argument, click.Argument):
+            value = values.get(str(argument.name))
+            parts = value if isinstance(value, tuple) else (value,)
+            by_argument[argument] = [part for part in parts if isinstance(part, str)]
+    if rest:
+        raise InputError(f"pnyx {command.name} takes fewer arguments; damaged or forged")
+    return by_argument
+
+
+def _refusal(missing: Iterable[NamedText]) -> str:
+    """Return why a record is refused, and what to add where the user trusts it."""
+    names, additions = [], []
+    for named in missing:
+        noun = named.kind.value if named.kind not in (None, *READABLE) else "an address"
+        names.append(f"{noun} ({named.name}: {escaped(named.text, 300)})")
+        additions.append(f"--with {shlex.quote(f'{named.name}={escaped(named.text, 300)}')}")
+    return (
+        f"the record names {', '.join(names)}. A record may come from a stranger and cannot "
+        f"choose that by itself: if you trust it, add {' '.join(additions)}"
+    )
+
+
+def _replaced(
+    command: Command, record: Mapping[str, Any], values: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    options, environment = dict(record["options"]), dict(record.get("environment", {}))
+    arguments = _arguments(command, record["arguments"])
+    option_by_name = options_of(command)
+    for name, texts in values.items():
+        option = option_by_name.get(name)
+        if name in options and option is not None:
+            if len(texts) > 1 and not option.multiple:
+                raise OptionError(f"--with {escaped(name, 40)}: expected one value")
+            options[name] = list(texts) if option.multiple else texts[0]
+        if name == "llm" and environment.get(LLM):
+            environment[LLM] = " ".join(texts)
+        for argument in arguments:
+            if argument.name == name:
+                arguments[argument] = list(texts)
+    flat = [text for texts in arguments.values() for text in texts]
+    return {**record, "options": options, "environment": environment, "arguments": flat}
+
+
+def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what may be connected to while stored replies answer for the language models."""
+    from pnyx.judging.students.lora_base import ELSEWHERE
+
+    command = recorded_command(record)
+    models = {
+        name
+        for name, option in options_of(command).items()
+        if command.kind_of(option) is TextKind.LANGUAGE_MODEL
+    }
+    texts = [text for name in values.keys() - models for text in values[name]]
+    return [*texts, *filter(None, [os.environ.get(ELSEWHERE)])]
+
+
+@contextlib.contextmanager
+def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
+    """Have the environment name the language models that it named when a record was made."""
+    before = os.environ.pop(LLM, None)
+    if named := record.get("environment", {}).get(LLM):
+        os.environ[LLM] = str(named)
+    try:
+        yield
+    finally:
+        os.environ.pop(LLM, None)
+        if before is not None:
+            os.environ[LLM] = before
+
+
+def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
+    """Return the options with which stored replies answer for the language models of a record.
+
+    `stored` names the store; paths are looked up in the working directory.
+    """
+    from pnyx.judging.open_judge import names_student
+
+    command = recorded_command(record)
+    named = _named_texts(command, record)
+    texts = [text.text for text in named if text.kind is TextKind.LANGUAGE_MODEL]
+    # A folder that has the name of a model is not believed to be a student's.
+    if all(text != "local" and not is_address_like(text) and names_student(text) for text in texts):
+        return []
+    if "from-store" not in options_of(command):
+        raise InputError(f"pnyx {record['command']} has no --from-store: it cannot be repeated")
+    return ["--from-store", *stored]
+
+
+def arguments_of(
+    record: Mapping[str, Any], outputs: Mapping[str, str], added: Sequence[str] = ()
+) -> list[str]:
+    """Return the command line of a trusted record, with its outputs elsewhere and options added.
+
+    Raises:
+        InputError: the record names what this version does not have, or no record of ours names.
+    """
+    command, words = recorded_command(record), str(record["command"]).split()
+    options = options_of(command)
+    line = list(words)
+    for name, value in {**record["options"], **outputs}.items():
+        option = options.get(name)
+        if option is None:
+            shown = escaped(name, 40)
+            raise InputError(f"pnyx {' '.join(words)} has no option --{shown} in this version")
+        writes = isinstance(option, SpecOption) and option.writes
+        if not (writes if name in outputs else decides(option)):
+            raise InputError(
+                f"--{escaped(name, 40)} is in no record of pnyx {' '.join(words)}; forged"
+            )
+        line += _option_words(option, value)
+    line += added
+    if "no-text" in options and "no_text" in record:
+        line.append("--no-text" if record["no_text"] else "--text")
+    return [*line, "--", *map(str, record["arguments"])]
+
+
+def _option_words(option: click.Option, value: Any) -> Iterator[str]:
+    """Yield how an option is given on a command line; InputError: as no option of its kind is."""
+    flag = main_flag(option.opts)
+    if option.is_flag:
+        if value or option.secondary_opts:
+            yield flag if value else max(option.secondary_opts, key=len)
+        return
+    if option.multiple and not isinstance(value, list):
+        raise InputError(f"{flag}: expected a list of values; damaged or forged")
+    for single in value if option.multiple else [value]:
+        if option.nargs == 1:
+            yield from (flag, ",".join(_texts(single)))
+        elif isinstance(single, list) and len(list(_texts(single))) == option.nargs:
+            yield from (flag, *_texts(single))
+        else:
+            raise InputError(f"{flag}: expected {option.nargs} values; damaged or forged")

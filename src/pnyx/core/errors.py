@@ -1,0 +1,97 @@
+"""What can go wrong, as the user sees it: one line, exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pnyx.core.restricted import hides_text
+
+__all__ = [
+    "IndexFolderError",
+    "InputError",
+    "MissingExtra",
+    "ModelError",
+    "OptionError",
+    "PluginError",
+    "PnyxError",
+    "escaped",
+    "shorten",
+]
+
+_SECRET = re.compile(r"(?<=:/)(/?)[^/@\s]+@")
+"""User and password in an address, also in one that was taken for a path."""
+_MAX_SHOWN = 80
+_MAX_MESSAGE = 2000
+
+
+class PnyxError(Exception):
+    """Base of every error that Pnyx raises on purpose; `str()` is one line for the user."""
+
+    def __str__(self) -> str:
+        return escaped(super().__str__(), _MAX_MESSAGE)
+
+
+def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
+    """Return `value`, escaped, as one line of a message; in restricted mode, only how long it is.
+
+    Anything but a number may quote a text. Names that must be shown, as of files, are `escaped`.
+    """
+    if hides_text() and not isinstance(value, int | float | None):
+        return f"<{len(str(value))} characters>"
+    return escaped(value, limit)
+
+
+def escaped(value: object, limit: int = 200) -> str:
+    """Return `value` as one printable line of at most `limit` characters, without passwords."""
+    text = value if isinstance(value, str) else repr(value)
+    if ":/" in text[:limit]:
+        text = _SECRET.sub(r"\1***@", text[: limit + _MAX_MESSAGE])
+    text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class InputError(PnyxError):
+    """Bad input: which file, which line, what was found, what was expected.
+
+    Attributes:
+        path: the file as the user named it (`-` for standard input), or None.
+        line: 1-based line (or record) number, or None where the whole file is meant.
+        problem: what was found and what was expected, without the place.
+    """
+
+    def __init__(
+        self, problem: str, *, path: str | Path | None = None, line: int | None = None
+    ) -> None:
+        self.problem = problem
+        self.path = None if path is None else str(path)
+        self.line = line
+        name = "standard input" if self.path == "-" else escaped(self.path or "''")
+        place = name if line is None else f"{name}:{line}"
+        super().__init__(problem if path is None else f"{place}: {problem}")
+
+
+class IndexFolderError(InputError):
+    """The folder is not an index, is damaged, or was written by a newer version."""
+
+
+class OptionError(InputError):
+    """Choices exclude each other, or one would change nothing without another."""
+
+
+class MissingExtra(PnyxError):  # noqa: N818 - reads as what it tells the user
+    """An optional dependency is needed; the message names the extra that brings it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs an extra: pip install 'pnyx[{extra}]'")
+
+
+class PluginError(PnyxError):
+    """What another distribution adds cannot be used, or is not installed."""
+
+
+class ModelError(PnyxError):
+    """A language model cannot be reached or refuses every request; nothing more can be asked."""

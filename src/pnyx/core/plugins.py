@@ -1,0 +1,125 @@
+"""What other distributions add by entry point: found by name, imported when used (docs/plugins.md).
+
+What is built in stays: another of the same name is left out, and that is said.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from pnyx.core.errors import PluginError, escaped
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
+
+Kind: TypeAlias = Literal["commands", "judges", "formats", "measures", "prompts", "engines"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+APART: Final = {
+    "build": "pnyx-build",
+    "drafts-markdown": "pnyx-build",
+    "pyserini:": "pnyx-pyserini",
+}
+"""Commands, formats and engines of Pnyx that are distributions of their own -> what to install."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An entry point of the group `pnyx.KIND`; `package` has the distribution and its version."""
+
+    kind: Kind
+    name: str
+    package: str
+    summary: str
+    _entry: EntryPoint = field(repr=False)
+
+    def load(self, expected: Any = object) -> Any:
+        """Import it; PluginError where that fails, or brings no instance of `expected`."""
+        try:
+            value = self._entry.load()
+        except (Exception, SystemExit) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise PluginError(f"{self} cannot be loaded: {escaped(why)}") from error
+        if not isinstance(value, expected):
+            types = expected if isinstance(expected, tuple) else (expected,)
+            wanted = " or ".join(one.__name__ for one in types)
+            raise PluginError(f"{self} is of the type {type(value).__name__}, expected {wanted}")
+        return value
+
+    def __str__(self) -> str:
+        return f"{self.package}: {self._entry.value} (pnyx.{self.kind}: {self.name})"
+
+
+LEFT_OUT: dict[Plugin, str] = {}
+"""What was found and is not used -> why."""
+
+
+def plugins(kind: Kind, built_in: Collection[str] = ()) -> dict[str, Plugin]:
+    """Return what is installed of a kind, by name; whoever has the name of another is left out."""
+    found: dict[str, Plugin] = {}
+    for one in installed(kind):
+        if one.name in built_in:
+            _leave_out(one, "Pnyx has that name already")
+        elif found.setdefault(one.name, one) is not one:
+            _leave_out(one, f"{found[one.name].package} has that name already")
+    return found
+
+
+def loaded(kind: Kind, built_in: Collection[str], expected: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of those of a type, or of some; what cannot be loaded is left out."""
+    for name, plugin in plugins(kind).items():
+        try:
+            value = plugin.load()
+        except PluginError as error:
+            _leave_out(plugin, str(error))
+            continue
+        if isinstance(value, expected) and name in built_in:
+            _leave_out(plugin, "Pnyx has that name already")
+        elif isinstance(value, expected):
+            yield name, value
+
+
+def _leave_out(plugin: Plugin, why: str) -> None:
+    """Say once that a plugin is not used."""
+    if plugin not in LEFT_OUT:
+        LEFT_OUT[plugin] = why
+        sys.stderr.write(f"pnyx: left out: {why if str(plugin) in why else f'{plugin}: {why}'}\n")
+
+
+def installed(kind: Kind) -> list[Plugin]:
+    """Return all of a kind, in the order of their distributions."""
+    return [plugin for plugin in _installed(tuple(sys.path)) if plugin.kind == kind]
+
+
+@cache
+def _installed(path: tuple[str, ...]) -> list[Plugin]:
+    distributions: dict[str, Distribution] = {}
+    for folder in _folders(path):
+        from importlib import metadata  # slow to import, and rarely needed
+
+        distribution = metadata.Distribution.at(folder)
+        distributions.setdefault(distribution.name, distribution)
+    return [
+        Plugin(kind, entry.name, f"{name} {about.version}", about.metadata["Summary"] or "", entry)
+        for name, about in sorted(distributions.items())
+        for kind in KINDS
+        for entry in about.entry_points.select(group=f"pnyx.{kind}")
+    ]
+
+
+def _folders(path: tuple[str, ...]) -> Iterator[str]:
+    """Yield the folders of metadata that name a group of Pnyx; reading all would take ten times."""
+    for place in path:
+        with contextlib.suppress(OSError), os.scandir(place or ".") as entries:
+            for entry in entries:
+                file = Path(entry.path, "entry_points.txt")
+                named = entry.name.endswith((".dist-info", ".egg-info")) and file.is_file()
+                if named and b"[pnyx." in file.read_bytes():
+                    yield entry.path

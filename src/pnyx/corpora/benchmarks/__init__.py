@@ -1,1 +1,0 @@
-"""Formats of questions, runs, judgements, responses and drafts."""

@@ -1,1 +1,0 @@
-"""What evaluation tracks ask of submissions, and whether a file obeys."""

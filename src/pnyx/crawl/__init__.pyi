@@ -1,0 +1,15 @@
+"""The public names of this room, each with its home."""
+
+from .corpus import WebCorpus, WebPlan, build_web_corpus
+from .fetch import FetchLimits
+from .search import SearchApi, SearchFailedError, Serper
+
+__all__ = [
+    "FetchLimits",
+    "SearchApi",
+    "SearchFailedError",
+    "Serper",
+    "WebCorpus",
+    "WebPlan",
+    "build_web_corpus",
+]

@@ -1,0 +1,1 @@
+"""Tables, charts and text, for terminals, Markdown and HTML."""

@@ -1,0 +1,112 @@
+"""A quality profile: means of ratings by dimension, in the branches of the taxonomy, as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pnyx.core.errors import escaped
+from pnyx.display.svg import MARGIN, Axes, document, drawn_line, drawn_text
+from pnyx.judging.dimensions import aspects_of, dimensions_of
+from pnyx.stats.base import Measured
+
+_ROW, _GAP, _HEADING = 24, 10, 26
+_LABELS, _WIDE, _NUMBERS = 168, 300, 54
+_MOST: Final = 2
+"""Groups that one picture shows: more of them hide each other."""
+
+
+def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str, list[str]]]:
+    """Return dimensions by branch of the taxonomy, each branch's root first, unknown ones last."""
+    known = dimensions_of(task)
+    found = [("", [name for name in known if name in names and not known[name].aspect])]
+    for aspect, members in aspects_of(task).items():
+        roots = [member for member in members if known[member].under not in members]
+        found.append((aspect, [n for n in (*roots, *members) if n in names]))
+    found.append(("other", [name for name in names if name not in known]))
+    return [(aspect, list(dict.fromkeys(members))) for aspect, members in found if members]
+
+
+def profile_plot(
+    groups: Mapping[str, Mapping[str, Measured]],
+    bounds: tuple[float, float],
+    notes: Sequence[str] = (),
+    task: str = "quality",
+) -> str:
+    """Return an SVG document: a row a dimension, a mark with its interval for one or two groups."""
+    if not 1 <= len(groups) <= _MOST:
+        raise ValueError(f"found {len(groups)} groups, expected 1 or 2")
+    ordered = profile_order(
+        list(dict.fromkeys(n for group in groups.values() for n in group)), task
+    )
+    top = MARGIN + 30 + 20 * (len(groups) > 1)
+    high = sum(_ROW * len(members) + (_HEADING if aspect else 0) + _GAP
+               for aspect, members in ordered)  # fmt: skip
+    axes = Axes(MARGIN + _LABELS, top, _WIDE, high)
+    parts = [drawn_text("mean rating by dimension", MARGIN, MARGIN + 8, "head")]
+    parts += _legend(list(groups)) if len(groups) > 1 else []
+    parts += axes.across(_marks(bounds))
+    y = float(top)
+    for aspect, members in ordered:
+        if aspect:
+            y += _HEADING
+            parts.append(drawn_text(aspect, MARGIN, y - 8, "note"))
+            parts.append(drawn_line(MARGIN, y - 2, axes.x(1), y - 2, "rule"))
+        for name in members:
+            parts += _row(
+                name, [group.get(name) for group in groups.values()], axes, y, bounds, task
+            )
+            y += _ROW
+        y += _GAP
+    wide = int(axes.x(1) + 12 + _NUMBERS * len(groups) + MARGIN)
+    return document("Quality profile", wide, int(top + high + 26), parts, notes)
+
+
+def _marks(bounds: tuple[float, float]) -> Iterator[tuple[float, str]]:
+    low, high = bounds
+    steps = round(high - low) if 2 <= round(high - low) <= 10 else 4
+    for n in range(steps + 1):
+        yield n / steps, f"{low + (high - low) * n / steps:g}"
+
+
+def _legend(names: Sequence[str]) -> list[str]:
+    parts, x = [], float(MARGIN)
+    for place, name in enumerate(names):
+        shown = escaped(name, 34)
+        parts += [_mark(x + 5, MARGIN + 26, place), drawn_text(shown, x + 16, MARGIN + 30, "note")]
+        x += 40 + 6.6 * len(shown)
+    return parts
+
+
+def _row(
+    name: str,
+    measured: Sequence[Measured | None],
+    axes: Axes,
+    y: float,
+    bounds: tuple[float, float],
+    task: str,
+) -> list[str]:
+    known = dimensions_of(task)
+    label = known[name].label if name in known else name
+    root = name in known and known[name].under in ("", "overall")
+    parts = [drawn_text(escaped(label, 24), axes.left - 12, y + 16, "end head" if root else "end")]
+    low, span = bounds[0], bounds[1] - bounds[0]
+    for place, one in enumerate(measured):
+        middle = y + _ROW / 2 + (0 if len(measured) == 1 else 9 * place - 4.5)
+        other = " other" if place else ""
+        number = "-"
+        if one is not None and one.value is not None:
+            number = f"{one.value:.2f}"
+            if one.low is not None and one.high is not None:
+                ends = (axes.x((end - low) / span) for end in (one.low, one.high))
+                parts.append(drawn_line(next(ends), middle, next(ends), middle, f"span{other}"))
+            parts.append(_mark(axes.x((one.value - low) / span), middle, place))
+        at = axes.x(1) + 12 + _NUMBERS * place
+        parts.append(drawn_text(number, at + _NUMBERS - 12, y + 16, "end"))
+    return parts
+
+
+def _mark(x: float, y: float, place: int) -> str:
+    if place:
+        return f'<rect class="other" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
+    return f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'

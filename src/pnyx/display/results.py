@@ -1,0 +1,336 @@
+"""What results say to people, as tables and paragraphs: one place for each result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pnyx.core.errors import escaped, shorten
+from pnyx.display.tables import Column, Table
+from pnyx.display.text import many
+from pnyx.judging.naming import short_name
+
+if TYPE_CHECKING:
+    from pnyx.core.records import Perspective
+    from pnyx.display.tables import Part
+    from pnyx.judging.calibration.recalibration import Recalibration
+    from pnyx.judging.llm.plan import PlannedModel
+    from pnyx.judging.store.maintenance import StoreStats
+    from pnyx.relevance.distillation import Distilled
+    from pnyx.reports.nuggets.merging import MergedBanks
+    from pnyx.reports.writing.reporting import Report
+    from pnyx.stats.base import Measured
+
+_SHOWN_DOCUMENTS = 3
+
+
+def in_units(count: int) -> str:
+    """Return a number of bytes for people."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if count >= unit:
+            return f"{count / unit:,.1f} {name}"
+    return f"{count} bytes"
+
+
+def many_replies(count: int) -> str:
+    """Return a number of replies of models for people."""
+    return f"{count:,} {'reply' if count == 1 else 'replies'}"
+
+
+def store_lines(stats: StoreStats) -> str:
+    """Return what a judgement store holds: replies of each model, how they ended, their tokens."""
+    size = f"{many_replies(stats.replies)}, {in_units(stats.bytes)} on disk"
+    lines = [f"{escaped(stats.path)}: {size}"]
+    if stats.damaged:
+        lines.append(f"damaged: {stats.damaged:,} (pnyx store gc --damaged deletes them)")
+    for model in stats.models:
+        ends = (
+            f"{shorten(name, 40) or '(not stated)'} {count:,}"
+            for name, count in model.finish_reasons.items()
+        )
+        tokens = []
+        for name, count in model.tokens.items():
+            stated = "" if count.replies == model.replies else f" (stated by {count.replies:,})"
+            total = "not stated" if count.total is None else f"{count.total:,}{stated}"
+            tokens.append(f"{name.removesuffix('_tokens')} {total}")
+        lines += [
+            f"\n{shorten(model.model, 100)}",
+            f"  {many_replies(model.replies)}, {model.first} to {model.last}",
+            f"  ended by: {', '.join(ends)}",
+            f"  tokens: {', '.join(tokens)}",
+            f"  with token alternatives: {model.with_alternatives:,}",
+        ]
+    return "\n".join(lines)
+
+
+def perspective_lines(views: Sequence[Perspective]) -> str:
+    """Show each perspective on two lines; its text may come from a hostile document."""
+    lines = []
+    for number, view in enumerate(views, 1):
+        origin, documents = str(view.extra.get("origin", "")), view.extra.get("documents")
+        if isinstance(documents, list):
+            more = len(documents) - _SHOWN_DOCUMENTS
+            origin += f": {', '.join(map(str, documents[:_SHOWN_DOCUMENTS]))}"
+            origin += f" and {more} more" if more > 0 else ""
+            origin += f"; side by {view.extra['side_by']}" if view.extra.get("side_by") else ""
+        lines.append(f"{number:>3}  {view.stance or '?':<7}  {shorten(view.text, 1000)}")
+        lines.append(f"{'':14}{shorten(origin, 200)}")
+    return "\n".join(lines)
+
+
+def apart_lines(merged: MergedBanks) -> list[str]:
+    """Say which questions of merged nugget banks stay apart though they ask the same."""
+    return [
+        f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
+        f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
+        f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
+        for row in merged.apart
+    ]
+
+
+# What a run would ask ----------------------------------------------------------------------------
+
+
+def plan_row(model: PlannedModel) -> dict[str, Any]:
+    """Return what a model would be asked, for JSON."""
+    estimate = asdict(model.estimate)
+    calls = estimate.pop("requests")
+    names = ("second_tries", "learnt_from")
+    head = {"model": model.model, "from_store": model.from_store, "calls": calls}
+    row = {**head, **{name: getattr(model, name) for name in names}, **estimate}
+    if model.expected is not None:
+        expected = asdict(model.expected)
+        row |= {"calls_least": model.least}
+        row |= {"expected": {"calls": expected.pop("requests"), **expected}}
+    return row
+
+
+def plan_lines(planned: Sequence[PlannedModel]) -> Iterator[str]:
+    """Yield what each model would be asked, and what that costs."""
+    for model in planned:
+        yield escaped(model.model)
+        yield from (f"  {name:<17}  {fact}" for name, fact in _plan_facts(model).items())
+    if not planned:
+        yield "  no language model is asked: no calls, no cost"
+    if any(model.estimate.requests for model in planned):
+        yield (
+            "Repairs, retries of replies cut off, split calls and failed attempts may add to "
+            "this; --budget or --budget-tokens sets a hard limit."
+        )
+
+
+def _plan_facts(model: PlannedModel) -> dict[str, str]:
+    estimate, usual = model.estimate, model.expected
+    calls = f"{estimate.requests:,} ({model.from_store:,} from the store)"
+    if usual is not None:
+        calls = f"{model.least:,} to {calls}; {usual.requests:,} expected"
+    facts = {"calls": calls}
+    if estimate.requests:
+        if model.second_tries:
+            facts["of these again"] = f"{model.second_tries:,} expected, after replies cut off"
+        basis = "from the fewest to the most possible"
+        if model.learnt_from:
+            basis = f"5th to 95th percentile of {model.learnt_from:,} stored replies"
+        facts["prompt tokens"] = f"{_range(estimate.prompt_tokens)} ({basis})"
+        facts["completion tokens"] = _range(estimate.completion_tokens)
+        cost = estimate.cost_usd
+        price = f"${cost[0]:.4f} to ${cost[1]:.4f}" if cost else "not known; --prices gives it"
+        facts["price"] = price
+        if usual is not None:
+            facts["prompt tokens"] += f"; {_range(usual.prompt_tokens)} expected"
+            facts["completion tokens"] += f"; {_range(usual.completion_tokens)} expected"
+            if usual.cost_usd:
+                low, high = usual.cost_usd
+                facts["price"] += f"; ${low:.4f} to ${high:.4f} expected"
+    return facts
+
+
+def _range(tokens: tuple[int, int]) -> str:
+    return f"{tokens[0]:,} to {tokens[1]:,}"
+
+
+# Calibration and tuning --------------------------------------------------------------------------
+
+
+def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
+    """Return figures before and after, and what a cascade keeps."""
+    from pnyx.display.trials import figure
+
+    counts, figures = calibration.about["counts"], calibration.about["figures"]
+    of = figures["after"]["ece"]
+    fitted = (
+        f"{shorten(short_name(calibration.judge))}, {calibration.task}: {calibration.method} on "
+        f"{counts['fitted']} answers ({counts['yes']} yes), {counts['groups']} groups; "
+        f"yes from {calibration.threshold:.3f}"
+    )
+    columns = (Column("measure", "measure"), Column("before", "figure"), Column("after", "figure"))
+    rows = [
+        (name, *(figure(figures[when][name]) for when in ("before", "after")))
+        for name in figures["after"]
+    ]
+    measured = f"{of['scored']} of {of['asked']}, cross-fitted in {counts['folds']} folds"
+    sure = calibration.sure
+    cascade = [] if sure is None else [f"cascade at error {sure.error:g}: {sure}"]
+    table = Table(columns, rows, title=fitted)
+    return [table, [f"answers: {measured}", *cascade, f"wrote {escaped(out)}"]]
+
+
+# Judged reports ---------------------------------------------------------------------------------
+
+
+def judged_notes(counts: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+    """Yield warnings of one kind, and what more of them are called."""
+    missing = [
+        f"run {escaped(run)} has no report on {len(topics)} of the topics: "
+        f"{', '.join(escaped(topic, 30) for topic in topics[:5])}"
+        f"{', ...' if len(topics) > 5 else ''}"
+        for run, topics in counts["missing"].items()
+    ]
+    yield missing, "runs lack topics"
+    differing = [
+        f"run {escaped(run)}: {len(texts)} of its cited documents have another text there than "
+        "in the collection, whose text is judged; words in common: "
+        + ", ".join(f"{escaped(name, 30)} {share:.0%}" for name, share in list(texts.items())[:3])
+        for run, texts in counts["differing"].items()
+    ]
+    yield differing, "runs embed other texts"
+    yield [f"{n} report{'s' * (n != 1)}: {note}" for note, n in counts["notes"].items()], "notes"
+
+
+def judged_text(manifest: Mapping[str, Any]) -> str:
+    """Return what was judged, and what came of it."""
+    counts = manifest["reports"]
+    outcomes = ", ".join(f"{number:,} {name}" for name, number in counts["outcomes"].items())
+    lines = [
+        f"{_many(counts, 'reports')} of {_many(counts, 'runs')} on {_many(counts, 'topics')}: "
+        f"{_many(counts, 'sentences')}, {_many(counts, 'citations')}; {outcomes}"
+    ]
+    for node, row in counts["nodes"].items():
+        reasons = ", ".join(f"{n:,} {shorten(why, 40)}" for why, n in row["reasons"].items())
+        by = ", ".join(f"{n:,} {escaped(who, 40)}" for who, n in row["by"].items())
+        left = f"; unscored: {reasons}" if reasons else ""
+        lines.append(
+            f"  {node:<14}  {row['yes']:,} yes, {row['scored']:,} of {row['asked']:,} scored "
+            f"(by {by}){left}"
+        )
+    for run, row in counts["unknown"].items():
+        how = "a no" if manifest["plan"]["unknown_documents"] == "no" else "unscored"
+        first = ", ".join(escaped(doc_id, 30) for doc_id in row["first"])
+        more = ", ..." if row["documents"] > len(row["first"]) else ""
+        lines.append(
+            f"  {_many(row, 'citations')} of run {escaped(run)} "
+            f"to {_many(row, 'documents')} that the collection does not hold: {how} ({first}{more})"
+        )
+    return "\n".join(lines)
+
+
+def _many(counts: Mapping[str, int], name: str) -> str:
+    return f"{counts[name]:,} {name[:-1] if counts[name] == 1 else name}"
+
+
+# Written reports --------------------------------------------------------------------------------
+
+
+def report_line(report: Report) -> str:
+    """Return a line on one report."""
+    from pnyx.cases.page.notes import said_of_precision
+
+    name, count = escaped(report.request.id, 60), len(report.response.sentences)
+    if report.no_evidence:
+        so = "the report says so" if count else "the limit is too short to say so"
+        return f"{name}: no evidence was found, {so}"
+    if report.failed:
+        return f"{name}: nothing usable was written"
+    count -= report.negative
+    line = f"{name}: {many(count, 'sentence')} from "
+    line += f"{len(report.response.references)} of {len(report.gathered.documents)} documents"
+    line += said_of_precision(report.response, report.support, report.measures)
+    if report.lacking:
+        parts = "; ".join(shorten(part, 80) for part in report.lacking)
+        line += f"; no evidence on {len(report.lacking)} parts: {parts}"
+    return line
+
+
+def report_rows(
+    reports: Sequence[Report], rows: Sequence[dict[str, Any]], index: str
+) -> dict[str, Any]:
+    """Return reports with their rows in a run, for JSON."""
+    return {
+        "index": index,
+        "reports": [
+            {
+                "request": report.request.id,
+                "response": row,
+                "limit": str(report.limits),
+                "queries": [query.text for query in report.gathered.queries],
+                "relevance": report.gathered.relevance,
+                "no_evidence": report.no_evidence,
+                "without_evidence": list(report.lacking),
+                "failed": report.failed,
+                "measures": {name: m.row() for name, m in report.measures.items()},
+                "judges": dict(report.judges),
+                "problems": list(report.problems),
+                "settings": dict(report.settings),
+            }
+            for report, row in zip(reports, rows, strict=True)
+        ],
+    }
+
+
+def distilled_table(found: Distilled, out: str) -> Table:
+    """Return the figures of a student on held-out questions."""
+    counts, student = found.counts, found.student
+    columns = (
+        Column("held-out questions"),
+        Column("value", "number"),
+        Column("95 % interval", "interval"),
+        Column("scored of asked", "counts"),
+    )
+    head = (
+        f"{student.kind}: trained on {counts['trained_on']} pairs, calibrated on "
+        f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
+        f"from {student.threshold:.3f}"
+    )
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
+    use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
+    return Table(columns, rows, notes=(use,), title=head)
+
+
+# The demo --------------------------------------------------------------------------------------
+
+_MEANING = {
+    "P@10": "relevant, of the first 10 documents found",
+    "perspectives@10": "of all perspectives, those that the first 10 documents support",
+    "relevance.accuracy": "judge against labels, on what was found",
+    "relevance.f1": "the same, F1 of yes",
+    "relevance.auroc": "the same; .5 is chance",
+    "lookalikes.accuracy": "harder: off-topic passages share the question's words",
+    "lookalikes.f1": "the same, F1 of yes",
+    "lookalikes.auroc": "the same; below .5 the judge prefers the look-alikes",
+    "support.accuracy": "judge against labels: is a perspective supported?",
+    "support.f1": "the same, F1 of yes",
+    "support.auroc": "the same; .5 is chance",
+    "stance.accuracy": "judge against labels it does not see: pro or con?",
+    "own_words.on_question": "cited passages about the question, by the labels",
+    "own_words.right_side": "of these: on the side for which they are cited",
+    "other_words.on_question": "the same where the question is not in the corpus's words",
+    "other_words.right_side": "of these: on the side for which they are cited",
+    "no_labels.on_question": "the same where the corpus's labels are hidden",
+    "no_labels.right_side": "of these: on the side for which they are cited",
+    "cited.strong": "of all these: labelled as strong arguments",
+}
+_GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "stance.accuracy",
+           "own_words.on_question")  # fmt: skip
+"""Measures that begin a new group of the table."""
+
+
+def demo_table(measures: Mapping[str, Measured]) -> Table:
+    """Return the measures of the bundled example, each with what it means."""
+    rows: list[tuple[object, ...]] = []
+    for name, measured in measures.items():
+        rows += [()] if name in _GROUPS else []
+        rows.append((name, measured, measured, _MEANING[name]))
+    columns = (Column("measure", "measure"), Column("value [95 %]", "figure"),
+               Column("scored", "counts"), Column("meaning"))  # fmt: skip
+    return Table(columns, rows)

@@ -1,0 +1,1 @@
+"""Documents and arguments, in the formats that people have them in."""

@@ -1,0 +1,1 @@
+"""Rows of retrieval-augmented generation, as other tools write them."""

@@ -1,0 +1,359 @@
+"""The table of all formats, and which of them a file has, by its first bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pnyx.core.compression import plain_name
+from pnyx.core.errors import InputError, MissingExtra, PluginError, shorten
+from pnyx.core.files import read_head
+from pnyx.core.plugins import APART, loaded, plugins
+from pnyx.formats import conqret, debates, items, markdown, perspectives, questions
+from pnyx.formats.base import Format, Kind, table
+from pnyx.formats.conqret import QRELS_HEADER, QUERIES_HEADER
+from pnyx.formats.documents import (
+    argument_tables,
+    datasets,
+    dumps,
+    evidence,
+    folder,
+    kialo,
+    perspectrum,
+    tables,
+)
+from pnyx.formats.documents.datasets import PREFIX
+from pnyx.formats.documents.file_readers import ALONE
+from pnyx.formats.documents.folder import is_index_folder
+from pnyx.formats.documents.tables import first_line
+from pnyx.formats.jsonstream import top_level_keys
+from pnyx.formats.reports import leaderboards, nuggets, responses
+from pnyx.formats.runs import retrieval_tables, search_results, trec, trec_topics
+from pnyx.formats.runs.retrieval_tables import format_of_table
+from pnyx.formats.runs.trec import BEIR_HEADER
+
+FORMATS: dict[str, Format] = {
+    format_.name: format_
+    for format_ in (
+        *evidence.FORMATS,
+        *tables.FORMATS,
+        dumps.ARGSME,
+        *folder.FORMATS,
+        *datasets.FORMATS,
+        *dumps.FORMATS,
+        *argument_tables.FORMATS,
+        *kialo.FORMATS,
+        *perspectrum.FORMATS,
+        *questions.FORMATS,
+        markdown.GUIDELINES,
+        *perspectives.FORMATS,
+        *trec.FORMATS,
+        *trec_topics.FORMATS,
+        *retrieval_tables.FORMATS,
+        *responses.FORMATS,
+        *search_results.FORMATS,
+        *items.FORMATS,
+        *conqret.FORMATS,
+        *debates.FORMATS,
+        *leaderboards.FORMATS,
+        *nuggets.FORMATS,
+    )
+}
+"""Name -> format. A further one is in `formats.toml` (JSON Lines: also under `recognised`), its own
+module and here; or it is a plugin of the group `pnyx.formats`, and recognises its files itself."""
+
+
+def format_named(name: str) -> Format | None:
+    """Return a format, also a plugin's; PluginError where that is broken or not installed."""
+    if name in FORMATS:
+        return FORMATS[name]
+    if plugin := plugins("formats", FORMATS).get(name):
+        loaded_format: Format = plugin.load(Format)
+        return loaded_format
+    if name in APART:
+        raise PluginError(f"the format {name} is a plugin: pip install {APART[name]}")
+    return None
+
+
+def all_formats() -> dict[str, Format]:
+    """Return all formats by name, those of plugins last."""
+    return {**FORMATS, **dict(loaded("formats", FORMATS, Format))}
+
+
+_HEAD_BYTES = 1 << 18
+
+_JSON_LINES = tuple(
+    (FORMATS[name], frozenset(keys.split()))
+    for name, _, keys in (line.partition(": ") for line in table()["recognised"])
+)
+"""Format and the fields that its first line has; the first that fits counts."""
+
+_HEADING = re.compile(
+    rb"(#[ \t][^\n]*\n\s*)?##[ \t][^\n]*"
+    rb"(?P<view>\n(?:[ \t\r]*\n)*[-*+][ \t]+(?:pro|con|neutral|view)(?:[ \t]+\(\S+\))?:)?"
+)
+"""A Markdown file of questions, and whether the first has a perspective below it."""
+
+_FALLBACK: dict[Kind | None, str] = {
+    "questions": "questions",
+    "responses": "rag25",
+    "nuggets": "nuggetbank-v3",
+}
+_LINES: dict[Kind | None, str] = {"run": "run", "qrels": "qrels"}
+_PLAIN_FALLBACK: dict[Kind | None, str] = {**_LINES, "questions": "topics-tsv"}
+"""Where only one format can be meant: its reader will say what is wrong, and where."""
+
+_ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
+"""A debate page with an argument; ConQRet's published pages have none."""
+
+_MAPPED = re.compile(rb'"nugget_bank"\s*:\s*\{')
+"""A nugget bank that is keyed by the nuggets' text."""
+
+_HEADERS: tuple[tuple[str, Kind, str], ...] = (
+    (BEIR_HEADER, "qrels", "beir-qrels"),
+    (QRELS_HEADER, "qrels", "conqret-qrels"),
+    (QUERIES_HEADER, "questions", "conqret-queries"),
+)
+"""Header of a table, its kind and format."""
+
+_IN_TABLES = (None, "questions", "run", "qrels")
+"""Kinds of records that `retrieval_tables` reads."""
+
+_ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
+_RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
+_QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
+
+
+def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) -> str:
+    """Return the name of the format of `source`; mapped `columns` in a header make it a table's."""
+    if not source:  # which would stand for the current folder
+        raise InputError("found an empty name, expected a file")
+    if source.startswith(PREFIX):
+        return "ir_datasets"
+    if _is_folder(source):
+        return _folder(source, kind)
+    suffix = Path(source).suffix.lower()
+    if source != "-" and suffix in ALONE and kind in (None, "evidence"):
+        if suffix == ".parquet" and kind is None and (table := _of_parquet(source)):
+            return table
+        if suffix == ".txt" and kialo.BEGINNING.match(_head(source)):
+            return "kialo"
+        name = _of_text(source) if suffix in (".txt", ".md", ".markdown") and kind is None else None
+        return name or "folder"
+    return _by_content(_head(source), source, kind, columns)
+
+
+def _of_parquet(source: str) -> str | None:
+    """Return the format of topics, a run or qrels; None for documents, or without pyarrow."""
+    try:
+        return format_of_table(_head(source), source, None)
+    except (InputError, MissingExtra):
+        return None  # the reader of documents says what is wrong
+
+
+def _of_text(source: str) -> str | None:
+    """Return the format of Pnyx that a text or Markdown file has; None for a document."""
+    head = _head(source)
+    if source.lower().endswith(".txt"):
+        return _plain(head, source, (), None)
+    heading = _HEADING.match(head.lstrip())
+    return heading and _of_heading(heading)
+
+
+def _of_heading(heading: re.Match[bytes]) -> str:
+    return "guidelines" if heading["view"] is None else "drafts-markdown"
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return source != "-" and Path(source).is_dir()
+    except OSError:  # such as a name that is too long, which opening it will say
+        return False
+
+
+def _head(source: str) -> bytes:
+    return read_head(source, _HEAD_BYTES)
+
+
+def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
+    if not head.strip():
+        if kind == "run":
+            return kind  # its reader says that it holds nothing
+        raise InputError("is empty", path=source)
+    if kind == "leaderboard":
+        return leaderboards.sniff_leaderboard(source).name
+    opening = head.lstrip()[:1]
+    if head.startswith(b"PAR1"):
+        name = format_of_table(head, source, kind)
+    elif opening in b"{[":
+        name = _json(head, kind, source)
+    elif heading := _HEADING.match(head.lstrip()):
+        name = _of_heading(heading)
+    elif opening == b"<":
+        markup = _of_markup(head) if kind in (None, "questions") else None
+        name = markup or _of_plugin(head, kind) or _LINES.get(kind)
+    else:
+        name = _plain(head, source, columns, kind)
+        if name is None and Path(plain_name(source)).suffix in (".csv", ".tsv"):
+            name = Path(plain_name(source)).suffix[1:]
+        name = name or _of_plugin(head, kind) or _PLAIN_FALLBACK.get(kind)
+    if name is None:
+        beginning = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
+        raise InputError(f"the format cannot be told from {beginning}: name it", path=source)
+    return name
+
+
+def _of_markup(head: bytes) -> str | None:
+    if trec_topics.RECOGNISED.search(head):
+        return "trec-topics"
+    return "touche-topics" if b"<topic" in head else None
+
+
+def _format_of_file(path: str) -> Format | None:
+    """Return a format of this table by a file's first bytes; InputError where none fits."""
+    return FORMATS.get(sniff(path))
+
+
+folder.recognise_by(_format_of_file)
+
+
+def _folder(source: str, kind: Kind | None) -> str:
+    folder = Path(source)
+    if is_index_folder(folder):
+        raise InputError("is an index, expected a corpus", path=source)
+    if any((folder / name).is_file() for name in evidence.BEIR_FILES):
+        return "beir"
+    if kind in (None, "nuggets") and (files := nuggets.bank_files(source)):
+        name = _json(_head(files[0]), kind, files[0])
+        kind_of_files = FORMATS[name].kind if name in FORMATS else ""
+        if kind_of_files == "nuggets":
+            return str(name)
+        if kind_of_files == "responses":
+            problem = f"is a folder of responses, expected a file, such as {shorten(files[0], 60)}"
+            raise InputError(problem, path=source)
+    return "folder"
+
+
+def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
+    opening, keys = top_level_keys(head)
+    fields = frozenset(keys)
+    if table := format_of_table(head, source, kind) if kind in _IN_TABLES else None:
+        return table
+    if opening == "[":
+        return _json_list(head, kind, fields)
+    for json_format, needed in _JSON_LINES:
+        name = json_format.name
+        if kind in (None, json_format.kind) and needed <= fields:
+            is_queries = "quer" in Path(source).name.lower() and "title" not in fields
+            if name == "beir" and kind is None and is_queries:
+                return "beir-queries"
+            if name == "debate-arguments" and not _ARGUED.search(head):
+                return "debate-sources"
+            if name == "ragtime26-nuggets" and _MAPPED.search(head):
+                return "nuggetbank-v3"
+            return name
+    return _other_json(head, kind, source)
+
+
+def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
+    """Return the format of JSON whose keys are those of no format, if only one can be meant."""
+    first = head.lstrip().partition(b"\n")[0].strip()
+    if kind in ("run", "qrels"):
+        return f"{kind}-json"
+    if first in (b"{", b"[", b"[{"):
+        problem = "is one JSON document over many lines, of no known format; expected JSON lines"
+        raise InputError(problem, path=source)
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return _FALLBACK.get(kind, "jsonl")
+    return _of_plugin(head, kind) or (None if kind is None else _FALLBACK.get(kind, "jsonl"))
+
+
+def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | None:
+    if kind in (None, "evidence") and perspectrum.is_perspectrum(keys):
+        return "perspectrum"
+    if kind not in (None, "evidence") or "perspectives_for" not in keys:
+        return None
+    return "procon" if b"procon.org" in head else "debatewise"
+
+
+def _of_plugin(head: bytes, kind: Kind | None) -> str | None:
+    """Return the format of a plugin that recognises a file which no other fits."""
+    for name, plugin in loaded("formats", FORMATS, Format):
+        recognises = plugin.recognises if kind in (None, plugin.kind) else None
+        if recognises is not None and recognises(head):
+            return name
+    return None
+
+
+def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    leaderboard = _leaderboard(head, source) if kind is None else None
+    return leaderboard or _columns(head, mapped, kind)
+
+
+def _leaderboard(head: bytes, source: str) -> str | None:
+    """Return the format of a leaderboard, of which a large one is read further to be sure."""
+    size = _HEAD_BYTES
+    try:
+        return leaderboards.recognised(head, source, sure=False, size=size)
+    except InputError:
+        if len(head) < size:
+            raise
+    return leaderboards.sniff_leaderboard(source).name
+
+
+def _columns(head: bytes, mapped: tuple[str, ...], kind: Kind | None) -> str | None:
+    line = first_line(head)
+    for header, of_kind, name in _HEADERS:
+        if line == header and (kind in (None, of_kind) or header == BEIR_HEADER):
+            return name
+    table = format_of_table(head, "", kind) if kind in _IN_TABLES else None
+    if table and (table != "topics-table" or line.count("\t") != 1):
+        return table  # a header of two columns with a tab is one of `topics-tsv`
+    if kind in (None, "run") and _RUN.fullmatch(line.strip(" \t")):
+        return "run"
+    if kind in (None, "qrels") and _QRELS.fullmatch(line.strip(" \t")):
+        return "qrels"
+    if kind in (None, "evidence") and kialo.BEGINNING.match(head):
+        return "kialo"
+    if kind in (None, "evidence") and (evidence_table := _evidence_table(line, mapped)):
+        return evidence_table
+    if kind in (None, "questions") and line.count("\t") == 1:
+        return "topics-tsv"
+    return None
+
+
+def _evidence_table(line: str, mapped: tuple[str, ...]) -> str | None:
+    for name, delimiter in (("tsv", "\t"), ("csv", ",")):
+        cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
+        if len(cells) > 1:
+            if not mapped and argument_tables.is_argument_table(cells):
+                return "argument-table"
+            if _is_header(cells, mapped):
+                return name
+    return None
+
+
+def _is_header(header: list[str], mapped: tuple[str, ...]) -> bool:
+    if mapped:
+        return set(mapped) <= set(header)
+    return not {"id", "_id", "docid", "doc_id", "docno"}.isdisjoint(header)
+
+
+def find_format(
+    source: str,
+    name: str | None = None,
+    kind: Kind | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Format:
+    """Return the format `name`, or recognise that of `source`; InputError if none fits."""
+    if name is None:
+        name = sniff(source, kind, tuple((columns or {}).values()))
+    format_ = format_named(name)
+    if format_ is None or kind not in (None, format_.kind):
+        names = ", ".join(f.name for f in all_formats().values() if kind in (None, f.kind))
+        raise InputError(f"no format {name!r} here, expected one of {names}", path=source)
+    return format_

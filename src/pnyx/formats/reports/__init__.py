@@ -1,0 +1,1 @@
+"""Reports, nuggets and leaderboards."""

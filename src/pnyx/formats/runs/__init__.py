@@ -1,0 +1,1 @@
+"""Topics, runs and relevance judgments of TREC."""

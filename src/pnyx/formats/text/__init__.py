@@ -1,0 +1,1 @@
+"""Text: encodings, tokens, sentences, passages, pages."""

@@ -1,0 +1,1 @@
+"""The rules of tracks: what a submission must keep to."""

@@ -1,0 +1,1 @@
+"""Commands around the work: demo, doctor, validate, convert, store, prompt, repeat."""

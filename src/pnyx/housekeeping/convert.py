@@ -1,0 +1,100 @@
+"""`pnyx convert`: between formats that hold the same kind of thing, without loss."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.cli.options import ColumnSpec, Outcome, OutSpec, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.records import CitationStyle
+from pnyx.core.spec import opt
+
+if TYPE_CHECKING:
+    from pnyx.formats import Format
+    from pnyx.formats.base import Writer
+
+
+class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
+    """From what, to what."""
+
+    read: str | None = opt(None, "Format of SRC.", "--from", metavar="FORMAT", shown="recognised")
+    to: str = opt(..., "Format to write.", metavar="FORMAT")
+    style: CitationStyle | None = opt(
+        None, "How responses cite.", shown="rag24 indices, others ids"
+    )
+    unscored: Literal["error", "skip", "zero"] = opt(
+        "error", "What is done with cells of a leaderboard that have no value."
+    )
+
+
+@verb("convert")
+@click.argument("source", metavar="SRC")
+def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
+    """Convert SRC to another format of the same kind; nothing is dropped silently.
+
+    What the target cannot hold (two premises' stances in a table, a score in a list of ids) is
+    an error that names the record, and nothing is written. docs/formats.md lists the formats.
+
+    \b
+    Example:
+      pnyx convert raw.json --from debatewise --to arguments -o arguments.jsonl
+      pnyx convert docs.csv --column id=docno --to beir -o corpus.jsonl
+      pnyx convert run.jsonl --to ragtime --style ids -o report.jsonl
+      pnyx convert bank.jsonl --to nuggetbank-v3 -o nuggets.jsonl
+    """
+    from pnyx.core.files import atomic_text
+    from pnyx.formats import Options, find_format, settled
+
+    out = spec.out
+    spec.check_json("records", as_json=as_json)
+    kept = find_format(source, spec.read, columns=spec.mapping)
+    if spec.read is None:
+        kept = _view(source, kept, spec.to)
+    writer = _writer(kept, spec.to, spec.style)
+    records: Any = kept.reader(source, Options(spec.mapping, warn))
+    if kept.kind == "leaderboard":
+        records = settled(records, spec.unscored)
+    elif spec.given("unscored"):
+        name = kept.name
+        raise InputError(f"--unscored is for leaderboards, and {name} is not one")
+    counter = itertools.count()
+    with atomic_text(out) as stream:
+        writer(stream, (record for record, _ in zip(records, counter, strict=False)))
+    count = next(counter)
+    summary = {"from": kept.name, "to": spec.to, "records": count, "out": out}
+    line = f"{escaped(out)}: {count} records, {kept.name} to {spec.to}"
+    return Outcome(summary, line if out != "-" else "", err=True, ascii=True)
+
+
+def _view(source: str, kept: Format, to: str) -> Format:
+    """Return how `source` is read where its format has a view of the kind that is written."""
+    from pnyx.formats import FORMATS, find_format
+    from pnyx.formats.recognition import format_named
+
+    target = format_named(to)
+    if target is None or target.kind == kept.kind:
+        return kept
+    if not any(f.view_of == kept.name and f.kind == target.kind for f in FORMATS.values()):
+        return kept
+    return find_format(source, kind=target.kind)
+
+
+def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:
+    """Return the writer of the target."""
+    from pnyx.formats import response_writer
+    from pnyx.formats.recognition import all_formats, format_named
+
+    target = format_named(to)
+    if target is None or target.writer is None or target.kind != source.kind:
+        fitting = [f.name for f in all_formats().values() if f.writer and f.kind == source.kind]
+        known = f"expected one of {', '.join(fitting)}" if fitting else "it is only read"
+        raise InputError(f"{source.name} cannot be converted to {shorten(to, 40)!r}: {known}")
+    if style is None:
+        return target.writer
+    if target.kind != "responses":
+        raise InputError(f"--style is for responses, and {to} is not one of their formats")
+    return response_writer(to, style)  # type: ignore[arg-type]  # it is checked

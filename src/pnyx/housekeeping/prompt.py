@@ -1,0 +1,170 @@
+"""`pnyx prompt`: the packaged prompts, and exactly what would be sent."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.cli.options import Outcome
+from pnyx.cli.params import Group, verb
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.spec import Spec, opt
+from pnyx.judging.open_judge import check_batch, check_probability
+
+if TYPE_CHECKING:
+    from pnyx.judging.llm.prompting import Prompt
+    from pnyx.judging.questions import JudgeQuestion
+    from pnyx.judging.tasks import Task
+    from pnyx.models.chat.types import ChatRequest
+
+
+@click.group(cls=Group, name="prompt", no_args_is_help=True)
+def command() -> None:
+    """List the packaged prompts, or show exactly what a language model would be sent.
+
+    \b
+    Example:
+      pnyx prompt list
+      pnyx prompt show support items.jsonl --id 7
+    """
+
+
+@verb("list", group=command, short_help="List the packaged prompts.")
+def list_() -> Outcome:
+    """List the packaged prompts: name, version, language, task, inputs, source, hash.
+
+    \b
+    Example:
+      pnyx prompt list --json
+    """
+    from pnyx.judging.llm.prompting import load_prompt, prompt_names
+
+    prompts = [load_prompt(name) for name in prompt_names()]
+    names = ("name", "version", "language", "task", "inputs", "max_tokens", "source", "hash")
+    rows = [{name: getattr(prompt, name) for name in names} for prompt in prompts]
+    width = max(len(prompt.label) for prompt in prompts)
+    lines = [
+        f"{p.label:{width}}  {p.language}  {p.task}: {', '.join(p.inputs)}\n"
+        f"{'':{width}}  {p.source}"
+        for p in prompts
+    ]
+    return Outcome(rows, "\n".join(lines))
+
+
+class ShowSpec(Spec):
+    """What is shown."""
+
+    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", shown="the first")
+    batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
+    probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
+    sample: int = opt(0, "Number of the repeat (--samples of pnyx judge).", low=0)
+    raw: bool = opt(False, "Show the prompt file itself.")
+
+
+@verb("show", group=command, short_help="Show the exact request to a model.")
+@click.argument("prompt")
+@click.argument("items", required=False)
+def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
+    """Show what PROMPT (a name, a task or a .toml file) becomes for an item of ITEMS.
+
+    Without ITEMS the task's own example is shown, and sample inputs for a prompt that is not asked
+    about items, such as argue. What is printed is what is sent: the messages, the JSON schema of
+    the reply, the parameters, and the hash that is kept with each answer.
+
+    \b
+    Example:
+      pnyx prompt show relevance items.jsonl --id 7
+      pnyx prompt show quality --sample 2
+      pnyx prompt show argue
+      pnyx prompt show support --raw
+    """
+    from pnyx.judging.llm.judge import Asking
+    from pnyx.judging.llm.prompting import load_prompt, prompt_bytes
+    from pnyx.judging.llm.samples import sample_inputs
+    from pnyx.judging.tasks import TASKS
+
+    name = TASKS[prompt].prompts[0] if prompt in TASKS else prompt
+    if spec.raw:
+        click.echo(prompt_bytes(name), nl=False)
+        return None
+    loaded = load_prompt(name)
+    if loaded.task not in TASKS:
+        if items is not None:
+            raise InputError(f"prompt {loaded.label} is not asked about items: leave out ITEMS")
+        return _shown(loaded, loaded.request(sample_inputs(loaded), schema=_schema(name)), ())
+    task = TASKS[loaded.task]
+    if spec.batch > 1:
+        check_batch(task, None if loaded.name == task.prompts[0] else loaded)
+    if spec.given("probability"):
+        check_probability(task, [loaded])
+    prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
+    asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
+    if items is not None:
+        given = task.read(items)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "example.jsonl"
+            path.write_text(task.example + "\n", encoding="utf-8")
+            given = task.read(str(path))
+    questions = _in_format(task, loaded, given)
+    calls = ([question for _, question in u] for u in asking.units(list(enumerate(questions))))
+    for call in calls:
+        if spec.item is None or any(question.id == spec.item for question in call):
+            return _shown(asking.prompt(call), asking.request(call), call)
+    raise InputError(f"no item has the id {shorten(str(spec.item))!r}")
+
+
+def _schema(name: str) -> Mapping[str, Any] | None:
+    """Return the schema of the reply of a writer's prompt; None for other prompts."""
+    from pnyx.cases.replies import points_reply, sentences_reply
+    from pnyx.judging.llm.reading import schema_of
+
+    shapes = {"argue": points_reply, "argue-prose": points_reply, "report": sentences_reply}
+    return schema_of(shapes[name]()) if name in shapes else None
+
+
+def _in_format(
+    task: Task, prompt: Prompt, questions: Sequence[JudgeQuestion]
+) -> Sequence[JudgeQuestion]:
+    """Return what the first format that names a prompt asks with it; points are not made up."""
+    form = next((form for form in task.formats if prompt.name in form.prompts), None)
+    if form is None:
+        return questions
+    parts = [part for question in questions for part in form.parts(form.shape(question))]
+    return [part.question for part in parts if form.prompt_of(part) == prompt.name]
+
+
+def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuestion]) -> Outcome:
+    parameters = {
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_logprobs": request.logprobs,
+    }
+    sent = {
+        "prompt": prompt.label,
+        "prompt_hash": request.hash,
+        "items": [question.id for question in questions],
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "schema": request.schema,
+        "parameters": parameters,
+    }
+    shown = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
+    lines = [f"prompt {prompt.label}, {shown}", f"prompt_hash {request.hash}"]
+    lines += [f"\n--- {message.role}\n{_visible(message.content)}" for message in request.messages]
+    schema = "set by the command that asks"
+    if request.schema is not None:
+        schema = json.dumps(request.schema, ensure_ascii=False)
+    lines.append(f"\n--- schema of the reply\n{schema}")
+    return Outcome(sent, "\n".join(lines))
+
+
+def _visible(text: str) -> str:
+    """Return a text that does nothing to a terminal: control characters are spelt out."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
+    )

@@ -1,0 +1,200 @@
+"""`pnyx repeat`: results made again from their record, and compared byte by byte."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pnyx._version import __version__
+from pnyx.cli.exit_status import EXIT_UNSCORED
+from pnyx.cli.options import say
+from pnyx.cli.params import Raw, verb
+from pnyx.cli.record import changed_input, check_record, input_hash, versions
+from pnyx.cli.rerun import (
+    TrustSpec,
+    allowed_addresses,
+    arguments_of,
+    environment_of,
+    from_store,
+    trusted_record,
+)
+from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.core.files import read_json
+from pnyx.core.network import network_limited_to
+from pnyx.core.restricted import no_text
+from pnyx.core.spec import file_opt, out_opt
+from pnyx.display.text import many
+from pnyx.formats.text_types import FileName
+from pnyx.judging.answers import ANSWERS, MANIFEST
+
+EXIT_DIFFERS = 1
+
+_WHY = ("judge", "prompts", "plan", "settings", "counts")
+"""What manifests of one command say of why its results differ, first things first."""
+
+
+class RepeatSpec(TrustSpec, heading="Repeating"):
+    """Where inputs and replies are, where results go, and what a record cannot choose."""
+
+    inputs: FileName = file_opt(
+        ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
+    )
+    store: FileName | None = file_opt(
+        None,
+        "File with the replies of the language models; none is asked.",
+        shown="$PNYX_STORE, else the user's data folder",
+    )
+    out: FileName | None = out_opt(
+        None,
+        "Folder for what is made again.",
+        metavar="DIR",
+        writes="files",
+        shown="removed after it is compared",
+    )
+
+
+@verb("repeat")
+@click.argument("record", type=Raw())
+def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
+    """Make results again as RECORD says, and tell whether they are the same bytes.
+
+    RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest:
+    manifest.json of such a folder, or FILE.manifest.json beside a leaderboard of pnyx measure
+    report --strict. It names the command with all its options, what was read with hashes, prompts,
+    judges, seeds and versions.
+    Inputs are compared with their hashes before anything is done. No language model is asked: copy
+    the judgement store of the first machine (pnyx store export), and name it with --store.
+
+    RECORD may come from a stranger, so it chooses only packaged models and files of this machine.
+    If it names a language model, a judge of a plugin or an address (an index in a cluster, a data
+    set to download), the command ends with exit status 2 and says which --with to add. No other
+    network connection is opened.
+
+    Exit status 0: the same bytes. 1: not the same; one line says what differs.
+
+    \b
+    Example:
+      pnyx judge report runs/ --nuggets bank.jsonl --documents docs.jsonl \\
+        --strict --out judged
+      pnyx repeat judged
+      pnyx repeat judged/manifest.json --inputs /mnt/campaign
+      pnyx repeat judged-llm --with llm=http://127.0.0.1:8000/v1#my-model
+    """
+    manifest, folder = _read(record)
+    manifest["record"] = trusted_record(manifest["record"], spec.values(), record)
+    if problem := changed_input(manifest["record"], Path(spec.inputs)):
+        return _end(record, problem, (), as_json)
+    expected = _expected(manifest)
+    if not expected:
+        raise InputError("its command wrote no file that could be compared", path=record)
+    with contextlib.ExitStack() as stack:
+        out = spec.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="pnyx-repeat-"))
+        problem = _again(manifest, spec, Path(out).absolute())
+        made = {name: input_hash(str(Path(out) / name)) for name in expected}
+        different = [name for name, sha256 in expected.items() if made[name] != sha256]
+        if different and not problem:
+            problem = _explained(manifest, folder, Path(out), different[0])
+    here = ((name, input_hash(str(folder / Path(name).name))) for name in expected)
+    edited = [Path(name).name for name, found in here if found not in (None, expected[name])]
+    if edited and not problem:
+        problem = f"{edited[0]} was changed after it was written; its record makes another"
+    return _end(record, problem, expected, as_json)
+
+
+def _read(path: str) -> tuple[dict[str, Any], Path]:
+    """Return a manifest with its record, and the folder that holds it."""
+    place = Path(path) / MANIFEST if Path(path).is_dir() else Path(path)
+    manifest = read_json(place)
+    record = (manifest or {}).get("record")
+    if manifest is None or not isinstance(record, dict):
+        raise InputError(
+            "holds no record of how it was made; expected results, or a manifest, of pnyx judge, "
+            "judge report or measure report --strict",
+            path=path,
+        )
+    check_record(record, path)
+    for name in (*record["writes"].values(), *_expected(manifest)):
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise InputError(f"a file made again would be outside its folder: {name!r}", path=path)
+    return manifest, place.parent
+
+
+def _expected(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return file -> SHA-256 of what the record's command wrote, below the folders of outputs."""
+    found = dict(manifest["record"].get("outputs", {}))
+    if "answers_sha256" in manifest:
+        found[f"out/{ANSWERS}"] = manifest["answers_sha256"]
+    return found
+
+
+def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
+    """Run the recorded command with its outputs below a folder; return why it failed, if it did."""
+    from pnyx.cli import app
+
+    record = manifest["record"]
+    stored = [] if spec.store is None else ["--store", str(Path(spec.store).absolute())]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(environment_of(record))
+        stack.enter_context(network_limited_to(allowed_addresses(record, spec.values())))
+        stack.enter_context(contextlib.chdir(spec.inputs))
+        outputs = {option: str(out / place) for option, place in record["writes"].items()}
+        words = arguments_of(record, outputs, from_store(record, stored))
+        for path in outputs.values():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        if manifest.get("no_text"):
+            stack.enter_context(no_text(Exception))
+        status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
+    return "" if status in (None, 0, EXIT_UNSCORED) else f"the command ended with status {status}"
+
+
+def _explained(manifest: Mapping[str, Any], folder: Path, out: Path, name: str) -> str:
+    """Return which file differs, where, and what else is not as recorded."""
+    first = _first_difference(folder / Path(name).name, out / name)
+    return f"{Path(name).name} differs{first}{''.join(_reasons(manifest, out))}"
+
+
+def _first_difference(recorded: Path, made: Path) -> str:
+    if not (recorded.is_file() and made.is_file()):
+        return ""
+    with recorded.open("rb") as first, made.open("rb") as second:
+        for number, (before, now) in enumerate(zip(first, second, strict=False), 1):
+            if before != now:
+                return f" from line {number} on"
+    return " in length"
+
+
+def _reasons(manifest: Mapping[str, Any], out: Path) -> Iterator[str]:
+    """Yield what is not as it was when the record was made."""
+    here = {"pnyx": __version__, **versions()}
+    then = {"pnyx": manifest.get("pnyx"), **manifest["record"].get("versions", {})}
+    for name, was in then.items():
+        if here.get(name) != was:
+            yield f"; {name} is {here.get(name)}, was {was}"
+    made = read_json(out / "out" / MANIFEST) or {}
+    for name in _WHY:
+        if made and made.get(name) != manifest.get(name):
+            now, was = (shorten(one.get(name), 120) for one in (made, manifest))
+            yield f"; {name}: {now}, was {was}"
+            return
+
+
+def _end(record: str, problem: str, expected: Any, as_json: bool) -> int:
+    """Say what came of it, and return the exit status."""
+    import json
+
+    if as_json:
+        row = {"record": escaped(record), "same": not problem, "files": list(expected)}
+        click.echo(json.dumps({**row, "problem": problem or None}))
+    elif problem:
+        say(f"{escaped(record)}: {problem}")
+    else:
+        click.echo(f"{escaped(record)}: the same bytes ({many(len(expected), 'file')})")
+    return EXIT_DIFFERS if problem else 0

@@ -1,0 +1,239 @@
+"""`pnyx validate`: check a file against its format, and list every fault with its line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.cli import EXIT_BAD_INPUT
+from pnyx.cli.options import say_account, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.core.spec import Spec, opt, topics_opt
+from pnyx.display.text import many
+from pnyx.search.opening import engine_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pnyx.formats import Format, TrackRules
+
+MAX_JSON_FAULTS = 10_000
+"""So many faults go into the JSON output; it must be held whole, and nobody reads more."""
+
+_WARNED = 5
+"""Warnings of one category that are shown; a whole run may share one."""
+
+
+class ValidateSpec(Spec, rare="strict strict_files"):
+    """What the file is checked against."""
+
+    format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
+    track: str | None = opt(
+        None,
+        "Also check a run, requests or nugget banks by the rules of a track: rag24, rag25, rag26, "
+        "ragtime25, ragtime26, neuclir, dragun25 (docs/formats.md).",
+        metavar="TRACK",
+    )
+    topics: str | None = topics_opt(
+        None,
+        "The track's topics or requests: limits, texts, missing and unknown topics.",
+        needs="track",
+    )
+    strict: bool = opt(False, "Count warnings as faults: those of a run, or with --track.")
+    strict_files: bool = opt(
+        False, "Count files and documents without text and unreadable files as faults."
+    )
+
+
+@verb("validate", restricts=True)
+@click.argument("file")
+def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
+    """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
+
+    Prints `FILE: ok (FORMAT, N records)`, of an index what it has, and exits 0, or a line
+    `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is recognised; an
+    index may be an address. docs/formats.md lists the formats. Warnings do not change the status:
+    with --track, what the track warns of; of a run, ranks that disagree with scores, ranks
+    below 1, several tags, equal scores, more than 1,000 documents of a topic.
+
+    \b
+    Example:
+      pnyx validate run.trec
+      pnyx validate gold.jsonl --format labels
+      pnyx validate run.jsonl --track ragtime26 --topics requests.jsonl
+    """
+    spec.check_needs()
+    name = spec.format
+    if engine_type(file) or _is_index(file):
+        if name is not None or spec.track is not None:
+            raise OptionError("--format and --track are of files, and this is an index")
+        return _check_index(file, as_json=as_json)
+    from pnyx.formats import check, find_format, track_rules
+    from pnyx.formats.runs.run_checks import checked_run
+
+    rules = None if spec.track is None else track_rules(spec.track)
+    try:
+        file_format = find_format(file, name)
+    except InputError as error:
+        return _Findings(file, as_json=as_json).report((error,), name)
+    if rules is not None and file_format.kind == "nuggets":
+        _check_banks(file, file_format, rules, spec)
+    elif rules is not None:
+        return _by_track(file, file_format, rules, spec, as_json=as_json)
+    rows: Iterator[Any] = check(
+        file,
+        file_format,
+        on_warning=None if as_json else warn,
+        on_account=None if as_json else say_account,
+        strict_files=spec.strict_files,
+    )
+    if file_format.kind == "run":
+        rows = checked_run(rows, lines=file_format.name == "run")
+    elif spec.strict:
+        raise OptionError("--strict requires a run as FILE, or --track")
+    return _Findings(file, strict=spec.strict, as_json=as_json).report(rows, file_format.name)
+
+
+def _is_index(file: str) -> bool:
+    """Whether it is an index, also one that has lost its manifest."""
+    manifest = Path(file, "manifest.json")
+    try:
+        return file != "-" and (
+            Path(file, "segment-000001.data").exists()
+            or (manifest.is_file() and b'"pnyx-index"' in manifest.read_bytes())
+        )
+    except OSError:
+        return False
+
+
+def _check_index(file: str, *, as_json: bool) -> int:
+    """Check an index, print the outcome and what it has, and return the exit status."""
+    from pnyx.search.opening import verify_index
+
+    try:
+        index = verify_index(file)
+    except InputError as error:
+        if error.path is None:  # an address that is none: not shown, it may hold a password
+            raise
+        return _Findings(file, as_json=as_json).report((error,), "pnyx-index")
+    known = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
+    counts = {name: info.documents if info else 0 for name, info in known.items()}
+    if as_json:
+        result = {"file": file, "format": "pnyx-index", "ok": True, "records": len(index)}
+        click.echo(json.dumps({**result, "features": counts, "faults": [], "fault_count": 0}))
+        return 0
+    shown = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
+    shown += [f"no {name}" for name, n in counts.items() if not n]
+    _say_ok(file, ", ".join(["index", many(len(index), "document"), *shown]))
+    return 0
+
+
+def _say_ok(file: str, kind: str) -> None:
+    shown = "standard input" if file == "-" else escaped(file)
+    click.echo(f"{shown}: ok ({kind})")
+
+
+# --track -----------------------------------------------------------------------------------------
+
+
+def _by_track(
+    file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec, *, as_json: bool
+) -> int:
+    """Check a run or requests by the rules of a track, and return the exit status."""
+    from pnyx.formats import Options, check_requests, check_run, read_requests
+
+    # Lines that lack what tells a response from a document are a run's, too: they say what lacks.
+    if file_format.kind not in ("responses", "questions") and file_format.name != "jsonl":
+        kinds = "a run of responses, requests or nugget banks"
+        raise InputError(f"found {file_format.name}, --track checks {kinds}", path=file)
+    if file_format.kind == "questions":
+        rows = check_requests(file_format.scan(file, Options()), rules)
+    else:
+        topics = spec.topics
+        requests = {} if topics is None else {r.id: r for r in read_requests(topics)}
+        rows = check_run(file, rules, requests)
+    findings = _Findings(file, strict=spec.strict, as_json=as_json)
+    return findings.report(rows, file_format.name, rules)
+
+
+def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec) -> None:
+    """Refuse nugget banks that the track does not take; what it asks of them is the format's."""
+    if not rules.nuggets:
+        raise InputError(
+            f"found {file_format.name}, {rules.track} takes no nugget banks", path=file
+        )
+    if file_format.name != rules.nuggets:
+        expected = f"{rules.track} takes {rules.nuggets}"
+        raise InputError(f"found {file_format.name}, {expected} (pnyx convert)", path=file)
+    for name in ("topics", "strict"):
+        if spec.given(name):
+            raise OptionError(f"{spec.flag(name)} goes with a run of responses")
+
+
+class _Findings:
+    """Prints findings as they come: errors on standard output, warnings on standard error."""
+
+    def __init__(self, file: str, *, strict: bool = False, as_json: bool) -> None:
+        self._file, self._strict, self._json = file, strict, as_json
+        self._rows: dict[str, list[dict[str, Any]]] = {"error": [], "warning": []}
+        self._counts: dict[str, Counter[str]] = {"error": Counter(), "warning": Counter()}
+
+    def report(self, rows: Iterable[Any], name: str | None, rules: TrackRules | None = None) -> int:
+        """Print all findings among the rows of a format, and return the exit status."""
+        from pnyx.formats import Finding
+
+        records = 0
+        for row in rows:
+            if isinstance(row, PnyxError):
+                self._add("error", row)
+            elif isinstance(row, Finding):
+                fault = InputError(row.problem, path=self._file, line=row.line)
+                severity = "error" if self._strict else row.severity
+                self._add(severity, fault, topic=row.topic or None, category=row.category)
+            else:
+                records += 1
+        errors, warnings = (self._counts[name].total() for name in ("error", "warning"))
+        if self._json:
+            self._print_json(name, rules, records)
+            return EXIT_BAD_INPUT if errors else 0
+        for category, count in self._counts["warning"].items():
+            if count > _WARNED:
+                warn(f"{count - _WARNED} more on {category}")
+        if not errors:
+            of = name if rules is None else f"{rules.track} by the rules of {rules.source}"
+            warned = f", {many(warnings, 'warning')}" if warnings else ""
+            _say_ok(self._file, f"{of}, {many(records, 'record')}{warned}")
+        return EXIT_BAD_INPUT if errors else 0
+
+    def _print_json(self, name: str | None, rules: TrackRules | None, records: int) -> None:
+        errors, warnings = self._counts["error"], self._counts["warning"]
+        result = {
+            "file": self._file,
+            "format": name,
+            **({} if rules is None else {"track": rules.track, "rules": rules.source}),
+            "ok": not errors,
+            "records": records,
+            "faults": self._rows["error"],
+            "fault_count": errors.total(),
+            "warnings": self._rows["warning"],
+            "warning_count": warnings.total(),
+            "categories": {"error": dict(errors), "warning": dict(warnings)},
+        }
+        click.echo(json.dumps(result))
+
+    def _add(self, severity: str, fault: PnyxError, **about: str | None) -> None:
+        counts, category = self._counts[severity], about.get("category") or "format"
+        counts[category] += 1
+        if not self._json:
+            if severity == "error":
+                click.echo(str(fault))
+            elif counts[category] <= _WARNED:
+                warn(str(fault))
+        elif isinstance(fault, InputError) and counts.total() <= MAX_JSON_FAULTS:
+            row = {"path": fault.path, "line": fault.line, **about, "problem": fault.problem}
+            self._rows[severity].append(row)

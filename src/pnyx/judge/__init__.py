@@ -1,7 +1,0 @@
-"""Questions, answers and judges: a language model, labels, several judges as one."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-del lazy_loader

@@ -1,1 +1,0 @@
-"""Recalibrated probabilities and selective answers."""

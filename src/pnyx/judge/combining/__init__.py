@@ -1,1 +1,0 @@
-"""Judges made of judges: panels, repeats, cascades."""

@@ -1,1 +1,0 @@
-"""A language model as a judge: prompts, requests and the reading of replies."""

@@ -1,1 +1,0 @@
-"""The judgement store: every reply of a language model, kept."""

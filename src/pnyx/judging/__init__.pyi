@@ -1,0 +1,115 @@
+"""The public names of this room, each with its home."""
+
+from .answers import Judged, Provenance, Unscored
+from .base import Judge, ask, ask_async
+from .calibration.recalibration import (
+    Recalibrated,
+    Recalibration,
+    read_calibration,
+    write_calibration,
+)
+from .calibration.selective import ConfidenceRegions, choose_thresholds
+from .combining.panel import Cascade, Panel, Repeats, cascade_from
+from .combining.votes import combine, self_agreement
+from .encoder import EncoderJudge
+from .llm.judge import Asking, LlmJudge
+from .lookup import HumanLabels, Lookup
+from .measures.agreement import Agreement, measure_agreement
+from .measures.binary import ReliabilityBin, reliability
+from .measures.documents import join_documents
+from .measures.ground_truth import LabelledVerdicts, join_labels, truth_of_labels, truth_of_qrels
+from .measures.ppi import PredictionPowered, prediction_powered
+from .measures.raters import RaterAgreement, measure_raters
+from .measures.rates import CorrectedRate, corrected_rate
+from .measures.summary import AnswerSummary, summarise_answers
+from .measures.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
+from .measures.trials import Decline, measure_decline
+from .perspectives import ask_perspectives
+from .questions import Preference, Ranking, Rating, Support
+from .runs.pairs import PairSource, pairs_of_corpus, pairs_of_items, pairs_of_run
+from .runs.results import Applied, apply_judge
+from .store.completions import StoredModel
+from .store.store import Store
+from .students.combined import CombinedTrainer
+from .students.judge import PackagedJudge, load_perspective_student
+from .students.late import LateTrainer
+from .students.lexical import LexicalTrainer
+from .students.lora_training import LoraTrainer
+from .students.student import Student, StudentJudge, open_student, read_student
+from .tasks import read_items
+from .verdicts import Verdict, read_annotations
+
+__all__ = [
+    "Agreement",
+    "Amount",
+    "AnswerSummary",
+    "Applied",
+    "Asking",
+    "Cascade",
+    "CombinedTrainer",
+    "ConfidenceRegions",
+    "CorrectedRate",
+    "Decline",
+    "EncoderJudge",
+    "HumanLabels",
+    "Judge",
+    "Judged",
+    "LabelledVerdicts",
+    "LateTrainer",
+    "LexicalTrainer",
+    "LlmJudge",
+    "Lookup",
+    "LoraTrainer",
+    "PackagedJudge",
+    "PairSource",
+    "Panel",
+    "PredictionPowered",
+    "Preference",
+    "Provenance",
+    "Ranking",
+    "RaterAgreement",
+    "Rating",
+    "Recalibrated",
+    "Recalibration",
+    "ReliabilityBin",
+    "Repeats",
+    "Store",
+    "StoredModel",
+    "Student",
+    "StudentJudge",
+    "Support",
+    "Thresholds",
+    "Unscored",
+    "Verdict",
+    "apply_judge",
+    "ask",
+    "ask_async",
+    "ask_perspectives",
+    "cascade_from",
+    "choose_thresholds",
+    "combine",
+    "corrected_rate",
+    "join_documents",
+    "join_labels",
+    "load_perspective_student",
+    "measure_agreement",
+    "measure_amount",
+    "measure_decline",
+    "measure_raters",
+    "measure_thresholds",
+    "open_student",
+    "pairs_of_corpus",
+    "pairs_of_items",
+    "pairs_of_run",
+    "prediction_powered",
+    "read_annotations",
+    "read_calibration",
+    "read_items",
+    "read_student",
+    "reliability",
+    "self_agreement",
+    "summarise_answers",
+    "truth_of_labels",
+    "truth_of_qrels",
+    "write_calibration",
+]

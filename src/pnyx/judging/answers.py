@@ -1,0 +1,290 @@
+"""What a judge answers: a value with its probability and provenance, or honestly nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+
+from pnyx.core.restricted import hides_text, reason_word, textless
+
+Value: TypeAlias = bool | float | str | list[Any]
+
+A = TypeVar("A", "Judged", "Unscored", "Answer")
+
+NOTES: dict[str, str] = {
+    "repaired": "true: the first reply could not be read; this one came after a repair turn",
+    "lenient": "how the reply departs from what was asked for, and was read all the same: prose "
+    '(its one JSON object is among other words), number (2.0 or "2" for 2, 90 % for 0.9), word '
+    "(`Yes.` or true for yes, or nothing but the word), fields (fields that were not asked for, "
+    "null or a list as evidence, names in capitals), json (a comma before a bracket, a line break "
+    "in a text), wrapper (a list or an object around the one asked for), dimensions (those that "
+    "could not be read are unscored, the others kept)",
+    "batch": "how many questions shared the call",
+    "probabilities": "probability of yes by method: stated, token",
+    "dimensions": "of a rating: dimension -> why it is unscored",
+    "reasons": "of a rating: dimension -> the reason for its score",
+    "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b; of a "
+    "rating of two texts: what was said of each dimension in each order",
+    "chances": "of a choice, as (a, b) and as (b, a): the probability by token of a, b and tie",
+    "rubric": "of a rating: dimension -> point -> what was said of it, or of both orders",
+    "documents": "of a rating: dimension -> the number for each document, in their order",
+    "sentences": "of a rating by support: each sentence, whether it is borne out, and the "
+    "probability for each document it was held against, by number",
+    "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
+    "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
+    "other": "of a rating of two texts: dimension -> the number for the second text; as the "
+    "value, the mean of both orders where both were asked",
+    "missing": "of a ranking: positions that the reply left out; they are unranked",
+    "repeated": "of a ranking: positions named twice; the first counts",
+    "invented": "of a ranking: how many names stand for no text",
+    "votes": "of several judges or repeats: the value of each, null where unscored",
+    "agreement": "share of the scored votes that are equal to the most frequent one",
+    "spread": "standard deviation of the scored votes' numbers (of the population)",
+    "stage": "of a cascade: which judge's answer counts, cheap or strong",
+    "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
+    "partial": "true: of people's labels, most who said yes said only partially; of a nugget, the "
+    "text gives it only in part, which is a no",
+    "not_named": "true: the reply names the nuggets that the text gives, and not this one",
+    "windows": "of a long ranking: how many windows of it were asked about",
+    "kept": "of a long ranking: how many windows got no answer and kept their order",
+    "uncalibrated": "the probability before recalibration",
+}
+"""Name of a note -> what it says. Notes of other names are allowed nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who answered, and by what.
+
+    Attributes:
+        judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
+        prompt_hash: SHA-256 of the rendered prompt and its parameters; empty without one.
+        method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
+        details: model, token counts and whatever else explains the answer.
+        asked: keys in the judgement store of all calls behind the answer, in their order: first
+            tries, repair turns, calls shared with other questions, those of several judges.
+    """
+
+    judge: str
+    prompt_hash: str = ""
+    method: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    asked: tuple[str, ...] = ()
+
+
+def after(asked: Iterable[str], answer: A) -> A:
+    """Return an answer that was made after these calls (`Provenance.asked`), which come first."""
+    keys = tuple(dict.fromkeys((*asked, *answer.provenance.asked)))
+    return replace(answer, provenance=replace(answer.provenance, asked=keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judge's answer.
+
+    Attributes:
+        value: bool (Support); number (Rating; of several dimensions, a list in their order with
+            None for one that is unscored); "a", "b" or "tie" (Preference); list of 0-based
+            positions, best first (Ranking; what it leaves out is unranked).
+        probability: of *yes*, in [0, 1]; None where the judge gives none.
+        explanation: the judge's reason in words; may be empty.
+        evidence: the span of the judged text that decided, verbatim; may be empty.
+        raw: the reply before parsing; empty where there is none.
+        notes: what a reader of the answer must know, ready for JSON; see `NOTES`.
+        question: that it answers; `pnyx.ask` fills it in.
+    """
+
+    value: Value
+    provenance: Provenance
+    probability: float | None = None
+    explanation: str = ""
+    evidence: str = ""
+    raw: str = field(default="", repr=False)
+    notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    question: QuestionKind | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Of the item that it answers; empty where the question is not at hand."""
+        return self.question.id if self.question else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """No answer, and why. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
+
+    `reason` is one short machine-readable word first, then detail, e.g. `refusal: ...`; `raw`,
+    `notes` and `question` are as in `Judged`.
+    """
+
+    reason: str
+    provenance: Provenance
+    raw: str = field(default="", repr=False)
+    notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    question: QuestionKind | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Of the item that it is about; empty where the question is not at hand."""
+        return self.question.id if self.question else ""
+
+
+Answer: TypeAlias = Judged | Unscored
+
+
+class Missing(str):
+    """Why a question, or one dimension of it, has no value."""
+
+    __slots__ = ()
+
+
+class QuestionKind:
+    """What the kinds share; a kind overrides where it differs."""
+
+    __slots__ = ()
+    judged: ClassVar[tuple[str, ...]]  # the fields that must hold words
+    counted: ClassVar[tuple[str, ...]] = ("majority",)
+    count: ClassVar[Callable[..., Any]]
+    yes_no: ClassVar[bool] = False  # whether there is a probability of yes
+    id: str  # unique within one run over an items file
+    task: str
+    group: str  # the topic, for per-topic measures; may be empty
+    extra: Mapping[str, Any]  # unknown fields of the items file, carried to the answers
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The fields of this question that must hold words."""
+        return self.judged
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The `dimension` of each line that labels or answers the question; "" for none."""
+        return (str(self.extra.get("dimension") or ""),)
+
+    @property
+    def beginning(self) -> object:
+        """What a prompt about the question begins with: servers reuse it from call to call."""
+        return self.task, self.id
+
+    @property
+    def shared(self) -> object:
+        """What must be equal for questions with the same beginning to share a call."""
+        return None
+
+    @property
+    def swapped(self) -> Any:
+        """The same question the other way round, which must get the same answer; None without."""
+        return None
+
+    def fault(self) -> str:
+        """Return why the question cannot be asked for its task, or an empty string."""
+        return ""
+
+    def value_of(self, value: Any) -> Any:
+        """Return a file's value as an answer on one line, or None where it is none."""
+        raise NotImplementedError
+
+    def compose(
+        self,
+        cells: Sequence[Any],
+        provenance: Provenance,
+        *,
+        notes: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """Return an answer put together of `cells`: each a value or `Missing` with a reason."""
+        (cell,) = cells
+        if isinstance(cell, Missing):
+            return Unscored(str(cell), provenance, notes=notes or {})
+        return Judged(cell, provenance, notes=notes or {}, **fields)
+
+    def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:
+        """Return the dimension of each line of the answer, and its fields that tell the verdict."""
+        return [(self.extra.get("dimension"), verdict_fields(answer))]
+
+
+QUOTED: Final = Provenance("verbatim", method="quoted")
+"""Who answers that a passage supports a sentence that stands in it word for word."""
+
+
+def is_quoted(answer: Answer | None) -> bool:
+    """Tell whether a sentence stands in the passage that it cites."""
+    return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
+
+
+def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
+    """Return the notes on how replies were read that an answer made of several has, too."""
+    notes = [answer.notes for answer in answers]
+    lenient = sorted({how for note in notes for how in note.get("lenient", ())})
+    repaired = any(note.get("repaired") for note in notes)
+    return {**({"repaired": True} if repaired else {}), **({"lenient": lenient} if lenient else {})}
+
+
+def answer_rows(question: QuestionKind, answer: Answer) -> list[dict[str, Any]]:
+    """Return the lines of one answer, one a dimension; unknown fields of the item come first."""
+    base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
+    rows = [
+        {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
+    ]
+    return textless(rows) if hides_text() else rows
+
+
+def verdict_fields(answer: Answer) -> dict[str, Any]:
+    """Return the fields of an `answers.jsonl` line that come from the answer alone."""
+    judged, by = answer if isinstance(answer, Judged) else None, answer.provenance
+    return {
+        "value": judged.value if judged else None,
+        "probability": judged.probability if judged else None,
+        "unscored": answer.reason if isinstance(answer, Unscored) else None,
+        "explanation": judged.explanation if judged else "",
+        "evidence": judged.evidence if judged else "",
+        "judge": answer.provenance.judge,
+        "method": answer.provenance.method,
+        "prompt_hash": answer.provenance.prompt_hash,
+        "notes": dict(answer.notes) or None,
+        **({"threshold": by.details["threshold"]} if "threshold" in by.details else {}),
+        **({"asked": list(by.asked)} if by.asked else {}),
+    }
+
+
+def answer_of_row(row: Mapping[str, Any]) -> Answer:
+    """Return the answer that `answer_rows` made one line of; a rating's has several."""
+    by = Provenance(row["judge"], row["prompt_hash"], row["method"], asked=asked_of(row))
+    notes = row["notes"] or {}
+    if row["unscored"] is not None:
+        return Unscored(row["unscored"], by, notes=notes)
+    texts = {name: row[name] for name in ("probability", "explanation", "evidence")}
+    return Judged(row["value"], by, **texts, notes=notes)
+
+
+def asked_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the store's keys of the calls behind a line of answers; none where it names none."""
+    asked = row.get("asked")
+    return tuple(key for key in asked if isinstance(key, str)) if isinstance(asked, list) else ()
+
+
+ANSWERS = "answers.jsonl"
+MANIFEST = "manifest.json"
+
+
+_COUNTED = {"missing": "partly_ranked", "lenient": "read_leniently"}
+"""Note that readers of a summary must know of -> what it is called there."""
+
+
+def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return `asked`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
+    asked, reasons, noted = 0, Counter[str](), Counter[str]()
+    for row in rows:
+        asked += 1
+        noted.update(name for note, name in _COUNTED.items() if note in (row.get("notes") or ()))
+        if row["unscored"] is not None:
+            reasons[reason_word(row["unscored"])] += 1
+    return {
+        "asked": asked,
+        "scored": asked - reasons.total(),
+        "unscored": reasons.total(),
+        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+        **noted,
+    }

@@ -1,0 +1,266 @@
+"""What a judge is, and the one way to ask one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
+
+from pnyx.core.errors import InputError
+from pnyx.judging.answer_list import Answers
+from pnyx.judging.answers import Answer, Provenance, Unscored
+from pnyx.judging.questions import JudgeQuestion, Support
+from pnyx.models.http.flow import run_blocking, wanted
+
+T = TypeVar("T")
+Q = TypeVar("Q")
+
+Emit: TypeAlias = Callable[[int, Answer], None]
+"""Called once for each question, in any order, with its position and its answer."""
+
+
+class Frame(Protocol):
+    """A data frame of pandas or polars."""
+
+    @property
+    def columns(self) -> Any: ...  # noqa: D102
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Anything that answers questions: a language model, an encoder, a file of human labels.
+
+    Attributes:
+        name: short and stable; recorded with every answer.
+        kinds: the question classes it answers.
+        card: one line on how far it can be trusted, printed with its verdicts; may be empty.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def kinds(self) -> frozenset[type]: ...  # noqa: D102
+
+    @property
+    def card(self) -> str: ...  # noqa: D102
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question exactly once through `emit`, as soon as its answer is known.
+
+        A question that cannot be answered gets `Unscored`; an exception means that nothing more
+        can be asked (the endpoint is down, the key is refused), TypeError that a question is not
+        of `kinds`.
+        """
+        ...
+
+
+def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> list[Q]:
+    """Return the questions of a judge that answers one kind only; TypeError for another kind."""
+    fitting: list[Q] = [question for question in questions if isinstance(question, kind)]
+    if len(fitting) < len(questions):
+        raise _foreign(name, next(q for q in questions if not isinstance(q, kind)))
+    return fitting
+
+
+def by_text(questions: Sequence[JudgeQuestion], name: str) -> list[tuple[int, Support]]:
+    """Return a judge's Support questions with their positions, those about one text together."""
+    asked = enumerate(of_kind(Support, questions, name))
+    return sorted(asked, key=lambda pair: (pair[1].text, pair[1].statement))
+
+
+def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:
+    """Raise TypeError where a judge does not answer the kind of a question."""
+    for question in questions:
+        if type(question) not in judge.kinds:
+            raise _foreign(judge.name, question)
+
+
+def _foreign(name: str, question: JudgeQuestion) -> TypeError:
+    kind = f"{type(question).__name__} questions (task {question.task})"
+    return TypeError(f"{name} does not answer {kind}")
+
+
+@overload
+def ask(
+    judge: Judge,
+    questions: JudgeQuestion | Mapping[str, Any],
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answer: ...
+
+
+@overload
+def ask(
+    judge: Judge,
+    questions: Iterable[JudgeQuestion | Mapping[str, Any]] | Frame,
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answers: ...
+
+
+def ask(
+    judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
+) -> Answer | Answers:
+    """Ask a judge and wait, usable in a script, a notebook or a web handler.
+
+        judge = pnyx.PackagedJudge()
+        items = [{"text": "Fares fell and more people rode.", "statement": "Buses got cheaper."}]
+        answers = pnyx.ask(judge, items)
+        print(answers)  # a summary; answers[0].value, answers.to_frame()
+
+    Args:
+        judge: any judge.
+        questions: what to ask, in the order in which the answers are returned: dicts with the
+            fields of an items file (docs/formats.md), a data frame with these columns, or
+            questions such as `Support`. Items without an id are numbered from 1. RAG records
+            (question, contexts, answer, as of ragas) become a question for each sentence.
+        on_answer: called with position and answer as each arrives.
+        task: what is asked about dicts or a data frame: `support`, `relevance`, `stance` ... By
+            default it is recognised by their fields; text and statement mean support.
+
+    Returns:
+        One answer for each question, in order, with its question and thereby its item's id; for a
+        single question or dict, its answer alone. `value` is True or False for most tasks, with
+        `probability`, the probability of yes in [0, 1]; an `Unscored` has a `reason` and no value.
+
+    Raises:
+        TypeError: a question is of a kind that the judge does not answer.
+        pnyx.core.errors.InputError: `judge` is not a judge, an item is wrong (its row is named), or
+            the fields of the items fit no task or several.
+        pnyx.core.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
+    """
+    from pnyx.core.progress import showing
+    from pnyx.judging.question_rows import questions_of
+
+    _refuse_others(judge)
+    listed, single = questions_of(questions, task)
+    done = 0
+
+    with showing("judging") as show:
+
+        def answered(position: int, answer: Answer) -> None:
+            nonlocal done
+            done += 1
+            show(done, len(listed), "")
+            if on_answer is not None:
+                on_answer(position, answer)
+
+        answers = run_blocking(lambda: _ask_all(judge, listed, answered))
+    return answers[0] if single else answers
+
+
+@overload
+async def ask_async(
+    judge: Judge,
+    questions: JudgeQuestion | Mapping[str, Any],
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answer: ...
+
+
+@overload
+async def ask_async(
+    judge: Judge,
+    questions: Iterable[JudgeQuestion | Mapping[str, Any]] | Frame,
+    on_answer: Emit | None = None,
+    *,
+    task: str | None = None,
+) -> Answers: ...
+
+
+async def ask_async(
+    judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
+) -> Answer | Answers:
+    """Ask a judge within a running event loop; arguments, answers and errors are those of `ask`."""
+    from pnyx.judging.question_rows import questions_of
+
+    _refuse_others(judge)
+    listed, single = questions_of(questions, task)
+    answers = await _ask_all(judge, listed, on_answer)
+    return answers[0] if single else answers
+
+
+def _refuse_others(judge: object) -> None:
+    """Raise InputError for what is not a judge: a caller without types may pass anything."""
+    if not isinstance(judge, Judge):
+        expected = "expected a judge: PackagedJudge(), LlmJudge(SPEC) ..."
+        raise InputError(f"found {type(judge).__name__}, {expected}")
+
+
+async def _ask_all(
+    judge: Judge, questions: Sequence[JudgeQuestion], on_answer: Emit | None
+) -> Answers:
+    answers = Answers([_NONE] * len(questions))
+
+    def emit(position: int, answer: Answer) -> None:
+        answers[position] = replace(answer, question=questions[position])
+        if on_answer is not None:
+            on_answer(position, answer)
+
+    await answer_once(judge, questions, emit)
+    return answers
+
+
+def chunks_by_text(
+    asked: Iterable[tuple[int, Q]], size: int, most: int | None = None
+) -> Iterator[list[tuple[int, Q]]]:
+    """Cut sorted questions into chunks of `size`; only a text with more than `most` is cut.
+
+    A model may read a text once for all questions about it.
+    """
+    chunk: list[tuple[int, Q]] = []
+    for _, group in groupby(asked, key=lambda pair: getattr(pair[1], "text", pair[0])):
+        about = list(group)
+        for start in range(0, len(about), most or size):
+            part = about[start : start + (most or size)]
+            if chunk and len(chunk) + len(part) > size:
+                yield chunk
+                chunk = []
+            chunk = chunk + part
+    if chunk:
+        yield chunk
+
+
+async def answer_chunks(
+    asked: Sequence[tuple[int, Q]],
+    size: int,
+    judge: Callable[[list[Q]], Sequence[Answer]],
+    emit: Emit,
+) -> None:
+    """Answer questions, each with its position, in a worker thread, so many between two emits."""
+    import anyio
+
+    check = wanted()
+    for chunk in chunks_by_text(asked, size):
+        check()
+        answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
+        for (position, _), answer in zip(chunk, answers, strict=True):
+            emit(position, answer)
+
+
+async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+    """Ask a judge; RuntimeError unless it answers each question once.
+
+    LeftError ends it at an answer for which nobody waits any more.
+    """
+    refuse_other_kinds(judge, questions)
+    answered, check = bytearray(len(questions)), wanted()
+
+    def once(position: int, answer: Answer) -> None:
+        if answered[position]:
+            raise RuntimeError(f"{judge.name} answered question {position} twice")
+        answered[position] = True
+        check()
+        emit(position, answer)
+
+    await judge.answer(questions, once)
+    if missing := answered.count(0):
+        raise RuntimeError(f"{judge.name} left {missing} questions unanswered")
+
+
+_NONE = Unscored("none", Provenance(""))

@@ -1,0 +1,1 @@
+"""Calibrated probabilities, and when an answer is certain."""

@@ -1,0 +1,1 @@
+"""Several judges as one: panels, cascades, votes."""

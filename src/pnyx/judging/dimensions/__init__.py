@@ -1,0 +1,133 @@
+"""Dimensions that ratings are given on: data files, one for each task (`quality.toml`)."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from pnyx.core.errors import InputError, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A scale that ratings are given on: whole numbers, or true (1) and false (0)."""
+
+    name: str  # as in `--scale`; may be empty
+    low: float
+    high: float
+    told: str  # the values in words
+    levels: tuple[str, ...]  # what they mean, a line each
+
+    @property
+    def boolean(self) -> bool:
+        """Whether a reply says true or false."""
+        return self.name == "boolean"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value."""
+        return self.low, self.high
+
+    def nearest(self, share: float) -> int:
+        """Return the whole number nearest to a normalised value, a half upwards."""
+        return math.floor(self.low + share * (self.high - self.low) + 0.5)
+
+
+def normalised(value: float, bounds: tuple[float, float]) -> float:
+    """Return a value on a scale in [0, 1], to twelve digits: no more are the value's own."""
+    low, high = bounds
+    return round((value - low) / (high - low), 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One aspect of quality: its name in files, its label, and what the model is told."""
+
+    name: str
+    label: str
+    definition: str
+    criteria: Mapping[str, str] = field(default_factory=dict, hash=False)
+    steps: tuple[str, ...] = ()  # the way to a score (G-Eval)
+    nugget: str = ""  # what is asked about a key point
+    aspect: str = ""  # its branch of a taxonomy
+    under: str = ""  # the dimension right above it
+
+
+@cache
+def _table(task: str) -> dict[str, Any]:
+    file = resources.files("pnyx.judging.dimensions") / f"{task}.toml"
+    if not task.isidentifier() or not file.is_file():
+        return {}
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+@cache
+def scales_of(task: str) -> dict[str, Scale]:
+    """Return the packaged scales of a task by name, the usual one first."""
+    return {
+        name: Scale(name, row["low"], row["high"], row["told"], tuple(row["levels"]))
+        for name, row in _table(task).get("scales", {}).items()
+    }
+
+
+@cache
+def scale_of(task: str, bounds: tuple[float, float]) -> Scale:
+    """Return the scale of a task between two values: a packaged one, or one without words."""
+    for scale in scales_of(task).values():
+        if scale.bounds == bounds:
+            return scale
+    low, high = math.ceil(bounds[0]), math.floor(bounds[1])
+    meaning = f"a whole number from {low} to {high}"
+    return Scale("", *bounds, meaning, (f"{low}: the lowest.", f"{high}: the highest."))
+
+
+@cache
+def dimensions_of(task: str) -> dict[str, Dimension]:
+    """Return a task's packaged dimensions by name; those that its file `includes` come last."""
+    table = _table(task)
+    if not table:
+        raise InputError(f"task {shorten(task, 40)!r} has no dimensions")
+    dimensions = {
+        name: Dimension(
+            name,
+            entry["label"],
+            entry["definition"],
+            entry.get("criteria", {}),
+            tuple(entry.get("steps", ())),
+            entry.get("nugget", ""),
+            entry.get("aspect", ""),
+            entry.get("under", ""),
+        )
+        for name, entry in table["dimensions"].items()
+    }
+    return dimensions | (dimensions_of(table["includes"]) if "includes" in table else {})
+
+
+def definition(task: str, name: str) -> str:
+    """Return what a dimension means; InputError where the task has no such dimension."""
+    known = dimensions_of(task)
+    if name not in known:
+        raise InputError(
+            f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(known))}"
+        )
+    return known[name].definition
+
+
+@cache
+def aspects_of(task: str) -> dict[str, tuple[str, ...]]:
+    """Return the branches of a task's taxonomy, each with its dimensions; none without one."""
+    aspects: dict[str, tuple[str, ...]] = {}
+    for name, dimension in dimensions_of(task).items() if _table(task) else ():
+        if dimension.aspect:
+            aspects[dimension.aspect] = (*aspects.get(dimension.aspect, ()), name)
+    return aspects
+
+
+def aspect_of(task: str, name: str) -> str:
+    """Return the branch of the task's taxonomy that a dimension belongs to; empty for none."""
+    return next((aspect for aspect, names in aspects_of(task).items() if name in names), "")

@@ -1,0 +1,281 @@
+"""The forms of the packaged prompts: preference, ranking, rating."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+from pnyx.judging.answers import Missing
+from pnyx.judging.dimensions import Scale
+from pnyx.judging.forms.base import (
+    FormCall,
+    PromptForm,
+    Put,
+    Readings,
+    ReplyReading,
+    by_name,
+    reordered,
+    shape,
+    word,
+)
+from pnyx.judging.llm.json_objects import UnreadableReply, number_spans, one_object, word_spans
+from pnyx.judging.llm.reading import validated, validated_value
+from pnyx.judging.questions import Preference, Ranking, RatedShot, Rating
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+NAMES = {"first": "a", "second": "b", "tie": "tie"}
+"""Word of a reply -> which of the two it means, the first one being a."""
+
+
+class PreferenceForm(PromptForm):
+    """Asks which is better, `a` shown first; the judge asks again with both swapped."""
+
+    kind = Preference
+    inputs = {  # noqa: RUF012
+        **dict.fromkeys(("a", "b", "question", "criterion", "group"), False),
+        "documents": True,
+    }
+
+    def reply(self, question: Preference) -> type[BaseModel]:
+        """Return the reply's type: a reason and the winner."""
+        return choice_type()
+
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
+        choice: Any = validated(choice_type(), text)
+        return [ReplyReading(value=NAMES[choice.winner], explanation=choice.reason)]
+
+
+def winner_word() -> Any:
+    """Return the type of the word for the better one of two."""
+    return word(*NAMES)
+
+
+@cache
+def choice_type() -> type[BaseModel]:
+    """Return the type of a choice between two: a reason and the winner."""
+    return shape("Choice", reason=str, winner=winner_word())
+
+
+_CHOICES = {"first": "a", "second": "b", "neither": "tie"}
+
+
+class ChoiceForm(PreferenceForm):
+    """Asks for one word, so that each of the three has a probability by token."""
+
+    by_token = True
+    inputs = {**PreferenceForm.inputs, "claims": False}  # noqa: RUF012
+
+    def reply(self, question: Preference) -> type[BaseModel]:
+        """Return the reply's type: the word."""
+        return _word()
+
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        question = call.question
+        there = {"claims": f"First claim: {question.a}\nSecond claim: {question.b}"}
+        return {n: there.get(n) or getattr(question, n) for n in call.prompt.inputs}, ()
+
+    def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
+        choice: Any = validated(_word(), text)
+        spans = word_spans(text, "answer")
+        span = spans[0] if spans else None
+        return [ReplyReading(value=_CHOICES[choice.answer], span=span, words=_CHOICES)]
+
+
+@cache
+def _word() -> type[BaseModel]:
+    return shape("Word", answer=word(*_CHOICES))
+
+
+class RankingForm(PromptForm):
+    """Asks for the numbers of the texts, best first; a sample reorders the texts."""
+
+    kind = Ranking
+    inputs = {"query": False, "criterion": False, "texts": True}  # noqa: RUF012
+    listed = "texts"
+    keyed = False
+
+    def reply(self, question: Ranking) -> type[BaseModel]:
+        """Return the reply's type: the order."""
+        return _order()
+
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        question = call.question
+        inputs, _ = super().put(call)
+        shown = [text for _, text in reordered(question.texts, call.sample, question.query)]
+        return {**inputs, "texts": shown}, [str(number) for number in range(1, len(shown) + 1)]
+
+    def read(self, call: FormCall, text: str) -> Readings:
+        """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal."""
+        question = call.question
+        given: Any = validated(_order(), text)
+        shown = reordered(question.texts, call.sample, question.query)
+        order: list[int] = []
+        repeated: list[int] = []
+        invented = 0
+        for number in given.order:
+            if not 1 <= number <= len(shown):
+                invented += 1
+                continue
+            position = shown[number - 1][0]
+            (repeated if position in order else order).append(position)
+        if not order:
+            raise UnreadableReply("the order names none of the texts")
+        missing = [i for i in range(len(question.texts)) if i not in order]
+        faults = {"missing": missing, "repeated": repeated, "invented": invented}
+        notes = {name: what for name, what in faults.items() if what}
+        return [ReplyReading(value=order, notes=notes)]
+
+
+@cache
+def _order() -> type[BaseModel]:
+    from pydantic import WithJsonSchema
+
+    # Told to be at least 1, but read whatever it is: an invented number is noted.
+    number = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
+    return shape("Order", order=list[number])
+
+
+class RatingForm(PromptForm):
+    """Asks for a score on each dimension; a sample reorders the dimensions."""
+
+    kind = Rating
+    inputs: ClassVar[Mapping[str, bool]] = {
+        **dict.fromkeys(("text", "topic", "stance", "dimension", "told"), False),
+        **dict.fromkeys(("documents", "dimensions", "levels", "shots"), True),
+    }
+    listed = "dimensions"
+
+    def reply(self, question: Rating) -> type[BaseModel]:
+        """Return the type of the entry on one dimension: a reason and a score on the scale."""
+        if question.scale_told.boolean:
+            return _flag_type()
+        return score_type(*question.scale)
+
+    def score(self, question: Rating, entry: Any) -> float:
+        """Return what an entry says, as a number on the question's scale."""
+        score: float = entry.score
+        return int(score) if isinstance(score, bool) else score
+
+    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Return what else an entry says: name of a note -> what it says of the dimension."""
+        return {}
+
+    def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
+        """Return the names in the reply, given the dimensions in the order of the sample."""
+        return list(dimensions)
+
+    def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
+        """Return all that a prompt may ask for; `dimension` is all of them as one text."""
+        scale, known = question.scale_told, question.known
+        defined = [f"{name}: {known[name].definition}" for name in dimensions]
+        return {
+            "text": question.text,
+            "topic": question.question,
+            "stance": question.stance,
+            "documents": list(question.documents),
+            "dimensions": defined,
+            "dimension": "\n".join(defined),
+            "levels": list(scale.levels),
+            "told": scale.told,
+            "shots": [
+                _shown(shot, dimensions, scale)
+                for shot in question.shots
+                if any(name in dimensions for name, _ in shot.scores)
+            ],
+        }
+
+    def put(self, call: FormCall) -> Put:  # noqa: D102
+        question = call.question
+        shown = question.dimensions
+        if self.reorders(call.prompt):
+            shown = tuple(name for _, name in reordered(shown, call.sample, question.text))
+        inputs = self.material(question, shown)
+        return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, shown)
+
+    def read(self, call: FormCall, text: str) -> Readings:
+        """See `PromptForm.read`; each dimension that the reply omits is unscored."""
+        question = call.question
+        asked = self.names(question, question.dimensions)
+        given = by_name(one_object(text, asked), asked)
+        unknown = [name for name in given if name not in asked]
+        faults = [f"found a score on {name[:40]!r}, not asked for" for name in unknown]
+        rated: dict[str, tuple[float, Mapping[str, Any]] | Missing] = {}
+        for name in question.dimensions:
+            try:
+                rating = self.rated(question, name, given)
+            except UnreadableReply as error:
+                faults.append(str(error))
+                rating = Missing(f"schema: {error}")
+            rated[name] = rating
+        value, notes = value_and_notes(rated)
+        missing = len(notes.get("dimensions", ())) == len(rated)
+        if missing and (faults or not all(name in given for name in asked)):
+            raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
+        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", asked))
+        if faults:
+            kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
+            raise UnreadableReply(faults[0], [kept])
+        return [read]
+
+    def rated(
+        self, question: Rating, name: str, given: Mapping[str, Any]
+    ) -> tuple[float, Mapping[str, Any]] | Missing:
+        """Return the score on a dimension and what else the reply says of it, or why none."""
+        if name not in given:
+            return Missing("missing: not in the reply")
+        entry = validated_value(self.entry(question, name), given[name], name)
+        return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
+
+
+def value_and_notes(
+    rated: Mapping[str, tuple[float, Mapping[str, Any]] | Missing],
+) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Return the value (of several dimensions a list), and note -> dimension -> what it says."""
+    scores: list[float | None] = []
+    notes: dict[str, dict[str, Any]] = {}
+    for name, found in rated.items():
+        score, told = (None, {"dimensions": str(found)}) if isinstance(found, Missing) else found
+        scores.append(score)
+        for note, said in told.items():
+            notes.setdefault(note, {})[name] = said
+    return scores if len(scores) > 1 else scores[0], notes
+
+
+class _Shown(NamedTuple):
+    """A rated text as a prompt shows it: its scores in words, a line each."""
+
+    text: str
+    scores: str
+
+
+def _shown(shot: RatedShot, dimensions: Sequence[str], scale: Scale) -> _Shown:
+    """Return an example with its scores in the order of the dimensions that are asked about."""
+    scores = {n: bool(v) if scale.boolean else v for n, v in shot.scores}
+    lines = [f"{name}: {json.dumps(scores[name])}" for name in dimensions if name in scores]
+    return _Shown(shot.text, "\n".join(lines))
+
+
+@cache
+def _flag_type() -> type[BaseModel]:
+    return shape("Flag", reason=str, score=bool)
+
+
+@cache
+def score_type(low: float, high: float) -> type[BaseModel]:
+    """Return the type of an entry with a reason and a whole number on a scale."""
+    return shape("Score", reason=str, score=whole_number(low, high))
+
+
+def whole_number(low: float, high: float) -> Any:
+    """Return the type of a whole number on a scale, told as a list of them."""
+    from pydantic import Field, WithJsonSchema
+
+    values = list(range(math.ceil(low), math.floor(high) + 1))
+    schema = WithJsonSchema({"type": "integer", "enum": values})
+    return Annotated[int, Field(ge=low, le=high), schema]

@@ -1,0 +1,1 @@
+"""The language-model judge: prompts, requests, replies."""

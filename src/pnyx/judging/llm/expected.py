@@ -1,0 +1,88 @@
+"""Expected scores: the mean of a scale's points by the probabilities of the score's token.
+
+The step by which G-Eval turns integers into finer scores (Liu et al., EMNLP 2023, section 2): the
+sum of p(s) s over the points s, here over the alternatives that a server lists for the token, and
+divided by their mass, which is noted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pnyx.core.errors import InputError
+from pnyx.judging.answers import Missing
+from pnyx.judging.dimensions import Scale
+from pnyx.judging.forms.base import ReplyReading
+from pnyx.judging.llm.reading import token_at
+from pnyx.judging.questions import Rating
+from pnyx.models.chat.types import Reply
+
+_POINT = re.compile(r"(\d+|true|false)(?![\d.]*\d)", re.IGNORECASE)
+NO_TOKENS = "logprobs: none for the score"
+
+
+def points_of(scale: Scale) -> dict[str, float]:
+    """Return how each point of a scale is written; InputError where one begins another."""
+    if scale.boolean:
+        return {"true": scale.high, "false": scale.low}
+    if scale.low < 0 or scale.high > 9:
+        found = f"{scale.low:g} to {scale.high:g}"
+        raise InputError(
+            f"expected scores: found a scale from {found}, expected one within 0 to 9, of which "
+            "no value begins another"
+        )
+    low, high = math.ceil(scale.low), math.floor(scale.high)
+    return {str(point): float(point) for point in range(low, high + 1)}
+
+
+def expected_score(
+    reply: Reply, span: tuple[int, int], points: Mapping[str, float]
+) -> tuple[float, float] | None:
+    """Return the mean of the points and the mass they cover; None where no token is a point."""
+    place = token_at(reply, span[0])
+    if place is None:
+        return None
+    token, before = place
+    chances: dict[str, float] = {}
+    for text, logprob in token.alternatives:
+        begun = bool(before) and text.startswith(before)
+        match = _POINT.match(text[len(before) :] if begun else text.lstrip())
+        if match is not None and match[1].lower() in points:
+            word = match[1].lower()
+            chances[word] = chances.get(word, 0.0) + math.exp(logprob)
+    mass = math.fsum(chances.values())
+    if not mass > 0:
+        return None
+    mean = math.fsum(points[word] * p for word, p in chances.items()) / mass
+    return round(mean, 6), round(min(1.0, mass), 6)
+
+
+def expected_cells(
+    question: Rating, reading: ReplyReading, reply: Reply
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the score on each dimension or why there is none, and notes on them.
+
+    `stated` is what the reply says, `mass` the probability of the points that were listed.
+    """
+    points = points_of(question.scale_told)
+    values = reading.value if isinstance(reading.value, list) else [reading.value]
+    reasons = reading.notes.get("dimensions", {})
+    cells: list[Any] = []
+    stated: dict[str, Any] = {}
+    masses: dict[str, float] = {}
+    for name, value in zip(question.dimensions, values, strict=True):
+        if value is None:
+            cells.append(Missing(reasons.get(name, "missing: not in the reply")))
+            continue
+        stated[name] = value
+        span = reading.spans.get(name)
+        found = None if span is None else expected_score(reply, span, points)
+        if found is None:
+            cells.append(Missing(NO_TOKENS))
+        else:
+            cells.append(found[0])
+            masses[name] = found[1]
+    return cells, {"stated": stated, "mass": masses}

@@ -1,0 +1,487 @@
+"""A language model as a judge: a prompt, a strict reading of its reply, a probability.
+
+What cannot be read after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from pnyx.core.errors import escaped, shorten
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored, after
+from pnyx.judging.base import Emit, refuse_other_kinds
+from pnyx.judging.forms import form_of
+from pnyx.judging.forms.base import FormCall, Readings, ReplyReading
+from pnyx.judging.llm.batches import split_evenly
+from pnyx.judging.llm.expected import expected_cells
+from pnyx.judging.llm.json_objects import UnreadableReply
+from pnyx.judging.llm.leniency import watching_departures
+from pnyx.judging.llm.prompting import Prompt, load_prompt
+from pnyx.judging.llm.reading import chances_of_words, cut_reason, probability_of_yes, repair_turn
+from pnyx.judging.naming import UNMEASURED
+from pnyx.judging.passages import find_evidence
+from pnyx.judging.questions import AGAIN, JudgeQuestion, Preference, Ranking, Rating, Support, blank
+from pnyx.judging.store.completions import STOPS_ALL, StoredModel
+from pnyx.judging.store.store import Store
+from pnyx.judging.tasks import TASKS
+from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
+from pnyx.models.http.flow import run_all
+
+_METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stated"}
+
+
+class LlmJudge:
+    """Asks a chat model as `asking` says; answers all four kinds of question.
+
+    Args:
+        model: the model, or what `--llm` says of it; its replies are kept in the usual store then.
+        asking: how it is asked.
+    """
+
+    kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
+
+    def __init__(self, model: StoredModel | str, asking: Asking | None = None) -> None:
+        if isinstance(model, str):
+            model = StoredModel(endpoint_from(model), Store())
+        self.model = model
+        self.asking = asking or Asking()
+
+    @property
+    def name(self) -> str:
+        """The model's name; expected scores are another judge's than those it states."""
+        return f"{self.model.name} expected" if self.asking.expected else self.model.name
+
+    @property
+    def card(self) -> str:
+        """What is known of this judge before it is measured: of a local model, its notice."""
+        notice = getattr(self.model.endpoint, "notice", "")
+        return notice or (f"no measured card for {escaped(self.name)}: {UNMEASURED}")
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
+        refuse_other_kinds(self, questions)
+        asked: list[Item] = []
+        for position, question in enumerate(questions):
+            if problem := blank(question) or _no_task(question):
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                asked.append((position, question))
+
+        async def settle(unit: Sequence[Item]) -> None:
+            answers = await self._settle([question for _, question in unit])
+            for (position, _), answer in zip(unit, answers, strict=True):
+                emit(position, answer)
+
+        async with self.model.running():
+            await run_all(self.asking.units(asked), settle, workers=self._workers(asked))
+
+    def _workers(self, asked: Sequence[Item]) -> int:
+        """Return how many units are worked on at once.
+
+        A local model keeps one text alone: a question's other way round must follow on it.
+        """
+        both_ways = any(question.swapped is not None for _, question in asked)
+        in_turn = both_ways and getattr(self.model.endpoint, "in_turn", False)
+        return 1 if in_turn else self.model.concurrency
+
+    async def _settle(self, questions: Sequence[Any]) -> list[Answer]:
+        if questions[0].swapped is None:
+            return await self._call(questions)
+        return [await self._both_ways(questions[0])]
+
+    async def _both_ways(self, question: Any) -> Answer:
+        """Ask a question and its other way round: only what both agree on is an answer."""
+        (given,) = await self._call([question])
+        if isinstance(given, Unscored):
+            if self._is_missing(question):
+                await self._call([question.swapped])  # a plan counts both
+            return given
+        (turned,) = await self._call([question.swapped])
+        both = (*given.provenance.asked, *turned.provenance.asked)
+        if isinstance(turned, Unscored):
+            return after(both, replace(turned, reason=f"{turned.reason} (asked with b first)"))
+        settled: Judged = question.settled(given, turned)
+        return after(both, settled)
+
+    def _is_missing(self, question: Any) -> bool:
+        """Whether a question waits to be asked, for the first time or with more room."""
+        request = self.asking.request([question])
+        roomier = replace(request, max_tokens=self.asking.most_tokens(request))
+        return any(self.model.key(asked) in self.model.missing for asked in (request, roomier))
+
+    async def _call(self, questions: Sequence[Any]) -> list[Answer]:
+        first = self.asking.request(questions)
+        request, outcome = await self.model.whole(first, self.asking.most_tokens(first))
+        answers = await self._answered(questions, first, request, outcome)
+        keys = self.model.sent(first, request, outcome)
+        return [after(keys, answer) for answer in answers]
+
+    async def _answered(
+        self,
+        questions: Sequence[Any],
+        first: ChatRequest,
+        request: ChatRequest,
+        outcome: Reply | CallFailed,
+    ) -> list[Answer]:
+        """Return what a call's outcome answers, after further calls where that is not enough."""
+        if isinstance(outcome, Reply) and (fault := cut_reason(outcome, request)):
+            self.model.heed(outcome.text, fault)
+        if len(questions) > 1 and _better_apart(outcome, request):
+            return await self._split(questions)
+        if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
+            return self._failed(questions, request, outcome)
+        try:
+            readings = self._read(questions, outcome)
+        except UnreadableReply as error:
+            most = self.asking.most_tokens(first)
+            return await self._repair(questions, request, outcome, error, most)
+        return await self._completed(questions, readings, request, outcome, {})
+
+    async def _repair(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        error: UnreadableReply,
+        most: int,
+    ) -> list[Answer]:
+        turn = repair_turn(request, reply, error)
+        again, outcome = await self.model.whole(turn, most)
+        answers = await self._repaired(questions, request, reply, error, again, outcome)
+        keys = self.model.sent(turn, again, outcome)
+        return [after(keys, answer) for answer in answers]
+
+    async def _repaired(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        problem: UnreadableReply,
+        again: ChatRequest,
+        outcome: Reply | CallFailed,
+    ) -> list[Answer]:
+        kept, source, notes = problem.kept, (request, reply), {}
+        if isinstance(outcome, Reply) and not cut_reason(outcome, again):
+            try:
+                readings = self._read(questions, outcome)
+            except UnreadableReply as second:
+                problem = second
+                if second.kept:
+                    kept, source, notes = second.kept, (again, outcome), {"repaired": True}
+            else:
+                notes = {"repaired": True}
+                return await self._completed(questions, readings, again, outcome, notes)
+        elif isinstance(outcome, CallFailed) and outcome.reason.startswith(STOPS_ALL):
+            return self._failed(questions, again, outcome)
+        if len(questions) > 1:
+            return await self._split(questions)
+        if kept:
+            return await self._completed(questions, kept, *source, notes)
+        if isinstance(outcome, Reply):
+            self.model.note_unreadable(again, str(problem))
+        return await self._renewed(questions, request, reply, problem)
+
+    async def _renewed(
+        self,
+        questions: Sequence[Any],
+        request: ChatRequest,
+        reply: Reply,
+        problem: UnreadableReply,
+    ) -> list[Answer]:
+        """Ask anew where the unreadable reply is of an earlier run; unscored if that is no help."""
+        fresh = await self.model.asked_anew(request)
+        if fresh is not None and not cut_reason(fresh, request):
+            try:
+                readings = self._read(questions, fresh)
+            except UnreadableReply as error:
+                problem, reply = error, fresh
+            else:
+                return await self._completed(questions, readings, request, fresh, {})
+        self.model.note_unreadable(request, str(problem))
+        provenance = self._provenance(questions, request, reply)
+        return [Unscored(f"schema: {problem}", provenance, reply.text, {"repaired": False})]
+
+    async def _completed(
+        self,
+        questions: Sequence[Any],
+        readings: Sequence[ReplyReading | None],
+        request: ChatRequest,
+        reply: Reply,
+        notes: Mapping[str, Any],
+    ) -> list[Answer]:
+        """Turn readings into answers; what the reply left out of a batch is asked again, alone."""
+        left_out = [q for q, reading in zip(questions, readings, strict=True) if reading is None]
+        again: list[Answer] = []
+        if left_out and len(left_out) < len(questions):
+            again = await self._call(left_out)
+        elif left_out and len(questions) > 1:
+            return await self._split(questions)
+        provenance = self._provenance(questions, request, reply)
+        later = iter(again)
+        shared = {**notes, "batch": len(questions)} if len(questions) > 1 else notes
+        return [
+            self._judged(question, reading, reply, provenance, shared)
+            if reading is not None
+            else next(later, Unscored("missing: not in the reply", provenance, reply.text))
+            for question, reading in zip(questions, readings, strict=True)
+        ]
+
+    async def _split(self, questions: Sequence[Any]) -> list[Answer]:
+        middle = len(questions) // 2
+        return [*await self._call(questions[:middle]), *await self._call(questions[middle:])]
+
+    def _read(self, questions: Sequence[Any], reply: Reply) -> Readings:
+        prompt = self.asking.prompt(questions)
+        call = FormCall(prompt, questions, self.asking.sample)
+        with watching_departures() as departures:
+            try:
+                readings = form_of(prompt).read(call, reply.text)
+            except UnreadableReply as error:
+                self.model.heed(reply.text, None if error.kept else str(error))
+                raise UnreadableReply(str(error), _marked(error.kept, departures)) from error
+        self.model.heed(reply.text, None if any(readings) else "nothing that was asked for")
+        return _marked(readings, departures)
+
+    def _judged(
+        self,
+        question: Any,
+        reading: ReplyReading,
+        reply: Reply,
+        provenance: Provenance,
+        notes: Mapping[str, Any],
+    ) -> Answer:
+        notes, wanted = {**notes, **reading.notes}, self.asking.probability
+        probability, method = None, provenance.method
+        if reading.words and not question.yes_no and reading.span is not None and wanted != "ask":
+            chances = chances_of_words(reply, reading.span, reading.words)
+            notes |= {"chances": [chances]} if chances else {}
+        if question.yes_no:
+            token = self._token(reply, reading)
+            if wanted == "tok" and token is None:
+                return Unscored("logprobs: none for the answer", provenance, reply.text, notes)
+            probability, method, by_method = _probability(wanted, token, reading.stated)
+            notes |= {"probabilities": by_method} if len(by_method) > 1 else {}
+        unrated = reading.notes.get("dimensions", {})
+        if isinstance(question, Rating) and len(unrated) == len(question.dimensions):
+            reason = next(iter(unrated.values()))
+            return Unscored(reason, provenance, reply.text, notes)
+        if self.asking.expected and isinstance(question, Rating):
+            cells, told = expected_cells(question, reading, reply)
+            of_tokens = replace(provenance, method="token")
+            return question.compose(cells, of_tokens, notes={**notes, **told}, raw=reply.text)
+        return Judged(
+            value=reading.value,
+            provenance=replace(provenance, method=method),
+            probability=probability,
+            explanation=reading.explanation,
+            evidence=find_evidence(reading.quote, getattr(question, "text", "")),
+            raw=reply.text,
+            notes=notes,
+        )
+
+    def _token(self, reply: Reply, reading: ReplyReading) -> float | None:
+        if self.asking.probability == "ask" or reading.span is None:
+            return None
+        return probability_of_yes(reply, reading.span, reading.words)
+
+    def _failed(
+        self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
+    ) -> list[Answer]:
+        if isinstance(outcome, Reply):
+            reason, raw = cut_reason(outcome, request) or "", outcome.text
+        else:
+            reason, raw = outcome.reason, ""
+        provenance = self._provenance(questions, request, outcome)
+        return [Unscored(reason, provenance, raw) for _ in questions]
+
+    def _provenance(
+        self, questions: Sequence[Any], request: ChatRequest, outcome: Reply | CallFailed
+    ) -> Provenance:
+        prompt = self.asking.prompt(questions)
+        details: dict[str, Any] = {"prompt": prompt.label, "prompt_file": prompt.hash}
+        if isinstance(outcome, Reply):
+            details |= {
+                "model": outcome.model,
+                "finish_reason": outcome.finish_reason,
+                "response_format": outcome.response_format,
+                "usage": dict(outcome.usage),
+            }
+        method = _METHOD[self.asking.probability] if questions[0].yes_no else "stated"
+        return Provenance(self.name, request.hash, method, details)
+
+
+def _marked(readings: Sequence[ReplyReading | None], departures: set[str]) -> Readings:
+    """Return the readings of a reply with a note on how it departs from what was asked for."""
+    if not departures:
+        return list(readings)
+    return [
+        r
+        and replace(
+            r, notes={**r.notes, "lenient": sorted({*r.notes.get("lenient", ()), *departures})}
+        )
+        for r in readings
+    ]
+
+
+def _no_task(question: JudgeQuestion) -> str:
+    task = TASKS.get(question.task)
+    if task is None:
+        return f"task: no prompt for {shorten(question.task, 40)!r}"
+    if type(question) is not task.kind:
+        return f"task: {task.name} asks {task.kind.__name__} questions"
+    return question.fault()
+
+
+def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
+    """Say whether fewer questions in a call would help: one refused must not cost the others."""
+    if isinstance(outcome, CallFailed):
+        return outcome.reason.startswith(("too_long", "empty"))
+    return cut_reason(outcome, request) is not None
+
+
+def _probability(
+    wanted: Probability, token: float | None, stated: float | None
+) -> tuple[float | None, str, dict[str, float]]:
+    """Return P(yes), the method it was had by, and what each method gave."""
+    given = {"token": token, "stated": stated}
+    probabilities = {name: round(p, 6) for name, p in given.items() if p is not None}
+    if wanted == "both" and len(probabilities) > 1:
+        mean = round(sum(probabilities.values()) / len(probabilities), 6)
+        return mean, "token+stated", probabilities
+    method = "token" if token is not None else "stated"
+    return probabilities.get(method), method, probabilities
+
+
+_ALTERNATIVES = 10
+"""Alternatives asked for of each token: more than the spellings of yes and no that occur."""
+
+Probability: TypeAlias = Literal["auto", "ask", "tok", "both"]
+PROBABILITIES: tuple[str, ...] = get_args(Probability)
+"""How P(yes) is had: `tok` from the tokens, `ask` as the model states it, `both` the mean of the
+two, `auto` from the tokens where the endpoint gives them and as stated otherwise."""
+
+Item: TypeAlias = tuple[int, Any]
+"""A question with its position in the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions become requests; ValueError or InputError for a value that does not fit.
+
+    Attributes:
+        prompts: task -> prompt, where it is not to be the task's usual one.
+        probability: see `PROBABILITIES`; for Support.
+        batch: how many Support questions about one text share a call, at least 1.
+        texts: about how many texts these may be, at least 1, where the prompt takes several.
+        sample: number of the repeat: 0 asks in the order given, others reorder what they can
+            (dimensions, documents, statements).
+        temperature: 0 for the likeliest reply.
+        max_tokens: the longest reply, in place of the prompt's own limit (of which a second try
+            gets the double).
+        expected: whether ratings are means by token probabilities (`expected.py`).
+    """
+
+    prompts: Mapping[str, Prompt] = field(default_factory=dict, hash=False)
+    probability: Probability = "auto"
+    batch: int = 1
+    texts: int = 1
+    sample: int = 0
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    expected: bool = False
+
+    def __post_init__(self) -> None:
+        if self.probability not in PROBABILITIES:
+            known = ", ".join(PROBABILITIES)
+            raise ValueError(f"probability is {self.probability!r}, expected one of {known}")
+        if self.batch < 1:
+            raise ValueError(f"batch is {self.batch}, expected at least 1")
+        if self.texts < 1:
+            raise ValueError(f"texts is {self.texts}, expected at least 1")
+        for name, prompt in self.prompts.items():
+            prompt.check_inputs(form_of(prompt, TASKS[name].kind).inputs)
+
+    def prompt(self, questions: Sequence[Any]) -> Prompt:
+        """Return the prompt that questions of one call get."""
+        task = TASKS[questions[0].task]
+        chosen = self.prompts.get(task.name)
+        if len(questions) > 1 and not (chosen and chosen.takes_several):
+            return load_prompt(task.many)
+        return chosen or load_prompt(task.prompts[0])
+
+    def request(self, questions: Sequence[Any]) -> ChatRequest:
+        """Return exactly what is sent first for the questions of one call."""
+        prompt = self.prompt(questions)
+        form = form_of(prompt)
+        request = form.request(FormCall(prompt, questions, self.sample))
+        wants_tokens = (questions[0].yes_no or form.by_token) and self.probability != "ask"
+        wants_tokens |= self.expected and isinstance(questions[0], Rating)
+        return replace(
+            request,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens or request.max_tokens,
+            sample=self.sample + _AGAIN_APART * asked_again(questions[0]),
+            logprobs=_ALTERNATIVES if wants_tokens else 0,
+        )
+
+    def most_tokens(self, request: ChatRequest) -> int:
+        """Return how long a reply to a first request's second try may be, at most `max_tokens`."""
+        return self.max_tokens or 2 * request.max_tokens
+
+    def units(self, asked: Sequence[Item]) -> list[list[Item]]:
+        """Return the calls to make, each with its questions.
+
+        Calls that begin with the same text are adjacent, so that servers can reuse the prompt.
+        """
+        units = []
+        for items in _grouped(asked, lambda question: question.beginning):
+            size = self.batch if TASKS[items[0][1].task].many else 1
+            alike = _grouped(items, _shared) if size > 1 else [items]
+            for group in alike:
+                units += split_evenly(group, size)
+        return self._joined(units)
+
+    def _joined(self, units: Sequence[list[Item]]) -> list[list[Item]]:
+        """Join calls on different texts where the prompt takes several."""
+        joined: list[list[Item]] = []
+        texts = 0
+        for unit in units:
+            question = unit[0][1]
+            prompt = self.prompts.get(question.task)
+            fits = prompt is not None and prompt.takes_texts and texts < self.texts and joined
+            if fits and self._continues(joined[-1], unit):
+                joined[-1] += unit
+                texts += 1
+            else:
+                joined.append(unit)
+                texts = 1
+        return joined
+
+    def _continues(self, last: Sequence[Item], unit: Sequence[Item]) -> bool:
+        """Whether a call may ask the questions of another one, too."""
+        first, other = last[0][1], unit[0][1]
+        alike = first.task == other.task and _shared(first) == _shared(other)
+        return alike and len(last) + len(unit) <= self.batch
+
+
+_AGAIN_APART = 1000
+"""Numbers of samples between questions that are asked again; more than samples of one question."""
+
+
+def asked_again(question: Any) -> int:
+    """Return which repeat of a trial a question is, 0 for none."""
+    return int(question.extra.get(AGAIN, 0))
+
+
+def _shared(question: Any) -> Hashable:
+    return question.shared, asked_again(question)
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Any], Hashable]) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item[1]), []).append(item)
+    return list(groups.values())

@@ -1,0 +1,431 @@
+"""What people say, and a judge's verdicts joined with it (docs/measures.md)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.tabular import Result
+from pnyx.formats import read_qrels
+from pnyx.formats.base import located
+from pnyx.formats.label_words import ADJUDICATED, GRADE_WORDS, PARTLY
+from pnyx.judging.labels import consensus, counted
+from pnyx.judging.measures.pairs import Gold, Pair, PairColumns
+from pnyx.judging.value_rows import joined_values, rows_in_form
+from pnyx.judging.verdicts import (
+    YES_NO_TASKS,
+    Said,
+    Source,
+    Verdict,
+    file_of,
+    of_one_judge,
+    read_said,
+    shown_value,
+    yes_or_no,
+)
+
+Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
+LabelKey: TypeAlias = str | Key  # The id alone where there is no dimension
+
+Truth: TypeAlias = Callable[[Verdict], bool | None]
+"""Says whether a pair is relevant; None where nobody has said."""
+
+_LARGEST = 1e9
+"""Larger ratings, gains and labels are refused; their squares would lose all precision."""
+
+_TAKEN: Mapping[str, tuple[str, ...]] = {
+    "support": ("support", "perspectives", "stance", *YES_NO_TASKS),
+    "relevance": ("relevance", *YES_NO_TASKS),
+    "quality": ("quality",),
+}
+"""What is measured -> tasks whose answers can be; the first that takes a task is the usual one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Gold of several annotators by key; questions without a majority are `tied` and have none.
+
+    `scale_note` says that numbers look like a scale on which no label is a no; empty if not.
+    """
+
+    gold: Mapping[LabelKey, Gold]
+    tied: frozenset[LabelKey] = frozenset()
+    scale_note: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LabelledVerdicts(Result):
+    """A judge's answers with labels of the same questions, on support, relevance or quality.
+
+    `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
+    question has no line among the answers; `unlabelled` how many answers without a label that
+    counts say what, by group and value. Of the verdicts' `extra` little is kept. `scale_note`: as
+    in `Labels`.
+    """
+
+    task: str
+    judge: str
+    pairs: Sequence[Pair]
+    answers_without_label: int = 0
+    labels_without_answer: int = 0
+    tied: int = 0
+    unlabelled: Mapping[tuple[str, Any], int] = field(default_factory=dict)
+    scale_note: str = ""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each pair: what the judge says of an item, and what people say."""
+        return [
+            {
+                "id": pair.verdict.id,
+                "group": pair.group or None,
+                "dimension": pair.verdict.dimension or None,
+                "value": pair.verdict.value,
+                "probability": pair.verdict.probability,
+                "label": pair.gold.rating if self.task == "quality" else pair.gold.yes,
+                "unscored": pair.verdict.unscored or None,
+            }
+            for pair in self.pairs
+        ]
+
+    def _heading(self) -> list[str]:
+        judge = f" of {shorten(self.judge)}" if self.judge else ""
+        return [
+            f"{len(self.pairs):,} answers{judge} with labels ({self.task})",
+            f"{self.answers_without_label:,} answers without a label, "
+            f"{self.labels_without_answer:,} labels without an answer, {self.tied:,} tied labels",
+        ]
+
+
+class _Scale:
+    """Notices numbers that all count as yes, though they look like a scale or like shares."""
+
+    def __init__(self) -> None:
+        self._least, self._largest, self._has_no, self._count = math.inf, -math.inf, False, 0
+
+    def add(self, grade: float) -> None:
+        """Add a label."""
+        self._count += 1
+        self._has_no |= grade <= 0
+        self._least, self._largest = min(self._least, grade), max(self._largest, grade)
+
+    def note(self) -> str:
+        """Return a warning, or nothing where some label is a no or all are 1."""
+        if self._has_no or not self._count or self._least == self._largest == 1:
+            return ""
+        span = f"{self._least:g} to {self._largest:g}"
+        return (
+            f"no label is a no: the {self._count:,} labels are numbers from {span}, and a number "
+            "above 0 counts as yes; write 0, no or false for no"
+        )
+
+
+class _Label(NamedTuple):
+    """What one person says of an item."""
+
+    line: int
+    group: str
+    grade: float
+    gain: float | None
+    uncertain: bool | None
+    graded: bool
+
+
+def _label(said: Said, task: str) -> _Label:
+    """Read one label; `graded` is whether its value is a grade rather than yes or no."""
+    verdict, _, value, _, line = said
+    gain, unsure = verdict.extra.get("gain"), verdict.extra.get("uncertain")
+    partly = isinstance(value, str) and value.strip().lower() == PARTLY
+    return _Label(
+        line if verdict.group else 0,  # so that equal ones can be shared where they name none
+        verdict.group,
+        _rating(value, "value") if task == "quality" else grade_of(value),
+        None if gain is None else _rating(gain, "gain"),
+        None if unsure is None else unsure > 0,
+        partly or not isinstance(value, bool | str),
+    )
+
+
+def _key(said: Said) -> LabelKey:
+    return (said[1], said[0].dimension) if said[0].dimension else said[1]
+
+
+def _sorted_by(key: LabelKey) -> tuple[str, str]:
+    return key if isinstance(key, tuple) else (key, "")
+
+
+def _votes(source: Source, task: str) -> Iterator[tuple[LabelKey, bool, _Label]]:
+    """Yield each label: of what, whether it decides, and what it says."""
+    last, alike = None, dict[bool, _Label]()
+    for said in read_said(source, "labels"):
+        if said[0] is not last:
+            last, alike = said[0], {}
+        value = said[2]
+        label = alike.get(value) if isinstance(value, bool) and not last.group else None
+        if label is None:
+            try:
+                label = _label(said, task)
+            except InputError as error:
+                raise located(error, _path(source), said[4]) from error
+            if isinstance(value, bool):
+                alike[value] = label
+        yield _key(said), last.annotator == ADJUDICATED, label
+
+
+def read_labels(source: Source, task: str) -> Labels:
+    """Read labels; several annotators become one gold (`grade_of`), `adjudicated` counts alone."""
+    votes, several = counted(_votes(source, task))
+    every = chain(votes.values(), *several.values())
+    explicit = graded = False
+    for label in every:
+        explicit, graded = explicit or label.gain is not None, graded or label.graded
+    scale = _Scale()
+    for label in chain(votes.values(), *several.values()) if graded and task != "quality" else ():
+        scale.add(label.grade)
+    gold: dict[LabelKey, Gold] = {}
+    single: dict[_Label, Gold] = {}
+    alike: dict[Gold, Gold] = {}  # Most labels of a group say the same
+    tied = set[LabelKey]()
+    for key, first in votes.items():
+        labels = several.get(key) or [first]
+        if len(labels) == 1 and first in single:
+            gold[key] = single[first]
+            continue
+        group = _one_group(labels, source)
+        grades = [label.grade for label in labels]
+        if task == "quality":
+            one = Gold(rating=_mean(grades), group=group)
+        elif (yes := consensus([grade > 0 for grade in grades])) is not None:
+            stated = [label.gain for label in labels if label.gain is not None]
+            gains = stated if explicit else grades if graded else []
+            unsure = [label.uncertain for label in labels if label.uncertain is not None]
+            one = Gold(yes, _mean(gains), consensus(unsure), group=group)
+        else:
+            tied.add(key)
+            continue
+        gold[key] = alike.setdefault(one, one)
+        if len(labels) == 1:
+            single[first] = gold[key]
+    return Labels(gold, frozenset(tied), scale.note())
+
+
+def _one_group(labels: Sequence[_Label], source: Source) -> str:
+    first = labels[0].group
+    for label in labels:
+        if label.group != first:
+            found = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
+            problem = InputError(f"group: found {found} for the same id, expected one")
+            raise located(problem, _path(source), label.line or labels[0].line)
+    return first
+
+
+def _path(source: Source) -> str:
+    return file_of(source) if isinstance(source, str | Path) else "rows"
+
+
+def grade_of(value: Any) -> float:
+    """Return what a yes/no label says, yes where it is above 0; InputError: it says neither."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str) and value.strip().lower() in GRADE_WORDS:
+        return GRADE_WORDS[value.strip().lower()]
+    if isinstance(value, str | list):
+        expected = "true, false, yes, no, partially or a number"
+        raise InputError(f"value: found {shown_value(value)}, expected {expected}")
+    return _rating(value, "value")
+
+
+def _rating(value: Any, name: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+        return float(value)
+    expected = f"a number of at most {_LARGEST:.0f}"
+    raise InputError(f"{name}: found {shown_value(value)}, expected {expected}")
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def join_labels(
+    answers: Source,
+    labels: Source | None = None,
+    task: str | None = None,
+    *,
+    judge: str | None = None,
+) -> LabelledVerdicts:
+    """Join a judge's answers with labels on id and dimension.
+
+    Args:
+        answers: answers JSONL, a results folder, `-`, what `pnyx.ask` returned, id -> value, or a
+            data frame or rows with `id` and `value`. Lists of values are joined by position, two
+            series of pandas by index.
+        labels: labels JSONL, `-`, or the same in memory; by default each answer's own field
+            `label`, carried along from its item.
+        task: support, relevance or quality; by default what the first answer is about.
+        judge: whose answers count, where there are several judges'.
+
+    Raises:
+        InputError: a line is malformed or occurs twice, the answers are another task's or several
+            judges', or no answer has a label.
+        ValueError: there is no such task.
+    """
+    if task is not None and task not in _TAKEN:
+        raise ValueError(f"no task {task!r}, expected support, relevance or quality")
+    if not isinstance(answers, str | Path):
+        answers, labels = joined_values(answers, labels)
+        answers = rows_in_form(answers, "answers", task)
+    taken: dict[str, str] = {}  # the answers' task -> what is measured
+    last: Verdict | None = None
+
+    def checked(said: Said) -> Said:
+        nonlocal last
+        verdict, key, value, probability, line = said
+        if verdict is not last:
+            _check_task(verdict.task, taken, task)
+            last = verdict
+        if (value is not None and not isinstance(value, bool)) or task == "quality":
+            value = _answer(value, taken[verdict.task])
+        return verdict, key, value, probability, line
+
+    rows = iter(_distinct(answers, of_one_judge(read_said(answers), judge, answers, checked)))
+    first = next(rows)
+    task = next(iter(taken.values()))
+    gold = None if labels is None else read_labels(labels, task)
+    joining = _Joining(gold, _path(answers))
+    for said in chain((first,), rows):
+        joining.add(said)
+    return joining.joined(task, first[0].judge)
+
+
+def _check_task(task: str, taken: dict[str, str], wanted: str | None) -> None:
+    """Note what answers to a task are measured as, unless they cannot be."""
+    measured = wanted or next((n for n, tasks in _TAKEN.items() if task in tasks), "support")
+    if task not in _TAKEN[measured]:
+        expected = " or ".join(_TAKEN[measured])
+        raise InputError(f"task: found {shorten(task, 40)!r}, expected {expected}")
+    if taken and task not in taken:
+        found = f"{task!r} after {next(iter(taken))!r}"
+        raise InputError(f"task: found {found}, expected one task in the file")
+    taken[task] = measured
+
+
+def _distinct(source: Source, rows: Iterator[Said]) -> Iterable[Said]:
+    """Let the last of several verdicts on one item count; files do not hold several."""
+    if isinstance(source, str | Path):
+        return rows
+    return {_key(said): said for said in rows}.values()
+
+
+class _Joining:
+    """Answers joined with labels one by one; without labels, with their own field `label`."""
+
+    def __init__(self, labels: Labels | None, path: str) -> None:
+        self._own, self._path = labels is None, path
+        self._labels = labels or Labels({})
+        self._pairs, self._unlabelled, self._tied = PairColumns(), 0, False
+        self._shown: list[LabelKey] = []
+        self._others = Counter[tuple[str, Any]]()
+        self._scale, self._graded = _Scale(), False
+
+    def add(self, said: Said) -> None:
+        """Add an answer."""
+        key = _key(said)
+        gold = self._own_label(said) if self._own else self._labels.gold.get(key)
+        if gold is not None:
+            self._pairs.add(said, gold)
+            return
+        if len(self._shown) < 2:
+            self._shown.append(key)
+        tied = key in self._labels.tied
+        if not said[0].dimension:
+            self._others[said[0].group or said[0].question_id, said[2]] += 1
+        self._tied |= tied
+        self._unlabelled += not tied
+
+    def _own_label(self, said: Said) -> Gold | None:
+        label = said[0].extra.get("label")
+        if label is None:
+            return None
+        try:
+            grade = grade_of(label)
+        except InputError as error:
+            problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
+            raise located(problem, self._path, said[4]) from error
+        self._graded |= not isinstance(label, bool | str)
+        self._scale.add(grade)
+        return _OWN[grade > 0]
+
+    def joined(self, task: str, judge: str) -> LabelledVerdicts:
+        """Return what was joined; InputError where it is nothing."""
+        if not len(self._pairs):
+            raise InputError(self._no_pairs(), path=self._path)
+        return LabelledVerdicts(
+            task,
+            judge,
+            self._pairs.by_id(),
+            answers_without_label=self._unlabelled,
+            labels_without_answer=0 if self._own else len(self._labels.gold) - len(self._pairs),
+            tied=len(self._labels.tied),
+            unlabelled=self._others,
+            scale_note=self._scale.note() if self._graded else self._labels.scale_note,
+        )
+
+    def _no_pairs(self) -> str:
+        def shown(keys: Sequence[LabelKey]) -> str:
+            names = (" ".join(filter(None, _sorted_by(key))) for key in keys[:2])
+            return ", ".join(repr(shorten(name, 40)) for name in names) or "none"
+
+        if self._tied:
+            return "no answer has a label that is not tied"
+        labelled = [*islice(self._labels.gold, 2), *self._labels.tied]
+        return (
+            f"no answer has a label (answers are to {shown(self._shown)}; "
+            f"labels are of {shown(labelled)})"
+        )
+
+
+_OWN = (Gold(yes=False), Gold(yes=True))
+
+
+def _answer(value: Any, task: str) -> Any:
+    if task == "quality":
+        return None if value is None else _rating(value, "value")
+    if isinstance(value, str):  # a judge's answer is no label: it is not written in words
+        raise InputError(f"value: found {shown_value(value)}, expected true, false or null")
+    return yes_or_no(value)
+
+
+def truth_of_labels(source: Source) -> Truth:
+    """Return what people's labels say, joined on id; of several, the majority."""
+    gold = read_labels(source, "relevance").gold
+
+    def truth(verdict: Verdict) -> bool | None:
+        label = gold.get(verdict.id)
+        return None if label is None else label.yes
+
+    return truth
+
+
+def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
+    """Return what TREC or BEIR qrels say, joined on question and document.
+
+    Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
+    InputError: a line is broken.
+    """
+    labels: dict[tuple[str, str], bool] = {}
+    for qrel in read_qrels(str(path)):
+        key = qrel.topic_id, qrel.doc_id
+        labels[key] = labels.get(key, False) or qrel.grade >= least
+
+    def truth(verdict: Verdict) -> bool | None:
+        if not (verdict.question_id and verdict.doc_id):
+            lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
+            raise InputError(f"{lacking}, which qrels need")
+        return labels.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
+
+    return truth

@@ -1,0 +1,137 @@
+"""Answers with their labels: as pairs, and as columns, of which a million fit in memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from pnyx.judging.verdicts import Said, Verdict
+from pnyx.stats.weighted import Floats, Index, numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
+
+    yes: bool | None = None
+    gain: float | None = None
+    uncertain: bool | None = None
+    rating: float | None = None
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A labelled question that was asked: the judge's verdict, and what people say."""
+
+    verdict: Verdict
+    gold: Gold
+
+    @property
+    def group(self) -> str:
+        """The topic of the label, else of the answer; empty where neither names one."""
+        return self.gold.group or self.verdict.group or self.verdict.question_id
+
+
+class PairColumns(Sequence[Pair]):
+    """Pairs held as columns, each made when it is looked at; most share a verdict and a label."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.values: list[Any] = []
+        self.said: list[Verdict] = []
+        self.gold: list[Gold] = []
+        self._probabilities, self._lines = array("d"), array("q")
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> PairColumns:
+        """Return pairs as columns."""
+        if isinstance(pairs, cls):
+            return pairs
+        columns = cls()
+        for pair in pairs:
+            v = pair.verdict
+            columns.add((v, v.id, v.value, v.probability, v.line), pair.gold)
+        return columns
+
+    def add(self, said: Said, gold: Gold) -> None:
+        """Add a pair."""
+        verdict, key, value, probability, line = said
+        self.said.append(verdict)
+        self.ids.append(key)
+        self.values.append(value)
+        self._probabilities.append(np.nan if probability is None else probability)
+        self._lines.append(line)
+        self.gold.append(gold)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Pair: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Pair]: ...
+
+    def __getitem__(self, at: int | slice) -> Pair | Sequence[Pair]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        stated = self._probabilities[at]
+        verdict = replace(
+            self.said[at],
+            id=self.ids[at],
+            value=self.values[at],
+            probability=None if np.isnan(stated) else stated,
+            line=self._lines[at],
+        )
+        return Pair(verdict, self.gold[at])
+
+    def by_id(self) -> PairColumns:
+        """Return the pairs by id, then dimension."""
+        order = np.argsort(np.array(self.ids, dtype=object), kind="stable")
+        if any(said.dimension for said in {id(said): said for said in self.said}.values()):
+            named = np.array([said.dimension for said in self.said], dtype=object)
+            order = np.lexsort((named, np.array(self.ids, dtype=object)))
+        columns = PairColumns()
+        for name in ("ids", "values", "said", "gold"):
+            column = np.empty(len(order), dtype=object)
+            column[:] = getattr(self, name)
+            setattr(columns, name, column[order].tolist())
+        columns._probabilities = array("d", np.array(self._probabilities)[order].tobytes())
+        columns._lines = array("q", np.array(self._lines)[order].tobytes())
+        return columns
+
+    @property
+    def groups(self) -> list[str]:
+        """The group of each pair."""
+        both = zip(self.gold, self.said, strict=True)
+        return [gold.group or said.group or said.question_id for gold, said in both]
+
+    @property
+    def unscored(self) -> list[str]:
+        """Why there is no value, of each answer that has none."""
+        both = zip(self.said, self.values, strict=True)
+        return [said.unscored for said, value in both if value is None]
+
+    def in_order(self) -> Index:
+        """Return the places of the pairs in the order of the answers' lines."""
+        return np.argsort(np.frombuffer(self._lines, dtype=np.int64), kind="stable")
+
+    def value(self) -> Floats:
+        """Return the answers as numbers, (pairs,), NaN for none."""
+        return numbers(self.values)
+
+    def probability(self) -> Floats:
+        """Return the probabilities of yes, (pairs,), NaN for none."""
+        return np.array(self._probabilities, dtype=np.float64)
+
+    def labels(self, of: Callable[[Gold], float | None]) -> Floats:
+        """Return a number for each pair's label, (pairs,), NaN for none."""
+        distinct = {id(gold): gold for gold in self.gold}
+        code = {key: place for place, key in enumerate(distinct)}
+        codes = np.fromiter(map(code.__getitem__, map(id, self.gold)), np.intp, len(self))
+        return numbers([of(gold) for gold in distinct.values()])[codes]

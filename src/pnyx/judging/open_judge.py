@@ -1,0 +1,456 @@
+"""Judges from their spec: one answerer, or several combined, recalibrated, or in a cascade."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pnyx.core.errors import InputError, OptionError, PluginError, shorten
+from pnyx.core.plugins import plugins
+from pnyx.judging.open_models import Say, open_models
+
+if TYPE_CHECKING:
+    from pnyx.judging.base import Judge
+    from pnyx.judging.formats import JudgingFormat
+    from pnyx.judging.llm.judge import LlmJudge
+    from pnyx.judging.llm.prompting import Prompt
+    from pnyx.judging.options import JudgeSpec
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.judging.tasks import Task
+    from pnyx.models.ray import RayWorkers
+
+SupportOf: TypeAlias = Literal["", "perspectives", "citations", "answers"]
+
+_PERSPECTIVE_PROMPT = "support-perspective"
+"""Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
+_PERSPECTIVES_PROMPT = "support-perspective-many"
+"""Asks the same of several perspectives in one call."""
+
+_WARM = 0.7
+"""Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedJudge:
+    """A judge and what it asks."""
+
+    judge: Judge
+    models: Sequence[StoredModel] = ()
+    prompts: Sequence[dict[str, Any]] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
+    """Return the language model as a judge, or without one the packaged judge of such tasks."""
+    if model is None:
+        from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
+
+        return PackagedJudge(*(tasks or OF_A_CASE))
+    from pnyx.judging.llm.judge import LlmJudge
+
+    return LlmJudge(model)
+
+
+def names_student(cheap: str | None) -> bool:
+    """Tell whether --cheap names a student's folder, and no language model."""
+    if cheap is None:
+        return False
+    from pnyx.judging.students.student import MANIFEST
+
+    # Any other folder is one as well, so that the message is about the folder.
+    return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
+
+
+@contextlib.contextmanager
+def open_judge(
+    task: Task,
+    spec: JudgeSpec,
+    say: Say,
+    *,
+    support_of: SupportOf = "",
+    form: JudgingFormat | None = None,
+    several: Mapping[str, str] | None = None,
+    own: Mapping[str, str] | None = None,
+    models: Sequence[StoredModel] | None = None,
+) -> Iterator[OpenedJudge]:
+    """Open the judge that a spec names.
+
+    Args:
+        task: what it is to be asked.
+        spec: who answers, and how.
+        say: told what the user should know.
+        support_of: what support is asked of. A language model is asked about perspectives as BERDS
+            does, by a prompt of its own; the packaged judge, unless it is told of citations.
+        form: the format in which a language model is asked; None for the task's usual one.
+        several: the tasks of a judge that is asked more than one -> the prompt that it gets where
+            questions share a call; empty for the task's own.
+        own: tasks of `several` -> the prompt that they get in place of that and of the usual one.
+        models: the language models, where they are open already; they stay open.
+
+    Raises:
+        InputError: a file cannot be used, or choices exclude each other.
+    """
+    spec.check()
+    if spec.answered_by in ("labels", "lookup"):
+        yield OpenedJudge(_answered_before(spec))
+        return
+    cheap = None if names_student(spec.cheap) else spec.cheap
+    if cheap is not None:
+        _check_cheap(cheap, spec)
+    named = [*spec.models, *([cheap] if cheap is not None else [])]
+    with contextlib.ExitStack() as stack:
+        opening = open_models(spec, named, say, spec)
+        held = opening if models is None else contextlib.nullcontext(list(models))
+        opened = stack.enter_context(held)
+        workers = _workers(spec, stack, say)
+        make = _Maker(task, spec, support_of, form, several or {}, own or {}, workers)
+        judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
+        if spec.calibration is not None:
+            from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
+
+            judge = Recalibrated(judge, read_calibration(spec.calibration))
+        if spec.threshold is not None:
+            from pnyx.judging.calibration.recalibration import WithThreshold
+
+            judge = WithThreshold(judge, spec.threshold)
+        if spec.cascade is not None:
+            from pnyx.judging.combining.panel import cascade_from
+
+            first = make.first(opened[-1] if cheap is not None else None)
+            judge = cascade_from(spec.cascade, first, judge)
+        prompts = [
+            {"name": prompt.name, "version": prompt.version, "hash": prompt.hash}
+            for prompt in (make.prompts() if opened else ())
+        ]
+        settings = _settings(spec) | ({} if form is None else {"format": form.name})
+        yield OpenedJudge(judge, opened, prompts, settings)
+
+
+def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> RayWorkers | None:
+    """Connect to Ray, if something is to work there."""
+    if spec.engine is None or spec.plan:
+        return None
+    if spec.models:
+        say("this process asks the language models, and keeps their limits, budget and store")
+    if spec.models and spec.cascade is None:
+        return None
+    from pnyx.models.ray import ray_workers
+
+    return stack.enter_context(ray_workers(spec.engine))
+
+
+_FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
+"""Choices that name a file, or a folder, which decides the answers."""
+
+
+def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
+    """Return what decides the answers beside the judge's name; files by what they hold."""
+    from pnyx.judging.runs.pairs import file_hash
+
+    settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
+    named = {name: path for name in _FILES if (path := getattr(spec, name)) is not None}
+    if not names_student(spec.cheap):
+        named.pop("cheap", None)  # a model, which the judge's name holds
+    return {
+        "prompts": list(opened.prompts),
+        "settings": settings if opened.models else {},
+        "files": {name: file_hash(path) for name, path in named.items()},
+        "from_store": spec.offline or spec.plan,
+    }
+
+
+def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, Any]:
+    """Return what a manifest says of the judge, of the items and of what was sent."""
+    from pnyx.models.chat.types import printable
+
+    facts: dict[str, Any] = {
+        "items": {"path": printable(source), "count": count},
+        "card": opened.judge.card,
+    }
+    if not opened.models:
+        return facts
+    counts = [model.counts for model in opened.models]
+    names = ("from_store", "asked", "asked_again", "shared", "failed", "missing")
+    tokens = Counter[str]()
+    for count_of_model in counts:
+        tokens.update(count_of_model.tokens)
+    return facts | {
+        "models": [
+            {
+                "name": model.name,
+                "endpoint": model.endpoint.address,
+                "response_format": model.endpoint.response_format,
+                "retries": model.endpoint.retries,
+                **({"spent": model.endpoint.ledger.row()} if model.endpoint.ledger else {}),
+            }
+            for model in opened.models
+        ],
+        "prompts": list(opened.prompts),
+        "settings": opened.settings,
+        "store": {
+            "path": printable(str(opened.models[0].store.path)),
+            **{name: sum(getattr(count, name) for count in counts) for name in names},
+        },
+        "tokens": dict(tokens),
+    }
+
+
+def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
+    """Refuse a language model that is no cheaper than what follows it."""
+    from pnyx.models.chat.opening import endpoint_from
+
+    if not spec.models:
+        expected = "a student's folder; a language model is for --llm"
+        raise OptionError(f"--cheap: found {shorten(cheap, 60)!r}, expected {expected}")
+    name = endpoint_from(cheap).model  # addresses of one model are opened as one
+    if name in {endpoint_from(model).model for model in spec.models}:
+        raise InputError(f"--cheap and --llm name the same model, {shorten(name, 60)!r}")
+
+
+def _answered_before(spec: JudgeSpec) -> Judge:
+    from pnyx.judging.lookup import HumanLabels, Lookup
+
+    return Lookup(str(spec.lookup)) if spec.labels is None else HumanLabels(spec.labels)
+
+
+def _settings(spec: JudgeSpec) -> dict[str, Any]:
+    names = (
+        *("probability", "batch", "samples", "combine", "temperature", "max_tokens"),
+        "threshold",
+    )
+    files = ("calibration", "cascade", "student")
+    settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
+    settings |= {"expected_scores": True} if spec.expected_scores else {}
+    # The judge's name has a model that is asked first; its address may hold more than is told.
+    return settings | ({"cheap": spec.cheap} if names_student(spec.cheap) else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the judges that a spec names for a task."""
+
+    task: Task
+    spec: JudgeSpec
+    support_of: SupportOf
+    form: JudgingFormat | None = None
+    several: Mapping[str, str] = field(default_factory=dict, hash=False)
+    own: Mapping[str, str] = field(default_factory=dict, hash=False)
+    workers: RayWorkers | None = None
+
+    def combined(self, models: Sequence[StoredModel]) -> Judge:
+        """Return one judge of one or several models, each asked once or several times."""
+        if models:
+            if self.spec.given("probability"):
+                check_probability(self.task, self.prompts())
+            if self.spec.expected_scores and (self.form is None or not self.form.by_tokens):
+                asked = self.task.name if self.form is None else f"--format {self.form.name}"
+                raise OptionError(
+                    f"--expected-scores goes with quality, and rag --format g-eval, not {asked}"
+                )
+            if self.spec.expected_scores and self.spec.samples > 1:
+                raise OptionError("--samples and --expected-scores estimate the same: choose one")
+            from pnyx.judging.combining.panel import Panel
+
+            judges = [self._repeated(model) for model in models]
+            return judges[0] if len(judges) == 1 else Panel(judges, self.spec.combine)
+        return self._local()
+
+    def first(self, cheap: StoredModel | None) -> Judge:
+        """Return the judge that a cascade asks first."""
+        if cheap is not None:
+            return self._llm(cheap)
+        if self.spec.cheap is None:
+            return self._local()
+        if self.spec.student is not None:
+            from pnyx.judging.students.student import read_student
+
+            if read_student(self.spec.cheap).digest == read_student(self.spec.student).digest:
+                raise InputError("--cheap and --student are the same student")
+        return self._student("cheap", self.spec.cheap)
+
+    def _local(self) -> Judge:
+        """Return the judge that asks no language model: the named student, or the packaged one."""
+        if self.spec.judge is not None:
+            return self._of_plugin(self.spec.judge)
+        if self.spec.student is not None:
+            return self._student("student", self.spec.student)
+        from pnyx.judging.students.judge import PackagedJudge
+
+        if self.form is not None:
+            from pnyx.judging.combining.formatted import Formatted
+            from pnyx.judging.llm.prompting import load_prompt
+
+            return Formatted(
+                lambda n: self._placed(PackagedJudge, self._packaged(load_prompt(n).task)),
+                self.form,
+                self.task.kind,
+            )
+        return self._placed(PackagedJudge, *map(self._packaged, self.several or (self.task.name,)))
+
+    def _placed(self, make: Callable[..., Judge], *args: str) -> Judge:
+        """Return a judge that works here, or in Ray's workers."""
+        if self.workers is None:
+            return make(*args)
+        from pnyx.judging.remote import RemoteJudge
+
+        return RemoteJudge(self.workers, make, *args)
+
+    def _packaged(self, task: str) -> str:
+        """Return what the packaged judge is asked for a task; parts of reports are citations."""
+        from pnyx.judging.students.judge import ANSWER, CITATION
+
+        if task == "support" and (self.form or self.support_of == "answers"):
+            return ANSWER
+        cited = self.several or self.support_of == "citations"
+        return CITATION if task == "support" and cited else task
+
+    def _of_plugin(self, name: str) -> Judge:
+        from pnyx.judging.base import Judge
+        from pnyx.judging.tasks import TASKS
+
+        known = plugins("judges")
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise OptionError(f"--judge {shorten(name, 40)}: the judges of plugins are {there}")
+        tasks = tuple(self.several) or (self.task.name,)
+        judge = known[name].load(Callable)(*tasks)
+        if not isinstance(judge, Judge):
+            raise PluginError(f"{known[name]} makes {type(judge).__name__}, expected a Judge")
+        for task in tasks:
+            if TASKS[task].kind not in judge.kinds:
+                raise OptionError(f"--judge {name} does not answer {task}")
+        return judge
+
+    def _student(self, option: str, folder: str) -> Judge:
+        from pnyx.judging.students.student import open_student
+
+        if self.task.name != "relevance":
+            raise InputError(f"--{option} answers relevance, not {self.task.name}")
+        there = folder if self.workers is None else str(Path(folder).absolute())
+        return self._placed(open_student, there)
+
+    def _repeated(self, model: StoredModel) -> Judge:
+        if self.spec.samples == 1:
+            return self._llm(model)
+        from pnyx.judging.combining.panel import Repeats
+
+        return Repeats(lambda n: self._llm(model, n), self.spec.samples, self.spec.combine)
+
+    def _llm(self, model: StoredModel, sample: int = 0) -> Judge:
+        if self.form is None or self.form.plain(self.task.prompts[0]):
+            return self._asking(model, sample, self._prompt())
+        from pnyx.judging.combining.formatted import Formatted
+
+        form, named = self.form, self._format_prompts(self.form)
+        prompts = dict(zip(form.prompts, named, strict=False))
+        judge = Formatted(lambda n: self._asking(model, sample, prompts[n]), form, self.task.kind)
+        if not form.rubric:
+            return judge
+        from pnyx.judging.llm.nuggets import NuggetJudge
+
+        return NuggetJudge(model, judge, named[-1])
+
+    def _format_prompts(self, form: JudgingFormat) -> list[Prompt]:
+        """Return a format's prompts, the first replaced by the named one; the last makes points."""
+        from pnyx.judging.llm.prompting import load_prompt
+
+        rest = [*form.prompts[1:], *filter(None, [form.rubric])]
+        usual = load_prompt(form.prompts[0])
+        own = self._prompt() or usual
+        if own.form != usual.form and not form.plain(self.task.prompts[0]):
+            raise InputError(
+                f"--prompt {shorten(own.name)}: its form is {shorten(own.form, 40)}; --format "
+                f"{form.name} takes prompts of the form {usual.form}"
+            )
+        return [own, *map(load_prompt, rest)]
+
+    def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
+        from pnyx.judging.llm.judge import Asking, LlmJudge
+
+        asking = Asking(
+            prompts=self._lists() if prompt is None else {prompt.task: prompt},
+            probability=self.spec.probability,
+            batch=self.spec.batch,
+            sample=sample,
+            temperature=self._temperature(),
+            max_tokens=self.spec.max_tokens,
+            expected=self.spec.expected_scores,
+        )
+        return LlmJudge(model, asking)
+
+    def _temperature(self) -> float:
+        if self.spec.temperature is not None:
+            return self.spec.temperature
+        from pnyx.judging.forms import form_of
+
+        prompt = self.prompts()[0]
+        reorders = form_of(prompt).reorders(prompt)
+        return _WARM if self.spec.samples > 1 and not reorders else 0.0
+
+    def _prompt(self) -> Prompt | None:
+        usual = None
+        if self.support_of == "perspectives":
+            usual = _PERSPECTIVE_PROMPT if self.spec.batch == 1 else _PERSPECTIVES_PROMPT
+        name = self.spec.prompt or usual
+        if name is None:
+            return None
+        from pnyx.judging.llm.prompting import load_prompt
+
+        prompt = load_prompt(name)
+        if prompt.task != self.task.name:
+            raise InputError(
+                f"--prompt {shorten(name)}: it asks {prompt.task}, not {self.task.name}"
+            )
+        return prompt
+
+    def _lists(self) -> dict[str, Prompt]:
+        """Return the prompts that are not the tasks' usual ones, nor those for several."""
+        from pnyx.judging.llm.prompting import load_prompt
+
+        named = {**(self.several if self.spec.batch > 1 else {}), **self.own}
+        return {task: load_prompt(name) for task, name in named.items() if name}
+
+    def prompts(self) -> list[Prompt]:
+        """Return what a language model is asked with."""
+        from pnyx.judging.llm.prompting import load_prompt
+
+        if self.several:
+            from pnyx.judging.tasks import TASKS
+
+            asked = [TASKS[name] for name in self.several if name not in self.own]
+            batched = (self.several[task.name] or task.many for task in asked)
+            names = [
+                *(task.prompts[0] for task in asked),
+                *(batched if self.spec.batch > 1 else ()),
+                *self.own.values(),
+            ]
+            return [load_prompt(name) for name in dict.fromkeys(names)]
+        own = self._prompt()
+        if self.form is not None:
+            return self._format_prompts(self.form)
+        if self.spec.batch == 1:
+            return [own or load_prompt(self.task.prompts[0])]
+        check_batch(self.task, own)
+        return [own] if own else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+
+
+def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
+    """Check that an answer to some of a task's prompts has a probability."""
+    from pnyx.judging.forms import form_of
+
+    if not any(getattr(f.kind, "yes_no", False) or f.by_token for f in map(form_of, prompts)):
+        raise OptionError(
+            f"--probability goes with questions that are answered by one word, not {task.name}"
+        )
+
+
+def check_batch(task: Task, own: Prompt | None) -> None:
+    """Check that a task, and a prompt in place of its usual one, takes several questions a call."""
+    if not task.many:
+        raise InputError(f"--batch: task {task.name} asks one question a call")
+    if own is not None and not own.takes_several:
+        raise InputError(f"--batch: prompt {own.label} takes one statement a call")

@@ -1,0 +1,167 @@
+"""Language models from their spec: with their store, their books, and addresses that share work."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pnyx.core.errors import InputError, escaped, shorten
+
+if TYPE_CHECKING:
+    from pnyx.judging.options import ModelSpec, SpendingSpec
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.judging.store.store import Store
+    from pnyx.models.chat.ledger import Ledger
+    from pnyx.models.chat.model import ChatModel
+    from pnyx.models.chat.prices import Price
+
+_SIGN_SECONDS = 10.0
+
+Say: TypeAlias = Callable[[str], None]
+"""How a front end is told what its user should know: one line a call."""
+
+
+@contextlib.contextmanager
+def open_model(
+    spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None, *, cost: bool = True
+) -> Iterator[StoredModel | None]:
+    """Open the one language model that a spec names, with its store; None where it names none.
+
+    In the end its `cost` is said, if it was asked anything.
+    """
+    if spec is None:
+        yield None
+        return
+    with open_models(spec, spec.models, say, spending, cost=cost) as models:
+        yield one_model(models)
+
+
+def one_model(models: Sequence[StoredModel]) -> StoredModel | None:
+    """Return the only model, or None; InputError: there are several."""
+    if len(models) > 1:
+        names = ", ".join(model.name for model in models)
+        raise InputError(f"--llm: expected one model, found {shorten(names)}")
+    return models[0] if models else None
+
+
+@contextlib.contextmanager
+def open_models(
+    spec: ModelSpec,
+    named: Sequence[str],
+    say: Say,
+    spending: SpendingSpec | None = None,
+    *,
+    cost: bool = True,
+) -> Iterator[list[StoredModel]]:
+    """Open the models given to --llm, with their store; addresses of one share its questions.
+
+    In the end the `cost` of each that was asked anything is said.
+    """
+    if not named:
+        yield []
+        return
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.judging.store.store import Store
+
+    endpoints = _by_model(named, spec)
+    sign = _now_and_then(say)
+    ledger = None if spending is None else _books(spending, len(endpoints))
+    for endpoint in endpoints:
+        endpoint.on_retry = sign
+        endpoint.on_wait = say
+        if ledger is not None:
+            endpoint.ledger = ledger(endpoint.model)
+    offline = spending is not None and (spending.offline or spending.plan)
+    with Store.for_reading(spec.store) if offline else Store(spec.store) as opened:
+        models = [StoredModel(e, opened, offline=offline) for e in endpoints]
+        try:
+            yield models
+        finally:
+            _warn_damaged(opened, offline, say)
+            if cost and not offline:
+                _say_cost(models, say)
+
+
+def _say_cost(models: Sequence[StoredModel], say: Say) -> None:
+    from pnyx.judging.watched import spending_line
+
+    for model in models:
+        counts = model.counts
+        if counts.asked or counts.failed or counts.from_store:
+            say(f"cost: {spending_line(model)}")
+
+
+def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
+    if store.damaged:
+        number = len(store.damaged)
+        key, damage = next(iter(store.damaged.items()))
+        are = "reply is damaged and counts" if number == 1 else "replies are damaged and count"
+        again = "" if offline else ", so that the question is asked again"
+        place = escaped(str(store.path))
+        say(f"warning: {place}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
+
+
+def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
+    """Return one model for each name, behind all of its addresses."""
+    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.http.responses import RetryPolicy
+
+    retry = RetryPolicy(timeout=spec.timeout, loading=spec.wait)
+    fields = spec.fields
+    by_name: dict[str, list[Any]] = {}
+    for address in dict.fromkeys(named):
+        endpoint = endpoint_from(address, retry=retry, concurrency=spec.concurrency, fields=fields)
+        by_name.setdefault(endpoint.model, []).append(endpoint)
+    models: list[ChatModel] = []
+    for endpoints in by_name.values():
+        if len(endpoints) > 1:
+            from pnyx.models.chat.pool import EndpointPool
+
+            models.append(EndpointPool(endpoints))
+        else:
+            models += endpoints
+    return models
+
+
+def _now_and_then(say: Say) -> Say:
+    """Return what says at most every few seconds that a model is asked again."""
+    said = time.monotonic()
+
+    def sign(line: str) -> None:
+        nonlocal said
+        if time.monotonic() - said > _SIGN_SECONDS:
+            said = time.monotonic()
+            say(f"asking the model again: {line}")
+
+    return sign
+
+
+def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
+    """Return what makes the ledger of one of several models, which share a budget evenly."""
+    from pnyx.models.chat.ledger import Ledger, check_budget
+
+    usd = None if spec.budget is None else spec.budget / models
+    tokens = None if spec.budget_tokens is None else spec.budget_tokens // models
+    prices = prices_of(spec)
+
+    def ledger(model: str) -> Ledger:
+        check_budget(spec.budget, model, prices(model))
+        return Ledger(prices(model), budget_usd=usd, budget_tokens=tokens)
+
+    return ledger
+
+
+def prices_of(spec: SpendingSpec) -> Callable[[str], Price | None]:
+    """Return the price of a model by its name, the file of --prices first."""
+    from pnyx.models.chat.prices import price_of, read_prices
+
+    overrides = {} if spec.prices is None else read_prices(spec.prices)
+    return lambda model: price_of(model, overrides)
+
+
+def prices_by_model(spec: SpendingSpec, models: Sequence[StoredModel]) -> dict[str, Price | None]:
+    """Return the prices of models by name."""
+    prices = prices_of(spec)
+    return {model.name: prices(model.name) for model in models}

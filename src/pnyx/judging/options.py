@@ -1,0 +1,436 @@
+"""Specs of language models and judges. Light: nothing here loads numpy or a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from pnyx.core.errors import InputError, OptionError, shorten
+from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.formats.text_types import (
+    Address,
+    FileName,
+    JudgePluginName,
+    LanguageModelName,
+    RequestFields,
+    Words,
+)
+
+if TYPE_CHECKING:
+    from pnyx.judging.dimensions.own import OwnDimensions
+    from pnyx.judging.formats import JudgingFormat
+    from pnyx.judging.questions import JudgeQuestion
+    from pnyx.judging.runs.pairs import PairSource
+    from pnyx.judging.tasks import Task
+
+JudgeSpecT = TypeVar("JudgeSpecT", bound="JudgeSpec")
+
+_LLM: Final = ("--llm", lambda spec: spec.asks_models)
+
+
+_NAMES_MODEL: Final = (
+    "Language model: http://HOST:PORT/v1#MODEL, openai:MODEL, local (packaged, tiny) or "
+    "gguf:PATH. Repeatable: one model at several addresses, or several models."
+)
+
+
+class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout wait request"):
+    """Which language model is asked, and where its replies are kept."""
+
+    llm: tuple[LanguageModelName, ...] = file_opt(
+        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM, else the packaged judge"
+    )
+    store: FileName | None = file_opt(
+        None, "File that keeps a model's replies.", shown="$PNYX_STORE, else the user's data folder"
+    )
+    concurrency: int = opt(
+        32,
+        "Concurrent requests to a language model; fewer while it is overloaded.",
+        within="[1, 1000]",
+    )
+    timeout: float = opt(120.0, "Timeout of one request, in seconds.", within="[0.1, 3600]")
+    wait: float = opt(
+        300.0,
+        "Seconds to wait for a server that says that it is still loading its model.",
+        within="[0, 86400]",
+    )
+    request: RequestFields | None = file_opt(
+        None,
+        """Fields to add to each request: JSON ('{"reasoning_effort": "low"}'), or a file of it.""",
+        metavar="JSON",
+    )
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields to add to each request to a language model."""
+        from pnyx.models.request_fields import read_request_fields
+
+        return {} if self.request is None else read_request_fields(self.request)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The language models that are named, here or in the environment."""
+        return self.llm or tuple(os.environ.get("PNYX_LLM", "").split())
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether a language model answers."""
+        return bool(self.models)
+
+
+class CombiningSpec(
+    Spec, heading="Judge", rare="judge combine calibration threshold cascade cheap"
+):
+    """Who answers in place of a language model, or beside it."""
+
+    labels: FileName | None = file_opt(None, "Answer from people's labels (JSONL).")
+    lookup: FileName | None = file_opt(
+        None, "Answer from a former run's answers.", metavar="RESULTS"
+    )
+    judge: JudgePluginName | None = file_opt(
+        None, "Answer with a judge of a plugin (pnyx doctor lists them).", metavar="NAME"
+    )
+    student: FileName | None = file_opt(
+        None,
+        "relevance: answer with a student of pnyx annotate distil; with --cascade after --cheap "
+        "or, without --cheap, before --llm.",
+        metavar="STUDENT",
+    )
+    samples: int = opt(
+        1,
+        "Answers per question, with dimensions and documents reordered.",
+        within="[1, 100]",
+        needs=_LLM,
+    )
+    combine: Literal["auto", "majority", "mean"] = opt(
+        "auto", "How the answers of --samples, or of several models, are combined.", needs=_LLM
+    )
+    calibration: FileName | None = file_opt(
+        None, "Recalibrate probabilities by this file of pnyx calibrate."
+    )
+    threshold: float | None = opt(
+        None,
+        "relevance, support, nugget, stance: minimum probability of a yes.",
+        within="(0, 1)",
+        shown="the judge's own, 0.5 for a language model",
+    )
+    cascade: FileName | None = file_opt(
+        None,
+        "Ask --cheap first, and the usual judge if it is uncertain by the thresholds in this "
+        "file of pnyx calibrate --error.",
+    )
+    cheap: LanguageModelName | None = file_opt(
+        None,
+        "Judge that --cascade asks first: a language model or a student's folder.",
+        metavar="SPEC",
+        shown="--student if there is an --llm, else the packaged judge",
+        needs="cascade",
+    )
+
+
+class AskingSpec(
+    Spec, heading="Asking", rare="prompt probability expected_scores temperature max_tokens"
+):
+    """How a language model is asked."""
+
+    prompt: FileName | None = file_opt(
+        None,
+        "Prompt of the task (pnyx prompt list), or a prompt file (.toml).",
+        metavar="NAME",
+        needs=_LLM,
+    )
+    probability: Literal["auto", "ask", "tok", "both"] = opt(
+        "auto",
+        "P(yes): stated by the model (ask), from token probabilities (tok), their mean (both), "
+        "or tok if available and else ask (auto).",
+        needs=_LLM,
+    )
+    expected_scores: bool = opt(
+        False,
+        "quality, rag --format g-eval: score by the mean of the scale's points by token "
+        "probabilities (G-Eval); without these a text is unscored.",
+        needs=_LLM,
+    )
+    batch: int = opt(
+        1, "support, nugget: statements about one text in one call.", within="[1, 100]", needs=_LLM
+    )
+    temperature: float | None = opt(
+        None,
+        "Sampling temperature.",
+        within="[0, 2]",
+        needs=_LLM,
+        shown="0; 0.7 for --samples if nothing can be reordered",
+    )
+    max_tokens: int | None = opt(
+        None,
+        "Maximum length of a reply.",
+        within="[1, 1000000]",
+        needs=_LLM,
+        shown="the prompt's; doubled for a retry if it is cut off",
+    )
+
+
+class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dimensions"):
+    """The format in which a task's items are put to a language model."""
+
+    format: Words | None = opt(
+        None,
+        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
+        "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
+        "rag-rubric, listwise-rag, listwise-rag-fine or support.",
+        metavar="NAME",
+        shown="the task's first; without --llm, support for rag",
+    )
+    nuggets: int | None = opt(
+        None,
+        "rag: points of a question that query-rubric and rag-rubric grade by.",
+        within="[1, 50]",
+        shown="20",
+    )
+    scale: Literal["3", "5", "boolean"] | None = opt(
+        None, "quality: points of the scale, or true and false.", shown="3"
+    )
+    shots: int = opt(
+        0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
+    )
+    examples: FileName | None = file_opt(
+        None, "Rated texts from which --shots are taken (docs/judging-quality.md).", needs="shots"
+    )
+
+    dimensions: FileName | None = file_opt(
+        None,
+        "quality: rate on dimensions of your own: a file of definitions, scale and examples "
+        "(docs/judging-quality.md).",
+        metavar="FILE.toml",
+    )
+
+    @cached_property
+    def own(self) -> OwnDimensions | None:
+        """The dimensions of the file, if one is named."""
+        from pnyx.judging.dimensions.own import read_own
+
+        return None if self.dimensions is None else read_own(self.dimensions)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the answers beside what the judge itself says, for a manifest."""
+        given = {} if self.nuggets is None else {"nuggets": self.nuggets}
+        return given if self.own is None else {**given, "dimensions": self.own.row()}
+
+    def read(self, task: Task, items: str, **how: Any) -> Sequence[JudgeQuestion]:
+        """Read an items file; InputError also if it names unknown dimensions.
+
+        `how`: options of `Task.read`.
+        """
+        return task.read(items, **how, **self._dimensions)
+
+    def texts(self, task: Task, responses: str) -> list[JudgeQuestion]:
+        """Return the questions of `quality` about the texts of responses."""
+        from pnyx.formats.fields import Fields
+        from pnyx.judging.runs.responses import texts_of_responses
+
+        rows = texts_of_responses(responses)
+        return [task.question(Fields(row), **self._dimensions) for row in rows]
+
+    @property
+    def _dimensions(self) -> dict[str, Any]:
+        return {} if self.own is None else {"own": self.own}
+
+    def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
+        """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
+        if self.own is None or judge.prompt is not None:
+            return judge
+        return replace(judge, prompt="quality-own")
+
+    def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
+        """Return how a judge is asked about a task, or None; OptionError for a choice not there."""
+        named = None if self.format is None else task.format(self.format)
+        self._check_rated(task, judge)
+        if judge.asks_models:
+            return self._sized(named or next(iter(task.formats), None))
+        if named is not None and (not named.packaged or judge.answered_by):
+            raise OptionError(f"--format {named.name} goes with --llm")
+        packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
+        return self._sized(named or next(iter(packaged), None))
+
+    def prepared(
+        self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
+    ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
+        """Return how a judge is asked about items, and the questions that it is asked then."""
+        from pnyx.judging.students.quality.overall import overall_only
+
+        form = self.chosen(task, judge)
+        if form is not None or self.scale is not None:
+            items = self.shaped(task, items, form)
+        packaged = not (judge.asks_models or judge.answered_by)
+        if task.name == "quality" and packaged and isinstance(items, Sequence):
+            items = overall_only(items)
+        return form, items
+
+    def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
+        """Refuse a scale or examples where they would change nothing."""
+        self.check_needs()
+        for name in ("scale", "shots", "dimensions"):
+            if self.given(name) and not task.scales:
+                raise OptionError(f"--{name} goes with quality, not {task.name}")
+            if self.dimensions is not None and self.given(name) and name != "dimensions":
+                raise OptionError(f"--{name}: the file of --dimensions says it")
+        if self.dimensions is not None and not judge.asks_models:
+            raise OptionError("--dimensions goes with --llm")
+        if self.own is not None and judge.expected_scores:
+            from pnyx.judging.llm.expected import points_of
+
+            points_of(self.own.scale)
+        if self.shots and not judge.asks_models:
+            raise OptionError("--shots goes with --llm")
+        if judge.prompt is not None:
+            self._check_prompt(judge.prompt)
+
+    def _sized(self, form: JudgingFormat | None) -> JudgingFormat | None:
+        """Return a format that makes up as many points as are wanted."""
+        if self.nuggets is None:
+            return form
+        if form is None or not form.makes_points:
+            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+        return form.with_points(self.nuggets)
+
+    def _check_prompt(self, name: str) -> None:
+        """Refuse a prompt that would not say what was chosen."""
+        from pnyx.judging.llm.prompting import load_prompt
+
+        inputs = load_prompt(name).inputs
+        for option, needed in (("scale", "levels"), ("shots", "shots")):
+            if self.given(option) and needed not in inputs:
+                raise OptionError(
+                    f"--{option}: --prompt {shorten(name, 60)} does not use the input {needed}"
+                )
+
+    def shaped(
+        self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
+    ) -> list[JudgeQuestion]:
+        """Return the questions as they are asked: on the scale, in the format, with examples."""
+        found: list[Any] = list(questions)
+        if self.scale is not None:
+            bounds = task.scales[self.scale].bounds
+            found = [replace(question, scale=bounds) for question in found]
+        if form is not None:
+            found = [form.shape(question) for question in found]
+        if self.examples is None:
+            return found
+        from pnyx.judging.shots import RatedPool, read_rated
+
+        pool = RatedPool(read_rated(self.examples, task.name), self.shots)
+        try:
+            return [pool.shown(question) for question in found]
+        except InputError as error:
+            raise InputError(error.problem, path=self.examples) from error
+
+
+class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
+    """What may be spent."""
+
+    plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
+    budget: float | None = opt(
+        None,
+        "Stop before more is spent; models share it evenly. Needs --prices for a model without a "
+        "packaged price.",
+        metavar="USD",
+        within="(0, inf)",
+        needs=_LLM,
+    )
+    budget_tokens: int | None = opt(
+        None, "Stop before more tokens than this are spent.", low=1, needs=_LLM
+    )
+    prices: FileName | None = file_opt(
+        None, "Prices of models; they override the packaged ones.", needs=_LLM
+    )
+    offline: bool = opt(
+        False,
+        "Ask nothing; read stored replies again. Others are unscored.",
+        "--from-store",
+        needs=_LLM,
+    )
+
+
+class PaidModelSpec(SpendingSpec, ModelSpec):
+    """Which language model is asked, if any, and what may be spent."""
+
+    def check(self) -> None:
+        """Refuse what means nothing where no language model is named."""
+        self.check_needs()
+
+
+class WriterSpec(ModelSpec):
+    """A language model that is asked for something else than verdicts: nothing stands in for it."""
+
+    llm: tuple[LanguageModelName, ...] = file_opt(
+        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM"
+    )
+
+
+class AskedSpec(SpendingSpec, WriterSpec):
+    """Such a language model, and what may be spent."""
+
+    def check(self) -> None:
+        """Refuse what means nothing where no language model is named."""
+        if self.plan and not self.asks_models:
+            raise OptionError("--plan goes with --llm")
+        self.check_needs()
+
+
+class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine"):
+    """Who judges, how, and at what cost."""
+
+    engine: Address | None = opt(
+        None,
+        "Where the packaged judge and students work: ray (each core of this machine), or a cluster "
+        "at ray://HOST:10001 or HOST:PORT.",
+        metavar="ENGINE",
+    )
+
+    @property
+    def answered_by(self) -> str:
+        """The field that names who answers in place of a language model; empty for none."""
+        for name in ("labels", "lookup", "judge"):
+            if getattr(self, name) is not None:
+                return name
+        return "student" if self.student_decides else ""
+
+    @property
+    def student_decides(self) -> bool:
+        """Whether --student has the last word: answers alone, or after --cheap."""
+        alone = self.cascade is None or self.cheap is not None
+        return self.student is not None and alone
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The language models that are asked: none where others answer."""
+        return () if self.answered_by else super().models
+
+    def check(self) -> None:
+        """Refuse choices that exclude each other or would change nothing."""
+        sources = ["llm"] if self.llm else []
+        others = ("labels", "lookup", "judge", "student")
+        sources += [n for n in others if getattr(self, n) is not None]
+        if self.student is not None and not self.student_decides and "llm" in sources:
+            sources.remove("llm")
+        if len(sources) > 1:
+            raise OptionError(f"--{sources[0]} and --{sources[1]} exclude each other")
+        if self.student is not None and not self.student_decides and not self.models:
+            raise OptionError(
+                "--cascade with --student needs who is asked first (--cheap) or last (--llm)"
+            )
+        if self.threshold is not None and self.cascade is not None:
+            raise OptionError("--threshold and --cascade exclude each other")
+        if self.answered_by in ("labels", "lookup"):
+            for name in ("calibration", "cascade", "threshold"):
+                if self.given(name):
+                    raise OptionError(f"--{name} and --{self.answered_by} exclude each other")
+        if self.engine is not None and self.answered_by not in ("", "student"):
+            raise OptionError(f"--engine and --{self.answered_by} exclude each other")
+        if self.cascade is not None and self.cheap is None and not self.models:
+            raise OptionError("--cascade goes with --llm or --cheap")
+        self.check_needs()

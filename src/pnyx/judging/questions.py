@@ -1,0 +1,367 @@
+"""The four kinds of question that every task asks a judge (docs/architecture.md, "The one idea").
+
+A question's task selects prompt and calibration; its kind fixes the shape of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from pnyx.core.errors import shorten
+from pnyx.formats.label_words import LABEL_WORDS
+from pnyx.judging.answers import (
+    Answer,
+    Judged,
+    Missing,
+    Provenance,
+    QuestionKind,
+    Unscored,
+    Value,
+    notes_on_reading,
+    verdict_fields,
+)
+from pnyx.judging.combining import votes
+from pnyx.judging.dimensions import Dimension, Scale, aspect_of, dimensions_of, normalised, scale_of
+from pnyx.judging.dimensions.own import OwnDimensions
+
+_YES_NO = {**LABEL_WORDS, "true": True, "false": False}
+
+
+AGAIN = "again~"
+"""Carried by a question that is asked again in the same words: its number, from 1. A stored reply
+to another number is no answer to it."""
+
+
+def _extra() -> Any:
+    return field(default_factory=dict, hash=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """An answered question that is shown before the one that is asked (few-shot)."""
+
+    text: str
+    statement: str
+    yes: bool
+    partial: bool = False  # of a nugget: a no that is given in part
+    question: str = ""  # what the statement answers
+
+
+@dataclass(frozen=True, slots=True)
+class RatedShot:
+    """A rated text shown before the question; `scores` are (dimension, number on its scale)."""
+
+    text: str
+    scores: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Support(QuestionKind):
+    """Does `text` support `statement`? Answered by a bool with the probability of yes.
+
+    Attributes:
+        statement: what the text must support, or the question it must help to answer.
+        question: the contentious question behind the statement, if any.
+        guideline: a relevance definition or other instruction for the judge.
+        shots: examples for a prompt that shows some.
+        opposite: what stands against the statement, where the question does not tell it.
+        cites: whether the statement is a sentence that rests on the text, and so must follow from
+            it (a citation); else the text may speak for it by implication (a perspective).
+        from_answer: whether the statement is a sentence of a generated answer, and the text what
+            was retrieved for it.
+        submitter: whose question it is, where questions of different submitters must not share a
+            call: one could influence the answers to the others.
+    """
+
+    judged = ("text", "statement")
+    counted = ("majority", "mean")
+    yes_no = True
+    count = votes.count_verdicts
+
+    id: str
+    text: str
+    statement: str
+    task: str = "support"
+    question: str = ""
+    guideline: str = ""
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+    shots: tuple[Shot, ...] = ()
+    opposite: str = ""
+    cites: bool = field(default=False, repr=False)  # without it, folders begun before go on
+    from_answer: bool = field(default=False, repr=False)
+    submitter: str = field(default="", repr=False)
+
+    @property
+    def sought(self) -> str:
+        """Statement and guideline in one: what an encoder compares the text with."""
+        return f"{self.statement} {self.guideline}".strip()
+
+    @property
+    def beginning(self) -> object:  # noqa: D102
+        return self.task, self.text
+
+    @property
+    def shared(self) -> object:  # noqa: D102
+        # A list of nuggets shows each with its own question.
+        question = "" if self.task == "nugget" else self.question
+        return self.guideline, question, self.shots, self.submitter
+
+    def value_of(self, value: Any) -> Any:
+        """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""
+        if isinstance(value, str):
+            return _YES_NO.get(value.strip().lower())
+        return bool(value) if value in (True, False) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rating(QuestionKind):
+    """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
+
+    Attributes:
+        text: what is rated; empty where that is the documents alone.
+        dimensions: their names, at least one.
+        scale: lowest and highest value, both possible.
+        question: what the text is about, if anything.
+        stance: `pro`, `con` or empty: the side that the text takes.
+        documents: what the text rests on, if that is to be seen.
+        other: a second text, which the first is compared with; the answer is about the first.
+        turned: whether the other text is shown first.
+        rubric: points that each dimension is asked about one by one, for a format that does so.
+        nuggets: how many points a format asks the judge to make up itself.
+        shots: examples for a prompt that shows some.
+        own: a file's dimensions, in place of the task's.
+    """
+
+    judged = ("text",)
+    counted = ("mean", "majority")
+    count = votes.count_ratings
+
+    id: str
+    text: str
+    dimensions: tuple[str, ...]
+    scale: tuple[float, float]
+    task: str = "quality"
+    question: str = ""
+    stance: str = ""
+    documents: tuple[str, ...] = ()
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+    other: str = ""
+    turned: bool = False
+    rubric: tuple[str, ...] = ()
+    nuggets: int = 0
+    shots: tuple[RatedShot, ...] = ()
+    own: OwnDimensions | None = field(default=None, repr=False)
+
+    @property
+    def known(self) -> Mapping[str, Dimension]:
+        """The dimensions that may be asked about, by name."""
+        return dimensions_of(self.task) if self.own is None else self.own.dimensions
+
+    @property
+    def scale_told(self) -> Scale:
+        """The scale in words."""
+        return scale_of(self.task, self.scale) if self.own is None else self.own.scale
+
+    @property
+    def parts(self) -> tuple[str, ...]:  # noqa: D102
+        return ("documents",) if self.documents and not self.text else self.judged
+
+    @property
+    def cells(self) -> tuple[str, ...]:  # noqa: D102
+        return self.dimensions
+
+    def fault(self) -> str:  # noqa: D102
+        unknown = [name for name in self.dimensions if name not in self.known]
+        return f"task: {self.task} has no dimension {shorten(unknown[0], 40)!r}" if unknown else ""
+
+    def value_of(self, value: Any) -> Any:  # noqa: D102
+        low, high = self.scale
+        if isinstance(value, bool) and (low, high) == (0, 1):
+            return int(value)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if number and low <= value <= high else None
+
+    def normalised(self, value: Any) -> float | None:
+        """Return a value as a number in [0, 1]: 0 is the lowest of the scale, 1 the highest."""
+        number = self.value_of(value)
+        return None if number is None else normalised(number, self.scale)
+
+    def preference(self, word: str) -> float:
+        """Return a, b or tie as a number on the scale: the highest for the question's own text."""
+        low, high = self.scale
+        return low + (high - low) * {"a": 1.0, "b": 0.0}.get(word, 0.5)
+
+    def compose(
+        self,
+        cells: Sequence[Any],
+        provenance: Provenance,
+        *,
+        notes: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Answer:
+        """Return a number for one dimension, a list for several (None where one is unscored).
+
+        Where all are unscored, `Unscored` with the (first) reason.
+        """
+        pairs = zip(self.dimensions, cells, strict=True)
+        reasons = {name: str(cell) for name, cell in pairs if isinstance(cell, Missing)}
+        notes = dict(notes or {})
+        if len(reasons) == len(cells):
+            return Unscored(next(iter(reasons.values())), provenance, notes=notes)
+        if reasons:
+            notes["dimensions"] = reasons
+        values: list[Any] = [None if isinstance(cell, Missing) else cell for cell in cells]
+        value: Value = values if len(values) > 1 else values[0]
+        return Judged(value, provenance, notes=notes, **fields)
+
+    def votes(self, answer: Answer) -> list[float | Missing]:
+        """Return an answer's rating on each dimension, or the reason why it is unscored."""
+        if isinstance(answer, Unscored):
+            return [Missing(answer.reason)] * len(self.dimensions)
+        values: list[Any] = answer.value if isinstance(answer.value, list) else [answer.value]
+        reasons = answer.notes.get("dimensions", {})
+        pairs = zip(self.dimensions, values, strict=True)
+        return [Missing(reasons.get(name, "missing")) if v is None else v for name, v in pairs]
+
+    def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:  # noqa: D102
+        lines: list[tuple[str | None, dict[str, Any]]] = []
+        reasons = answer.notes.get("reasons", {})
+        details = answer.provenance.details
+        hashes, calls = details.get("prompt_hashes", {}), details.get("asked", {})
+        for n, dimension in enumerate(self.dimensions):
+            fields = verdict_fields(answer)
+            fields["explanation"] = reasons.get(dimension, fields["explanation"])
+            fields["notes"] = _notes_on(answer.notes, dimension, n) or None
+            if isinstance(answer, Judged) and isinstance(answer.value, list):
+                fields["value"] = answer.value[n]
+                if answer.value[n] is None:
+                    missing = answer.notes.get("dimensions", {})
+                    fields["unscored"] = missing.get(dimension, "missing: not in the reply")
+            fields |= {"normalised": self.normalised(fields["value"]), "scale": list(self.scale)}
+            fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
+            if calls.get(dimension):
+                fields["asked"] = list(calls[dimension])
+            aspect = "" if self.own else aspect_of(self.task, dimension)
+            fields["aspect"] = aspect or None
+            lines.append((dimension, fields))
+        return lines
+
+
+_OF_SOME = (
+    *("counted", "documents", "mass", "orders", "other", "rubric", "sentences", "stated", "yes"),
+)
+"""Notes of a rating that are by dimension, and not of each."""
+
+
+def _notes_on(notes: Mapping[str, Any], dimension: str, n: int) -> dict[str, Any]:
+    kept = {}
+    for name, note in notes.items():
+        if name in ("dimensions", "reasons"):  # each line has fields of its own for these
+            continue
+        if name in _OF_SOME and dimension not in note:
+            continue
+        if name == "votes":
+            kept[name] = [vote[n] if isinstance(vote, list) else vote for vote in note]
+        else:
+            kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
+    return kept
+
+
+TURNED = {"a": "b", "b": "a", "tie": "tie"}
+"""Verdict on two arguments -> the same where they are swapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference(QuestionKind):
+    """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
+
+    Attributes:
+        criterion: what makes one better, if not the prompt's own idea of it.
+        documents: what both rest on, if that is to be seen.
+        rubric: points that are asked about one by one, for a prompt that does so.
+    """
+
+    judged = ("a", "b", "question")
+    count = votes.count_preferences
+
+    id: str
+    a: str
+    b: str
+    question: str
+    task: str = "preference"
+    criterion: str = ""
+    documents: tuple[str, ...] = ()
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+    rubric: tuple[str, ...] = ()
+
+    @property
+    def swapped(self) -> Preference:  # noqa: D102
+        return replace(self, a=self.b, b=self.a)
+
+    def fault(self) -> str:  # noqa: D102
+        if self.task == "sides" and not any(c.isalnum() for text in self.documents for c in text):
+            return "blank: the text has no words"
+        return ""
+
+    def value_of(self, value: Any) -> Any:  # noqa: D102
+        return value if value in ("a", "b", "tie") else None
+
+    def settled(self, given: Judged, turned: Judged) -> Judged:
+        """Return one answer from those given and turned: a verdict that turns round is a tie."""
+        orders = [str(given.value), TURNED[str(turned.value)]]
+        value = orders[0] if orders[0] == orders[1] else "tie"
+        read = notes_on_reading((given, turned))
+        notes = {**given.notes, **turned.notes, **read, "orders": orders}
+        if "chances" in given.notes and "chances" in turned.notes:
+            (other,) = turned.notes["chances"]
+            notes["chances"] = [*given.notes["chances"], {TURNED[v]: p for v, p in other.items()}]
+        else:
+            notes.pop("chances", None)
+        return replace(given, value=value, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(QuestionKind):
+    """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
+
+    An answer may name some of the texts only: the others are tied, behind those (`ranks_of`).
+
+    Attributes:
+        texts: at least one, in their order so far.
+        criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
+    """
+
+    judged = ("query", "texts")
+    counted = ("mean",)
+    count = votes.count_orders
+
+    id: str
+    query: str
+    texts: tuple[str, ...]
+    task: str = "ranking"
+    criterion: str = ""
+    group: str = ""
+    extra: Mapping[str, Any] = _extra()
+
+    def value_of(self, value: Any) -> Any:  # noqa: D102
+        named = isinstance(value, list) and all(type(v) is int for v in value)
+        there = named and value and set(value) <= set(range(len(self.texts)))
+        return value if there and len(set(value)) == len(value) else None
+
+
+JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
+
+
+def blank(question: JudgeQuestion) -> str:
+    """Return why a question has no words to judge (a judge would make an answer up), or ""."""
+    for name in question.parts:
+        value = getattr(question, name)
+        texts = (value,) if isinstance(value, str) else value
+        if not any(character.isalnum() for text in texts for character in text):
+            return f"blank: the {name} has no words"
+    return ""

@@ -1,0 +1,1 @@
+"""Retrieval-augmented generation: groundedness, answers, contexts."""

@@ -1,0 +1,70 @@
+"""A judge that answers in workers of Ray."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pnyx.core.errors import ModelError
+from pnyx.judging.answers import Answer
+from pnyx.judging.base import Emit, Judge, ask, chunks_by_text, refuse_other_kinds
+from pnyx.judging.questions import JudgeQuestion
+from pnyx.models.http.flow import run_all
+from pnyx.models.ray import RayWorkers
+
+_LEAST, _CHUNK = 8, 64
+"""Questions of a call, at least and at most: what is lost with a worker, seconds of work."""
+
+
+class RemoteJudge:
+    """The judge `make(*args)`, made once in each worker; its answers are the same."""
+
+    def __init__(self, workers: RayWorkers, make: Callable[..., Judge], *args: str) -> None:
+        judge = make(*args)
+        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
+        self._workers, self._make, self._args = workers, make, args
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about one text together."""
+        import anyio
+
+        refuse_other_kinds(self, questions)
+        asked = sorted(enumerate(questions), key=lambda pair: repr(pair[1].beginning))
+        waiting = 2 * self._workers.count
+        size = max(_LEAST, min(_CHUNK, len(asked) // (4 * waiting)))
+        limiter = anyio.CapacityLimiter(waiting)
+
+        async def answered(chunk: Sequence[tuple[int, JudgeQuestion]]) -> None:
+            answers = await anyio.to_thread.run_sync(
+                self._answers,
+                [question for _, question in chunk],
+                limiter=limiter,
+                abandon_on_cancel=True,
+            )
+            for (position, _), answer in zip(chunk, answers, strict=True):
+                emit(position, answer)
+
+        await run_all(chunks_by_text(asked, size, _CHUNK), answered, workers=waiting)
+
+    def _answers(self, questions: list[JudgeQuestion]) -> list[Answer]:
+        answers: list[Answer] = self._workers.call(
+            _answer, self._make, self._args, self.name, questions
+        )
+        return answers
+
+
+@functools.cache
+def _made(make: Callable[..., Judge], *args: str) -> Judge:
+    return make(*args)
+
+
+def _answer(
+    make: Callable[..., Judge], args: Sequence[str], name: str, questions: list[Any]
+) -> list[Answer]:
+    """Answer questions in a worker."""
+    judge = _made(make, *args)
+    if judge.name != name:
+        raise ModelError(f"the judge is {judge.name}, expected {name}")
+    return [replace(answer, question=None) for answer in ask(judge, questions)]

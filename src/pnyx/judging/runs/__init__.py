@@ -1,0 +1,1 @@
+"""Runs of a judge over many items: asked, answered, resumed, sharded."""

@@ -1,0 +1,87 @@
+"""A share of a run's items for each of several machines, dealt alike on all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pnyx.core.errors import OptionError, shorten
+from pnyx.judging.questions import JudgeQuestion
+from pnyx.judging.runs.engine import item_bytes
+
+POSITION = "shard_position"
+"""What each row of a share also has: where its item stands among all items of the run."""
+
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `of` shares, numbered from 1."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def read(cls, text: str | None) -> Shard | None:
+        """Return what `--shard` names; OptionError unless that is I/N."""
+        if text is None:
+            return None
+        match = re.fullmatch(r"([0-9]{1,5})/([0-9]{1,5})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= _MOST:
+            shown = shorten(text, 40)
+            raise OptionError(f"--shard: found {shown!r}, expected I/N, I from 1 to N, as in 2/8")
+        return cls(int(match[1]), int(match[2]))
+
+    def holds(self, name: object) -> bool:
+        """Say whether what is called so is in this share."""
+        digest = hashlib.blake2b(repr(name).encode("utf-8", "surrogatepass"), digest_size=8)
+        return int.from_bytes(digest.digest()) % self.of == self.number - 1
+
+    def about(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the manifest of a share says of it, and of the settings of the whole run."""
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        return {"number": self.number, "of": self.of, "settings_sha256": digest}
+
+
+class Dealt:
+    """The items of a share (all of them without one), known once they have been gone through.
+
+    Items whose prompts begin alike stay together, so that what shares a call shares it here, too.
+
+    Attributes:
+        positions: of the items of the share among all items.
+        count: all items.
+        sha256: of all items.
+    """
+
+    def __init__(self, items: Iterable[JudgeQuestion], shard: Shard | None) -> None:
+        self._items, self._shard = items, shard
+        self.positions: Sequence[int] = ()
+        self.count, self.sha256 = 0, ""
+
+    def __iter__(self) -> Iterator[Any]:
+        positions, digest, count = array("q"), hashlib.sha256(), 0
+        for count, item in enumerate(self._items, 1):
+            digest.update(item_bytes(item))
+            if self._shard is None or self._shard.holds(item.beginning):
+                positions.append(count - 1)
+                yield item
+        self.positions, self.count, self.sha256 = positions, count, digest.hexdigest()
+
+    def marked(self, rows: Iterator[Any]) -> Iterator[Any]:
+        """Yield the row, or the rows, of each item of the share with its position."""
+        return rows if self._shard is None else marked(rows, self.positions)
+
+
+def marked(rows: Iterable[Any], places: Iterable[Any]) -> Iterator[Any]:
+    """Yield the row, or the rows, of each item with its place."""
+    for own, place in zip(rows, places, strict=True):
+        for row in own if isinstance(own, list) else (own,):
+            row[POSITION] = place
+        yield own

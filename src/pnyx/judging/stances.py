@@ -1,0 +1,80 @@
+"""Questions about a contentious question: whether a text helps, and which side it argues for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pnyx.core.records import SIDES, Side
+from pnyx.judging.questions import Preference, Support
+from pnyx.judging.statements import statements
+
+
+def ask_relevance(
+    item_id: str,
+    question: str,
+    document: str,
+    *,
+    definition: str = "",
+    stance: Side | None = None,
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> Support:
+    """Ask whether a document helps to answer `question`, or to argue one side (`stance`) of it."""
+    return Support(
+        id=item_id,
+        text=document,
+        statement=question if stance is None else statements(question)[SIDES.index(stance)],
+        task="relevance",
+        question=question,
+        guideline=definition,
+        group=group,
+        extra=extra or {},
+    )
+
+
+def ask_stance(
+    item_id: str,
+    question: str,
+    text: str,
+    side: Side,
+    *,
+    guideline: str = "",
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+    given: tuple[str, str] | None = None,
+) -> Support:
+    """Ask whether a text argues for one side; `given` replaces its two statements."""
+    asked = ask_relevance(
+        item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
+    )
+    if given is None:
+        return replace(asked, task="stance")
+    claim, opposite = given if side == SIDES[0] else given[::-1]
+    return replace(asked, task="stance", statement=claim, opposite=opposite)
+
+
+def ask_claims(
+    item_id: str,
+    question: str,
+    text: str,
+    *,
+    definition: str = "",
+    group: str = "",
+    extra: Mapping[str, Any] | None = None,
+    given: tuple[str, str] | None = None,
+) -> Preference:
+    """Ask which side a text argues for, pro's statement (`a`) or con's; `given` replaces both."""
+    pro, con = given or statements(question)
+    return Preference(
+        id=item_id,
+        a=pro,
+        b=con,
+        question=question,
+        task="sides",
+        criterion=definition,
+        documents=(text,),
+        group=group,
+        extra=extra or {},
+    )

@@ -1,0 +1,171 @@
+"""What the two sides of a question say: the question itself with "Yes." and with "No.".
+
+No grammar takes the question apart: docs/decisions/questions.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from pnyx.core.errors import shorten
+from pnyx.core.records import Question
+from pnyx.judging.open_questions import AUXILIARIES, END_MARKS
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSides:
+    """The two sides of a question, pro first.
+
+    Attributes:
+        statements: what each side says, for a judge or a language model.
+        names: how people call the sides: "yes" and "no", or the two alternatives.
+    """
+
+    statements: tuple[str, str]
+    names: tuple[str, str] = ("yes", "no")
+
+
+_ANSWERS = " Yes.", " No."
+_BEGINS_QUESTION = re.compile(
+    rf"(?!do not\b|don['’]t\b|(?:may|might|will|must|have|had)\b)(?:{AUXILIARIES})(?:n['’]t)? \w",
+    re.IGNORECASE,
+)
+"""How a question begins that was typed without its question mark; not an order ("Do not ...")."""
+_QUOTED = 'Is it right to say: "{}"?'
+"""How a claim becomes a question; chosen on titles of development debates (243 passages), where
+the right side is found in 0.827 (AUROC 0.893), with the title itself as the question in 0.802
+(0.879): docs/decisions/questions.md."""
+_LONGEST_NAME = 200
+
+
+@functools.lru_cache(maxsize=1024)
+def sides_of(text: str) -> QuestionSides:
+    """Return both sides of a question, a motion or a claim.
+
+    "Is golf a sport?" has the statements "Is golf a sport? Yes." and "Is golf a sport? No.", "Cash
+    or card?" has "Cash or card? Cash." and "Cash or card? Card.", and the claim "Golf is a sport"
+    has 'Is it right to say: "Golf is a sport"? Yes.' and "... No.".
+    """
+    line = " ".join(text.split())
+    if line.endswith(tuple(f"?{answer}" for answer in _ANSWERS)):  # a statement: it is pro's
+        question, _, _ = line.rpartition(" ")
+        yes, no = (question + answer for answer in _ANSWERS)
+        return QuestionSides((yes, no)) if line == yes else QuestionSides((no, yes), ("no", "yes"))
+    core = line.rstrip(END_MARKS)
+    asks = "?" in line[len(core) :]
+    if pair := _alternatives(core, asks=asks):
+        first, second = (f"{core}? {name[:1].upper()}{name[1:]}." for name in pair)
+        return QuestionSides((first, second), pair)
+    if asks or _BEGINS_QUESTION.match(core):
+        question = f"{core[:1].upper()}{core[1:]}?"
+    else:
+        question = _QUOTED.format((core if line.endswith(".") else line).replace('"', "'"))
+    return QuestionSides((question + _ANSWERS[0], question + _ANSWERS[1]))
+
+
+def statements(text: str) -> tuple[str, str]:
+    """Return what pro and con say on a question, a motion or a claim; see `sides_of`."""
+    return sides_of(text).statements
+
+
+def statements_of(question: Question) -> tuple[str, str]:
+    """Return what pro and con say: the question's own claims, or else `statements` of its text."""
+    return question.claims or statements(question.text)
+
+
+def side_names(question: Question) -> tuple[str, str]:
+    """Return what to call both sides after "the case for": yes and no, or what a reader chooses."""
+    pair = question.claims or sides_of(question.text).names
+    first, second = (
+        f"“{name}”" if question.claims or name.startswith("to ") or name in _ADJECTIVES else name
+        for name in (shorten(name.rstrip(END_MARKS), _LONGEST_NAME) for name in pair)
+    )
+    return first, second
+
+
+def opposite(statement: str) -> str:
+    """Return what the other side says of a statement."""
+    return statements(statement)[1]
+
+
+# Two alternatives ---------------------------------------------------------------------------------
+
+_MOST_WORDS = 6  # of one alternative
+_NOT_A_THING = frozenset(
+    "not more less fewer later both neither nothing else so other others another even whether if"
+    " when".split()
+)
+_OPPOSITES = re.compile(
+    r"(?:is|are|was|were) [^,;:?]* (good|right|true|fair|safe|useful|helpful|better) or"
+    r" (bad|wrong|false|unfair|dangerous|useless|harmful|worse)\b",
+    re.IGNORECASE,
+)
+_ADJECTIVES = frozenset(re.findall(r"[a-z]{3,}", _OPPOSITES.pattern))
+_ARTICLES = frozenset("the a an our your my their".split())
+_CHOOSING = (
+    "adopt", "build", "buy", "choose", "drive", "fund", "go by", "go to", "invest in", "live in",
+    "move to", "pick", "prefer", "ride", "study", "switch to", "take", "travel by", "use", "visit",
+    "vote for",
+)  # fmt: skip
+_VERSUS = re.compile(r" (?:vs\.?|versus) ", re.IGNORECASE)
+_WHICH = re.compile(r"(?:which|who|what) ", re.IGNORECASE)
+_BETTER_TO = re.compile(
+    r"is it (?:better|best|cheaper|healthier|safer|wiser) (?=to )", re.IGNORECASE
+)
+_REVERSED = frozenset(("the other way round", "the other way around", "vice versa"))
+
+
+def _alternatives(core: str, *, asks: bool) -> tuple[str, str] | None:
+    """Return the two things between which a question chooses; None where that is not certain."""
+    rivals = _VERSUS.split(core)
+    if len(rivals) == 2 and all(0 < len(name.split()) <= 4 for name in rivals):
+        return rivals[0], rivals[1]
+    parts = core.split(" or ")
+    if not asks or len(parts) != 2:
+        return None
+    if opposites := _OPPOSITES.match(core):  # "Is sugar good or bad for children?"
+        return opposites[1], opposites[2]
+    pair = _around_or(parts[0].removesuffix(","), parts[1])
+    words = [name.casefold().split() for name in pair or ()]
+    fit = all(0 < len(own) <= _MOST_WORDS and own[0] not in _NOT_A_THING for own in words)
+    return pair if pair and fit and words[0] != words[1] else None
+
+
+def _around_or(before: str, after: str) -> tuple[str, str] | None:
+    """Return the alternatives before and after the "or" of a question."""
+    low, last = before.casefold(), after.casefold()
+    if compared := _compared(before, after):
+        return compared
+    if any(mark in before + after for mark in ";?") or "," in after:
+        return None
+    if _WHICH.match(before):  # "Which is better, coal or gas?"
+        head, comma, first = before.replace(":", ",").partition(", ")
+        return (first.removeprefix("either "), after) if comma and "," not in first else None
+    if _BETTER_TO.match(before) and last.startswith("to "):  # "Is it better to rent or to buy?"
+        first = before[len("is it ") :].partition(" ")[2]
+        return None if " than " in last else (first, after)
+    article = last.split(" ", 1)[0]
+    if low.startswith(("should ", "shall ")) and article in _ARTICLES:
+        place = low.rfind(f" {article} ")
+        head = low[:place] if place > 0 else ""
+        chooses = head.endswith(tuple(f" {verb}" for verb in _CHOOSING))
+        return (before[place + 1 :], after) if chooses and len(last.split()) <= 4 else None
+    few = len(low.split()) == len(last.split()) <= 2  # "Cash or card?"
+    named = few and not re.match(rf"(?:{AUXILIARIES})\b", low)
+    return (before, after) if named else None
+
+
+def _compared(before: str, after: str) -> tuple[str, str] | None:
+    """Return what is compared in "Is A better than B, or the other way round?"."""
+    verb, _, rest = before.partition(" ")
+    things, than, second = rest.partition(" than ")
+    words = things.split()
+    if verb.casefold() not in ("is", "are") or not than or len(words) < 2:
+        return None
+    comparative = 2 if words[-2].casefold() in ("more", "less") else 1
+    first = " ".join(words[:-comparative])
+    again = f"{verb} {second} ".casefold()
+    turned = after.casefold() in _REVERSED or f"{after} ".casefold().startswith(again)
+    return (first, second) if first and turned else None

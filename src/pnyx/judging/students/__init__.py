@@ -1,0 +1,1 @@
+"""Judges in the package: small models that a person can run anywhere."""

@@ -1,0 +1,365 @@
+"""The packaged judge, which answers each task by its best packaged model.
+
+Which that is: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pnyx.core.errors import InputError, PnyxError, shorten
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judging.base import (
+    Emit,
+    Judge,
+    answer_chunks,
+    by_text,
+    chunks_by_text,
+    refuse_other_kinds,
+)
+from pnyx.judging.calibration.curves import log_odds, logistic
+from pnyx.judging.encoder import Calibration, EncoderJudge, load_calibrations
+from pnyx.judging.naming import WEAK
+from pnyx.judging.passages import pieces_of, read_passage, wording
+from pnyx.judging.questions import JudgeQuestion, Support, blank
+from pnyx.judging.statements import statements
+from pnyx.judging.students.quality.overall import QualityJudge
+from pnyx.judging.students.related import RelatedJudge
+from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
+from pnyx.judging.students.student import Score, StudentJudge, load_scorer, read_student
+
+_CHUNK = 64
+"""Questions answered between two emits: those about one text share its reading."""
+
+
+@functools.cache
+def load_perspective_student() -> StudentJudge:
+    """Open the packaged detector of perspectives, once.
+
+    It answers Support questions of the task `support`: whether a passage, outright or by
+    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it
+    (docs/decisions/perspective-detector.md). PnyxError where a file is missing or damaged.
+    """
+    import pnyx.models
+
+    return _open_packaged(Path(pnyx.models.__file__).parent / "weights/perspectives", "support")
+
+
+def _open_packaged(folder: Path, task: str) -> StudentJudge:
+    try:
+        student = read_student(folder, task)
+    except InputError as error:
+        raise PnyxError(f"the packaged student cannot be used: {error}: reinstall pnyx") from error
+    return StudentJudge(student, _Deferred(student.kind, folder, student.settings))
+
+
+class _Deferred:
+    """A scorer that is loaded when it is first asked: a card is read without it."""
+
+    def __init__(self, *what: Any) -> None:
+        self._load = functools.cache(functools.partial(load_scorer, *what))
+
+    def score(self, questions: Sequence[Support]) -> list[Score]:
+        return self._load().score(questions)
+
+
+_SLOPE = 0.809
+"""From a difference of log-odds to the log-odds of a side (benchmarks/berds/sides.py)."""
+
+_SIDES_CARD = (
+    "stance: the right one of two sides .81 [.77, .85], AUROC .885 (432 arguments of the 56 "
+    "Debatewise pages by which the detector was chosen; the encoder's stance head .55, AUROC .56), "
+    "142 of 180 passages of unseen pages and 24 of 33 of BERDS"
+)
+
+
+CITATION = "citation"
+"""Questions of support whose statement cites the text; the others ask about perspectives."""
+
+ANSWER = "answer"
+"""Questions of support about a sentence of a generated answer and what was retrieved for it."""
+
+OF_A_CASE = (CITATION, "relevance", "stance")
+"""What is asked about an argued case."""
+
+_PACKAGED = (
+    *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
+    "unanswerable",
+)
+"""What something packaged answers; docs/benchmarks.md has its figures, and the next best."""
+
+
+class PackagedJudge:
+    """Answers Support questions of every task, and ratings of overall quality.
+
+    Each by the packaged model that is best at it (docs/benchmarks.md, "Which judge answers").
+
+    An answer's provenance names the model, which is loaded when it is first asked.
+
+    Args:
+        tasks: what is to be asked; all by default. Name and card are those of their models.
+            `support` is whether a passage, outright or by implication, speaks for a statement
+            (BERDS, Appendix A); `citation` is support where the statement cites the passage
+            (`Support.cites`): whether it follows from it. `answer` is support of a sentence of an
+            answer by what was retrieved (`Support.from_answer`).
+    """
+
+    def __init__(self, *tasks: str) -> None:
+        self._models = {name: self._model(name) for name in _PACKAGED if name in tasks or not tasks}
+        if not self._models:
+            raise InputError(
+                f"task {shorten(', '.join(tasks), 40)} needs a language model (--llm) or --labels: "
+                "the packaged judge answers yes/no questions and rates overall quality only"
+            )
+        self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
+
+    def _model(self, task: str) -> Judge:
+        if task in RULE_TASKS:
+            return RuleJudge()
+        if task == "unanswerable":
+            return RelatedJudge(_once(EncoderJudge))
+        if task == "support":
+            return load_perspective_student()
+        special: Mapping[str, Callable[[], Judge]] = {
+            "quality": QualityJudge,
+            "stance": SideJudge,
+            "nugget": AssignmentJudge,
+            ANSWER: AnswerJudge,
+        }
+        judge: Judge = _once(special.get(task, EncoderJudge))
+        return judge
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks whose questions it answers."""
+        return tuple(self._models)
+
+    @property
+    def name(self) -> str:
+        """The model's name; `packaged(NAME, ...)` of several."""
+        names = list(dict.fromkeys(model.name for model in self._models.values()))
+        return names[0] if len(names) == 1 else f"packaged({', '.join(names)})"
+
+    @property
+    def card(self) -> str:
+        """For each task the figures of its model."""
+        if self._models.keys() == {"support"}:
+            return self._models["support"].card
+        cards: dict[str, dict[str, None]] = {}
+        for task, model in self._models.items():
+            own = getattr(model, "cards", {}).get(_usual_task(task), model.card)
+            cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
+        shown = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
+        parts = shown if len(shown) > 1 else next(iter(cards.values()))
+        return "; ".join([*parts, WEAK])
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
+        by_model: dict[int, tuple[Judge, list[int]]] = {}
+        refuse_other_kinds(self, questions)
+        for position, question in enumerate(questions):
+            task = _packaged_task(question)
+            model = self._models.get(task)
+            if model is None and task == ANSWER and "support" in self._models:
+                model = self._model(task)
+            problem = blank(question)
+            if (model is None or type(question) not in model.kinds) and not problem:
+                problem = f"task: no packaged model for {shorten(task, 40)!r}"
+            if problem or model is None:
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                by_model.setdefault(id(model), (model, []))[1].append(position)
+        for model, positions in by_model.values():
+            own = [questions[position] for position in positions]
+
+            def put(place: int, answer: Answer, at: list[int] = positions) -> None:
+                emit(at[place], answer)
+
+            await model.answer(own, put)
+
+
+def _packaged_task(question: JudgeQuestion) -> str:
+    if not isinstance(question, Support) or question.task != "support":
+        return question.task
+    return CITATION if question.cites else ANSWER if question.from_answer else "support"
+
+
+def _usual_task(task: str) -> str:
+    return "support" if task in (CITATION, ANSWER) else task
+
+
+@functools.cache
+def _once(make: Callable[[], Any]) -> Any:
+    """Make a judge the first time: its model is loaded once."""
+    return make()
+
+
+def _stated(question: Support) -> tuple[str, str]:
+    """Return the statement that is judged and what stands against it."""
+    if question.opposite:
+        return question.statement, question.opposite
+    pair = statements(question.question or question.statement)
+    if question.statement in pair:
+        return question.statement, pair[pair[0] == question.statement]
+    return statements(question.statement)
+
+
+class SideJudge:
+    """Answers stance questions by a judge of support, asked for the claim and for its opposite.
+
+    P(yes) is a logistic of the difference of the two log-odds; of the pieces of a longer text it is
+    their mean, times the root of their number. It presumes that the text is on topic.
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+    cards: Mapping[str, str] = MappingProxyType({"stance": _SIDES_CARD})
+
+    card = f"{_SIDES_CARD}; {WEAK}"
+
+    def __init__(self, judge: StudentJudge | None = None) -> None:
+        self._judge = judge or load_perspective_student()
+        self.name = f"{self._judge.name}+sides"
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about the same text together."""
+        asked = by_text(questions, self.name)
+        for chunk in chunks_by_text(asked, _CHUNK):
+            await self._answer(chunk, emit)
+
+    async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
+        """Ask for both statements about each passage, each pair of passage and statement once."""
+        todo: dict[tuple[str, str], Support] = {}
+        open_ones = []
+        for position, question in asked:
+            problem = blank(question) or _other_task(question, "stance")
+            if problem:
+                emit(position, Unscored(problem, self._provenance()))
+                continue
+            pieces = pieces_of(question.text)
+            pair = [[(p, statement) for p in pieces] for statement in _stated(question)]
+            todo |= {key: Support(question.id, *key) for keys in pair for key in keys}
+            open_ones.append((position, pair))
+        found: dict[int, Answer] = {}
+        await self._judge.answer(list(todo.values()), found.__setitem__)
+        answers = dict(zip(todo, (found[place] for place in range(len(todo))), strict=True))
+        for position, pair in open_ones:
+            emit(position, self._verdict(*([answers[key] for key in keys] for keys in pair)))
+
+    def _verdict(self, claim: Sequence[Answer], other: Sequence[Answer]) -> Answer:
+        stated = []
+        for answers in (claim, other):
+            p = []
+            for answer in answers:
+                if isinstance(answer, Unscored):
+                    return Unscored(answer.reason, self._provenance())
+                if answer.probability is None:
+                    return Unscored("probability: none is stated", self._provenance())
+                p.append(answer.probability)
+            stated.append(float(np.mean(log_odds(p))))
+        apart = math.sqrt(len(claim)) * (stated[0] - stated[1])
+        p, q, side = logistic(np.array([*stated, _SLOPE * apart])).round(6).tolist()
+        return Judged(
+            value=side >= 0.5,
+            probability=side,
+            provenance=self._provenance(claim=p, opposite=q),
+            explanation=f"for the claim {p:.2f}, for its opposite {q:.2f}; yes from 0.50",
+        )
+
+    def _provenance(self, **details: float) -> Provenance:
+        return Provenance(self.name, method="student", details=details)
+
+
+class AssignmentJudge:
+    """Says whether a text gives an answer, or a claim: the task `nugget`, but never in part.
+
+    P(yes) is a logistic of the detector's log-odds that the text speaks for the statement (an
+    answer is put after its question), of the share of the statement's words in the text, and of how
+    far the statement repeats, or repeats and contradicts, the text. Calibrated on nuggets of
+    reports and on key points of arguments (docs/benchmarks/nuggets.md).
+    """
+
+    kinds: frozenset[type] = frozenset({Support})
+    task = "nugget"
+    packaged = "nugget"  # file of the packaged calibration
+
+    def __init__(
+        self, detector: StudentJudge | None = None, calibration: Calibration | None = None
+    ) -> None:
+        about, packaged = load_calibrations(self.packaged) if calibration is None else ({}, {})
+        self._detector = detector or load_perspective_student()
+        self._calibration = calibration or packaged[self.task]
+        self.name = str(about.get("judge", f"{self._detector.name}+custom"))
+        self.cards: Mapping[str, str] = about.get("card", {})
+
+    @property
+    def card(self) -> str:
+        """What it was calibrated on, and its figures; empty for a calibration of one's own."""
+        return "; ".join([*self.cards.values(), WEAK]) if self.cards else ""
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`, those about the same text together."""
+        await answer_chunks(by_text(questions, self.name), _CHUNK, self._judge, emit)
+
+    def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
+        """Return what the calibration sees of each question, or why it cannot be judged."""
+        problems = [blank(q) or _other_task(q, self.task) for q in questions]
+        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        answers = iter(self._detector.judge([self._as_support(q) for q in asked]))
+        return [
+            problem or self._seen(q, next(answers))
+            for q, problem in zip(questions, problems, strict=True)
+        ]
+
+    def _seen(self, question: Support, answer: Answer) -> dict[str, float] | str:
+        if isinstance(answer, Unscored) or answer.probability is None:
+            return getattr(answer, "reason", "") or "probability: none is stated"
+        passage = read_passage(question.text)
+        words = wording(question.statement, passage)
+        return {
+            "detector": round(float(log_odds([answer.probability])[0]), 6),
+            "overlap": round(wording(self._as_support(question).statement, passage).overlap, 6),
+            "copy": round(words.copy, 6),
+            "conflict": round(words.conflict, 6),
+        }
+
+    def _as_support(self, question: Support) -> Support:
+        """Return what the detector is asked: an answer says something only after its question."""
+        statement = " ".join(f"{question.question} {question.statement}".split())
+        return replace(question, task="support", statement=statement, question="", guideline="")
+
+    def _judge(self, questions: Sequence[Support]) -> list[Answer]:
+        return [self._verdict(feature) for feature in self.features(questions)]
+
+    def _verdict(self, features: dict[str, float] | str) -> Answer:
+        if isinstance(features, str):
+            return Unscored(features, Provenance(self.name, method="calibrated"))
+        return self._calibration.verdict(self.name, features)
+
+
+class AnswerJudge(AssignmentJudge):
+    """Says whether a text supports a sentence of a generated answer: the task `support`.
+
+    The features are those of its base; calibrated on sentences about passages, for as many that are
+    supported as are not (docs/decisions/answer-support.md).
+    """
+
+    task = "support"
+    packaged = "answer"
+
+    def _as_support(self, question: Support) -> Support:
+        """Return what the detector is asked: the sentence, which says something on its own."""
+        return replace(question, question="", guideline="")
+
+
+def _other_task(question: Support, task: str) -> str:
+    if question.task == task:
+        return ""
+    return f"task: it answers {task}, not {shorten(question.task, 40)!r}"

@@ -1,0 +1,356 @@
+"""Scores pairs by late interaction: texts are encoded separately, only their sentences meet.
+
+A small encoder is fine-tuned so that its sentence vectors indicate relevance
+(docs/decisions/student.md).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats.fields import number
+from pnyx.judging.passages import read_passage
+from pnyx.judging.questions import Support
+from pnyx.judging.students.scoring import (
+    MODEL,
+    TOKENIZER,
+    LinearScorer,
+    encodable,
+    open_network,
+    read_tokenizer,
+)
+from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExample, need_torch
+from pnyx.models.http.flow import in_threads, wanted
+
+FEATURES = (
+    "passage-question",
+    "passage-definition",
+    "sentence-question",
+    "sentence-definition",
+    "sentence-part, mean",
+    "sentence-part, best",
+    "sentence-part, best 3",
+)
+"""Cosines of the passage, or of its closest sentence, with the question, with question and
+definition in one, and with the sentences (parts) of these."""
+
+MAX_TOKENS = 320
+"""Of a piece; longer texts are several."""
+
+_MAX_PIECES = 8
+"""Some 1,500 words; what comes after is not read."""
+_MAX_CHARACTERS = 32_768
+_SHORTEST = 4
+"""Words: shorter sentences (headings, numbers of a list) go with the next one."""
+_BEST = 3
+_REMEMBERED = 4_000
+"""Texts whose vectors are kept, some 60 MB."""
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+class Piece(NamedTuple):
+    """A run of token ids and the number of each one's sentence, from 0; -1 for the special ones."""
+
+    ids: Ints
+    sentences: Ints
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end, short ones joined with the next."""
+    spans: list[tuple[int, int]] = []
+    place, start, words = 0, 0, 0
+    for sentence in read_passage(text).sentences:
+        place = text.index(sentence, place)
+        if not words:
+            start = place
+        place += len(sentence)
+        words += len(sentence.split())
+        if words >= _SHORTEST:
+            spans.append((start, place))
+            words = 0
+    if words and spans:
+        spans[-1] = (spans[-1][0], place)
+    elif words:
+        spans.append((start, place))
+    return spans or [(0, len(text))]
+
+
+def pieces_of(tokenizer: Any, text: str) -> list[Piece]:
+    """Cut a text into pieces of at most `MAX_TOKENS` tokens, at sentences where possible."""
+    text = text[:_MAX_CHARACTERS]
+    encoded = tokenizer.encode(encodable(text))
+    ends = [end for _, end in sentence_spans(text)]
+    ids = np.array(encoded.ids, dtype=np.int64)
+    special = np.array(encoded.special_tokens_mask, dtype=bool)
+    starts = np.array([start for start, _ in encoded.offsets], dtype=np.int64)
+    inner = ids[~special]
+    owners = np.minimum(np.searchsorted(ends, starts[~special], side="right"), len(ends) - 1)
+    pieces = []
+    for begin, end in _cuts(owners, MAX_TOKENS - 2)[:_MAX_PIECES]:
+        body = np.concatenate([ids[:1], inner[begin:end], ids[-1:]])
+        _, numbers = np.unique(owners[begin:end], return_inverse=True)
+        pieces.append(Piece(body, np.concatenate([[-1], numbers, [-1]]).astype(np.int64)))
+    return pieces
+
+
+def _cuts(owners: Ints, most: int) -> list[tuple[int, int]]:
+    """Return begin and end of each run of whole sentences; a longer sentence is cut."""
+    cuts: list[tuple[int, int]] = []
+    begin = 0
+    while begin < len(owners):
+        end = min(begin + most, len(owners))
+        if end < len(owners):
+            whole = int(np.searchsorted(owners[begin:end], owners[end], side="left")) + begin
+            end = whole if whole > begin else end
+        cuts.append((begin, end))
+        begin = end
+    return cuts or [(0, 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class TextVectors:
+    """Unit rows, float32 [.., dimensions]: the mean of each piece's or sentence's tokens."""
+
+    pieces: Floats
+    sentences: Floats
+
+
+def interact(
+    passage: TextVectors, question: TextVectors, definition: TextVectors
+) -> npt.NDArray[np.float64]:
+    """Return the features of a pair, float64 [len(FEATURES)], in [-1, 1]; see `FEATURES`."""
+    asked, whole = question.pieces[0], definition.pieces[0]
+    parts = np.sort((passage.sentences @ definition.sentences.T).max(axis=0))
+    return np.array(
+        [
+            (passage.pieces @ asked).max(),
+            (passage.pieces @ whole).max(),
+            (passage.sentences @ asked).max(),
+            (passage.sentences @ whole).max(),
+            parts.mean(),
+            parts[-1],
+            parts[-_BEST:].mean(),
+        ],
+        dtype=np.float64,
+    )
+
+
+class LateScorer(LinearScorer):
+    """Encodes each text once; `run` maps ids, int64 [1, tokens], to float32 [1, tokens, d]."""
+
+    def __init__(
+        self,
+        run: Callable[[Ints], Floats],
+        tokenizer: Any,
+        weights: Sequence[float],
+        intercept: float,
+    ) -> None:
+        super().__init__(self._interactions, weights, intercept)
+        self._run, self._tokenizer = run, tokenizer
+        self._recent: dict[str, TextVectors] = {}
+
+    def _interactions(self, questions: Sequence[Support]) -> npt.NDArray[np.float64]:
+        texts = [asked_texts(question) for question in questions]
+        known = self._encoded(text for own in texts for text in own)
+        return np.stack([interact(*(known[text] for text in own)) for own in texts])
+
+    def _encoded(self, texts: Iterable[str]) -> dict[str, TextVectors]:
+        wanted = list(dict.fromkeys(texts))
+        found = {text: self._recent[text] for text in wanted if text in self._recent}
+        new = [text for text in wanted if text not in found]
+        fresh = dict(zip(new, in_threads(self._encode, new), strict=True))
+        if len(self._recent) + len(fresh) > _REMEMBERED:
+            self._recent = {}
+        self._recent.update(list(fresh.items())[:_REMEMBERED])
+        return found | fresh
+
+    def _encode(self, text: str) -> TextVectors:
+        wholes, sentences = [], []
+        for piece in pieces_of(self._tokenizer, text):
+            wanted()()
+            states = self._run(piece.ids[None, :])[0]
+            wholes.append(states.mean(axis=0))
+            sentences.append(_means(states, piece))
+        return TextVectors(_unit(np.stack(wholes)), _unit(np.concatenate(sentences)))
+
+
+def asked_texts(question: Support) -> tuple[str, str, str]:
+    """Return passage, question, and question with definition."""
+    return question.text, question.statement, question.sought
+
+
+def _means(states: Floats, piece: Piece) -> Floats:
+    """Return the mean of each sentence's tokens; of the whole piece where it holds no sentence."""
+    count = int(piece.sentences.max()) + 1
+    if not count:
+        whole: Floats = states.mean(axis=0, keepdims=True)
+        return whole
+    out = np.empty((count, states.shape[1]), dtype=np.float32)
+    for own in range(count):
+        out[own] = states[piece.sentences == own].mean(axis=0)
+    return out
+
+
+def _unit(rows: Floats) -> Floats:
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    unit: Floats = (rows / np.maximum(norms, 1e-12)).astype(np.float32)
+    return unit
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
+    """Load a late-interaction student."""
+    weights = settings.get("weights")
+    given = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
+    if len(given) != len(FEATURES) + 1:
+        raise InputError(f"settings: expected {len(FEATURES)} weights and an intercept")
+    numbers = [float(number(n, "settings: weights and intercept")) for n in given]
+    session, tokenizer = open_network(folder)
+
+    def run(ids: Ints) -> Floats:
+        feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        states: Floats = session.run(None, feeds)[0]
+        return states
+
+    highest = max(tokenizer.get_vocab().values(), default=0)
+    try:  # as many tokens as there can be, of the highest number
+        run(np.full((1, MAX_TOKENS), highest))
+    except Exception as error:  # onnxruntime raises classes of its own
+        raise InputError(f"the model cannot be run: {shorten(str(error), 80)}") from error
+    return LateScorer(run, tokenizer, numbers[:-1], numbers[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class LateTrainer(Trainer):
+    """Trains the upper layers of an encoder.
+
+    Attributes:
+        base: the packaged encoder, or a folder with a BERT model.
+        frozen: layers from below that stay as they are, by default two thirds of the base's, but
+            never all; the embeddings do, too.
+        epochs: how often each pair is seen.
+        batch: pairs a step, those of a question together.
+        together: at most so many pairs of one question in a step.
+        learning_rate: of the layers; what stands on them learns ten times as fast.
+        order: weight of the loss on the order of a question's documents (RankNet).
+        gap: documents whose targets differ by less are in no order.
+        seed: of order and dropout.
+    """
+
+    kind: ClassVar[str] = "late-interaction"
+    base: str = "minilm-int8"
+    frozen: int | None = None
+    epochs: int = 2
+    batch: int = 32
+    together: int = 8
+    learning_rate: float = 5e-5
+    order: float = 1.0
+    gap: float = 0.2
+    seed: int = 0
+
+    @property
+    def what(self) -> str:
+        """See `Trainer`."""
+        return "late interaction of a fine-tuned encoder"
+
+    def plan(self) -> Mapping[str, Any]:
+        """See `Trainer`; `frozen` is the number of layers."""
+        need_torch()
+        from pnyx.judging.students.late_net import check_base
+
+        layers = check_base(self.base, MAX_TOKENS).num_hidden_layers
+        return {**asdict(self), "frozen": self.frozen_of(layers)}
+
+    def frozen_of(self, layers: int) -> int:
+        """Return how many of a base's layers, at least one, stay as they are."""
+        if self.frozen is not None:
+            return self.frozen
+        return min(round(2 * layers / 3), layers - 1)
+
+    def train(
+        self,
+        examples: Sequence[TrainingExample],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),  # noqa: ARG002 - for other kinds
+    ) -> Trained:
+        """See `Trainer`."""
+        need_torch()
+        from pnyx.judging.students.late_net import (
+            LateNet,
+            TrainingBatch,
+            check_base,
+            export_int8,
+            load_bert,
+            tokenizer_of,
+            train_net,
+        )
+
+        layers = check_base(self.base, MAX_TOKENS).num_hidden_layers
+        tokenizer = tokenizer_of(self.base)
+        reader, pieces = read_tokenizer(tokenizer), dict[str, list[Piece]]()
+        groups = {name: i for i, name in enumerate(dict.fromkeys(e.group for e in examples))}
+        owners = [groups[example.group] for example in examples]
+
+        def lesson(step: Sequence[int]) -> TrainingBatch:
+            places: dict[str, int] = {}
+            pairs = []
+            for example in map(examples.__getitem__, step):
+                p, q, d = (
+                    places.setdefault(text, len(places)) for text in asked_texts(example.question)
+                )
+                pairs.append((p, q, d))
+            for text in places.keys() - pieces.keys():
+                pieces[text] = pieces_of(reader, text)
+            targets = [examples[i].target for i in step]
+            return TrainingBatch(
+                [pieces[t] for t in places], pairs, [owners[i] for i in step], targets
+            )
+
+        def make() -> LateNet:
+            bert, frozen = load_bert(self.base), self.frozen_of(layers)
+            return LateNet(bert, len(groups), frozen=frozen, order=self.order, gap=self.gap)
+
+        steps = list(self.batches(examples))
+        rate, seed = self.learning_rate, self.seed
+        net, loss = train_net(make, steps, lesson, work, report, rate=rate, seed=seed)
+        export_int8(net.bert, out / MODEL)
+        (out / TOKENIZER).write_bytes(tokenizer)
+        weights, intercept, own = (
+            part.detach().tolist() for part in (net.weights, net.intercept, net.own)
+        )
+        mean = intercept + sum(own[owner] for owner in owners) / len(owners)
+        return Trained({"weights": weights, "intercept": mean}, {"last_loss": loss})
+
+    def batches(self, examples: Sequence[TrainingExample]) -> Iterator[list[int]]:
+        """Yield the places of the examples of each step, an epoch after the other."""
+        by: dict[str, list[int]] = {}
+        for place, example in enumerate(examples):
+            by.setdefault(example.group, []).append(place)
+        for epoch in range(self.epochs):
+            rng = random.Random(f"{self.seed} {epoch}")
+            parts = []
+            for places in by.values():
+                drawn = rng.sample(places, len(places))
+                size = math.ceil(len(drawn) / math.ceil(len(drawn) / self.together))
+                parts += [drawn[i : i + size] for i in range(0, len(drawn), size)]
+            rng.shuffle(parts)
+            batch: list[int] = []
+            for part in parts:
+                batch += part
+                if len(batch) >= self.batch:
+                    yield batch
+                    batch = []
+            if batch:
+                yield batch

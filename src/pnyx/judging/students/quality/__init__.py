@@ -1,0 +1,1 @@
+"""Small models of argument quality."""

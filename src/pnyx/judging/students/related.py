@@ -1,0 +1,36 @@
+"""Questions of one task put to a judge of another: the nearest that a packaged model can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pnyx.core.errors import shorten
+from pnyx.judging.answers import Provenance, Unscored
+from pnyx.judging.base import Emit, Judge, of_kind
+from pnyx.judging.questions import JudgeQuestion, Support, blank
+
+
+class RelatedJudge:
+    """Answers `unanswerable` of a negative statement by whether the question is relevant to it."""
+
+    kinds: frozenset[type] = frozenset({Support})
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self.name, self.card = judge, judge.name, judge.card
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question through `emit`; unscored if of another task."""
+        asked: list[tuple[int, Support]] = []
+        for position, question in enumerate(of_kind(Support, questions, self.name)):
+            problem = blank(question)
+            if not problem and question.task != "unanswerable":
+                problem = f"task: it answers unanswerable, not {shorten(question.task, 40)!r}"
+            if problem:
+                emit(position, Unscored(problem, Provenance(self.name)))
+            else:
+                asked.append((position, replace(question, task="relevance")))
+        positions = [position for position, _ in asked]
+        await self._judge.answer(
+            [question for _, question in asked], lambda n, a: emit(positions[n], a)
+        )

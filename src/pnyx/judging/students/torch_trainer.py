@@ -1,0 +1,150 @@
+"""Trains networks by transformers' Trainer, with its checkpoints.
+
+Its optimizer and random states are read with `weights_only`: numbers and nothing that runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import random
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from transformers import TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
+
+from pnyx.core.errors import InputError, PnyxError, shorten
+from pnyx.judging.students.lora_base import without_notes
+from pnyx.judging.students.trainer import Report
+
+_SECONDS = 60
+"""A checkpoint is also written when so long has passed since the last: steps may take minutes."""
+
+
+class _Progress(TrainerCallback):  # type: ignore[misc]
+    """Reports each step, ends a training that has no numbers any more, and times checkpoints."""
+
+    def __init__(self, report: Report) -> None:
+        self._report, self.begun, self._kept = report, False, time.monotonic()
+        self.failure: Exception | None = None  # of whoever is told of progress
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        self.begun = True
+
+    def on_step_end(self, _: Any, __: Any, control: Any, **___: Any) -> None:
+        if time.monotonic() - self._kept > _SECONDS:
+            control.should_save = True
+
+    def on_save(self, *_: Any, **__: Any) -> None:
+        self._kept = time.monotonic()
+
+    def on_log(self, _: Any, state: Any, __: Any, *, logs: dict[str, float], **___: Any) -> None:
+        if "loss" not in logs:  # the summary at the end
+            return
+        if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "grad_norm")):
+            raise PnyxError(
+                f"step {state.global_step}: the loss or its gradient is no number; a lower "
+                "learning rate may help"
+            )
+        try:
+            self._report(state.global_step, state.max_steps, f"loss {logs['loss']:.3f}")
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+class _InOrder(transformers.Trainer):  # type: ignore[misc]
+    """Takes the items of the data as they come."""
+
+    def _get_train_sampler(self, *_: Any) -> Any:
+        return torch.utils.data.SequentialSampler(self.train_dataset)
+
+
+def fit(
+    model: Any,
+    data: Sequence[Any],
+    collate: Callable[[list[Any]], dict[str, Any]],
+    work: Path,
+    report: Report,
+    *,
+    optimizer: Any = None,
+    in_order: bool = False,
+    **settings: Any,
+) -> tuple[int, float | None]:
+    """Train from the last checkpoint in `work` on; return the steps and the last one's loss."""
+    progress = _Progress(report)
+    trainer = (_InOrder if in_order else transformers.Trainer)(
+        model=model,
+        args=_arguments(work, next(model.parameters()).device.type == "cuda", settings),
+        train_dataset=list(data),
+        data_collator=collate,
+        callbacks=[progress],
+        optimizers=(optimizer, None),
+    )
+    trainer.remove_callback(PrinterCallback)
+    last = _last_checkpoint(work)
+    try:
+        with without_notes(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecations between the libraries
+            trainer.train(resume_from_checkpoint=last and str(last))
+    except PnyxError:
+        raise
+    except Exception as error:  # of a full disk or memory, or of a file that is no checkpoint
+        if error is progress.failure:
+            raise
+        if last is None or progress.begun:
+            step, why = trainer.state.global_step, shorten(" ".join(str(error).split()), 200)
+            raise PnyxError(f"the training failed after step {step}: {why}") from error
+        problem = f"is no checkpoint of this training ({shorten(str(error), 60)}): remove it"
+        raise InputError(problem, path=last) from error
+    losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
+    return trainer.state.global_step, losses[-1] if losses else None
+
+
+def _arguments(work: Path, cuda: bool, settings: dict[str, Any]) -> TrainingArguments:
+    arguments = TrainingArguments(
+        output_dir=str(work),
+        save_total_limit=1,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        use_cpu=not cuda,
+        dataloader_pin_memory=cuda,
+        **settings,
+    )
+    if cuda:
+        arguments._n_gpu = min(arguments.n_gpu, 1)  # where the model lies
+    return arguments
+
+
+def _last_checkpoint(work: Path) -> Path | None:
+    """Return the last checkpoint that was written to its end; those after it are removed."""
+    found = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
+    for path in sorted(found, key=lambda path: -int(path.name[11:])):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            json.loads((path / "trainer_state.json").read_bytes())
+            return path
+        shutil.rmtree(path, ignore_errors=True)  # the Trainer would keep it for a newer one
+    return None
+
+
+@contextlib.contextmanager
+def own_randomness(seed: int) -> Iterator[None]:
+    """Draw from a seed, and leave the caller's random numbers as they are."""
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+    random.setstate(python)
+    np.random.set_state(numpy)  # noqa: NPY002

@@ -1,0 +1,83 @@
+"""The training data common to all kinds of student, and the result of a training."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+from pnyx.core.errors import PnyxError
+from pnyx.judging.questions import Support
+
+Report: TypeAlias = Callable[[int, int, str], None]
+"""Called with progress: steps done, of how many, and a word on how it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingExample:
+    """A labelled pair as a student learns it."""
+
+    question: Support
+    target: float
+    value: bool
+    group: str
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training left: the scorer's settings, and how it was trained; ready for JSON."""
+
+    settings: Mapping[str, Any]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """Trains one `kind` of student (a key of `SCORERS`); its fields are its settings."""
+
+    kind: ClassVar[str]
+
+    @property
+    def what(self) -> str:
+        """A few words for the card, such as "logistic regression over shared words"."""
+        raise NotImplementedError
+
+    def plan(self) -> Mapping[str, Any]:
+        """Return all settings of the training, ready for JSON: another plan does not resume."""
+        return dataclasses.asdict(self)
+
+    def train(
+        self,
+        examples: Sequence[TrainingExample],
+        work: Path,
+        out: Path,
+        report: Report,
+        unseen: Sequence[Support] = (),
+    ) -> Trained:
+        """Train on examples of both classes, and write the weights to the empty folder `out`.
+
+        An interrupted training resumes from the last checkpoint in `work` and ends with the same
+        weights. `unseen` pairs of other questions show how scores lie that were not fitted.
+        """
+        raise NotImplementedError
+
+
+def quiet(done: int, of: int, word: str) -> None:
+    """Report progress to nobody."""
+
+
+def need_torch() -> None:
+    """Raise PnyxError unless what trains and exports a network is installed."""
+    try:
+        import onnx
+        import torch
+        import transformers  # noqa: F401 - needed at the end, so it is missed at the start
+    except ImportError as error:
+        raise PnyxError(
+            f"{error.name} is missing: pip install 'pnyx[distil]', or train --kind lexical, which "
+            "needs none"
+        ) from error
+    del onnx, torch

@@ -1,7 +1,0 @@
-"""Measures: from verdicts or runs to numbers with intervals."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-del lazy_loader

@@ -1,1 +1,0 @@
-"""What all measures share: values, bootstrap, intervals, tests, ground truth."""

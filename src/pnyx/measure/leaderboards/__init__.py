@@ -1,1 +1,0 @@
-"""Leaderboards: against each other, against people, and corrected by people's labels."""

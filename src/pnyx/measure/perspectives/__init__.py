@@ -1,1 +1,0 @@
-"""Measures of runs against perspectives (BERDS)."""

@@ -1,1 +1,0 @@
-"""Measures of reports judged by ARGUE's tree: sentences, citations, nuggets, rewards, lengths."""

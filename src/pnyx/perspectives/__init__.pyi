@@ -1,0 +1,27 @@
+"""The public names of this room, each with its home."""
+
+from .bench import Benched, BenchJudge, BenchSearch, bench_perspectives
+from .bench_plan import PerspectiveBench
+from .measures.coverage import by_question, measure_perspectives, perspective_qrels
+from .measures.leaning import Leaning, measure_leaning, side_questions
+from .measures.results import PerspectiveCoverage
+from .measures.table import PerspectiveMeasure
+from .measures.verdicts import Verdicts, read_verdicts
+
+__all__ = [
+    "BenchJudge",
+    "BenchSearch",
+    "Benched",
+    "Leaning",
+    "PerspectiveBench",
+    "PerspectiveCoverage",
+    "PerspectiveMeasure",
+    "Verdicts",
+    "bench_perspectives",
+    "by_question",
+    "measure_leaning",
+    "measure_perspectives",
+    "perspective_qrels",
+    "read_verdicts",
+    "side_questions",
+]

@@ -1,0 +1,18 @@
+"""What this room adds to Pnyx."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pnyx.core.rooms import CommandDoor
+
+COMMANDS: Final = (
+    CommandDoor(
+        "bench",
+        "pnyx.perspectives.commands:command",
+        40,
+        "Campaigns",
+        "Compare retrievers: do they show every side?",
+    ),
+    CommandDoor("measure perspectives", "pnyx.perspectives.measure_command:perspectives", 20),
+)

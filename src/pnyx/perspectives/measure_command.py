@@ -1,0 +1,278 @@
+"""`pnyx measure perspectives`: TREC runs against the perspectives on their questions (BERDS)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import click
+
+from pnyx.cli.measure.strict import COVERAGE_RULES, check_pairs, said_strictly
+from pnyx.cli.measure.tables import named_runs
+from pnyx.cli.options import Outcome, warn
+from pnyx.cli.params import Raw, SpecOption, verb
+from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.formats.text_types import FileName, TextKind, Words
+from pnyx.judging.measures.options import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
+from pnyx.perspectives.measure_tables import notes, report
+from pnyx.reports.measure_leaderboard import LeaderboardSpec
+from pnyx.search.measures.sources import run_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pnyx.core.records import Perspective, Qrel, RunEntry
+    from pnyx.perspectives.measures.leaning import Leaning
+    from pnyx.perspectives.measures.results import PerspectiveCoverage
+    from pnyx.perspectives.measures.verdicts import Verdicts
+
+
+class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out min_judged"):
+    """What of runs is measured against which perspectives."""
+
+    views: FileName = file_opt(
+        ..., "Perspectives (JSONL; of BERDS's files those to be covered).", "--perspectives"
+    )
+    verdicts: FileName = file_opt(..., "Verdicts on pairs of document and perspective.")
+    depths: tuple[int, ...] = opt(
+        (5,), "Cutoff rank k. Repeatable.", "--cutoff", within="[1, 1000000]"
+    )
+    measures: tuple[Words, ...] = opt(
+        (),
+        "Instead of those of --cutoff: MRecall@5, Precision@5, CoverDepth@100, MinCover@100, "
+        "ProLead@5 ..., or alpha_nDCG@10, ERR_IA@10, StRecall@10 of ir-measures. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+    )
+    union_depth: int | None = opt(
+        None,
+        "Also report the rank at which each run covers everything, and what the first DEPTH "
+        "documents of all runs cover together (BERDS, Tables 5 and 6: 100).",
+        "--depth",
+        within="[1, 1000000]",
+        metavar="DEPTH",
+    )
+    topics_of: Literal["perspectives", "run", "both"] = opt(
+        "perspectives",
+        "Questions to measure: all (one missing from a run counts as an empty ranking), those of "
+        "the run, or those of every run.",
+    )
+    unjudged: Literal["unscored", "no"] = opt(
+        "unscored", "Pairs missing from qrels; no if these list only supporting pairs."
+    )
+    per_topic: bool = opt(False, "Show the values of each question.")
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: all questions, what nobody judged is a no, no figures below "
+        "--min-judged, and in --json a record of all that decided.",
+    )
+    min_judged: float = opt(
+        0.8,
+        "Least share of a run's pairs of document and perspective that must have a verdict.",
+        within="[0, 1]",
+        needs="strict",
+    )
+    qrels_out: FileName | None = out_opt(
+        None, "Write the verdicts as TREC diversity qrels, for pnyx measure retrieval and others."
+    )
+
+
+class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, LeaderboardSpec, CoverageSpec):
+    """All that is chosen."""
+
+    def files(self) -> dict[str, str]:
+        """Flag -> file to write."""
+        qrels = {} if self.qrels_out is None else {"--qrels-out": self.qrels_out}
+        return {**LeaderboardSpec.files(self), **qrels}
+
+
+Asked: TypeAlias = tuple[tuple[str, str, str], ...]
+
+
+@verb(
+    "perspectives",
+    restricts=True,
+    records=True,
+    short_help="TREC runs on perspectives (BERDS).",
+    rare={"spec": "sides"},
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--leaning",
+    nargs=3,
+    multiple=True,
+    type=Raw(),
+    cls=SpecOption,
+    text_kind=TextKind.FILE,
+    heading="More options",
+    metavar="RUN PRO CON",
+    help="One retriever's runs for the questions, for the supporting perspectives in their "
+    "place, and for the opposing ones: how far it follows its question (Fig. 3). Repeatable.",
+)
+def perspectives(
+    runs: tuple[FileName, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
+) -> Outcome:
+    """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
+
+    MRecall@k is 1 where the first k documents support all perspectives, or k of them where there
+    are more; Precision@k is the share of them that support some perspective. Where questions have
+    two opposite perspectives (stance pro and con), it also says which side is covered. Each comes
+    with a 95 % bootstrap interval over questions.
+
+    \b
+    --verdicts takes
+      the results of pnyx judge support --run --perspectives;
+      labels (JSONL) with question_id, doc_id and perspective_id, or with ids
+      QUESTION/DOCUMENT/PERSPECTIVE;
+      TREC diversity qrels: question perspective document grade
+
+    A pair without a verdict is never taken for a no: a question whose value it could change has
+    none, the mean is over the others, and bounds say what it can be over all. --labelled also gives
+    the values corrected for the judge's own errors: label the first documents of some of the
+    measured questions, picked at random. docs/measures.md defines all of this. Exit status 3: a
+    pair within the depth is unscored.
+
+    \b
+    Example:
+      pnyx search my.index --topics questions.jsonl --out bm25.run
+      pnyx judge support --run bm25.run --perspectives views.jsonl \\
+        --index my.index --depth 5 --out judged
+      pnyx measure perspectives bm25.run --perspectives views.jsonl \\
+        --verdicts judged
+      pnyx measure perspectives bm25.run mmr.run --perspectives views.jsonl \\
+        --verdicts judged --cutoff 5 --cutoff 10 --baseline bm25.run
+    """
+    names, baseline = _checked(runs, spec, leaning, as_json)
+    from pnyx.formats import read_run
+    from pnyx.formats.perspectives import read_perspectives
+    from pnyx.formats.runs.run_ids import with_document_ids
+    from pnyx.perspectives.measures.coverage import by_question, measure_perspectives
+    from pnyx.perspectives.measures.verdicts import NO, read_verdicts
+
+    known = by_question(
+        read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
+    )
+    verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
+    entries = {name: list(with_document_ids(read_run(path), path)) for name, path in names.items()}
+    labelled = spec.joined(spec.judge)
+    if labelled is not None and labelled.scale_note:
+        warn(labelled.scale_note)
+    measured = partial(
+        measure_perspectives,
+        entries,
+        known,
+        measures=spec.measures,
+        depths=spec.depths,
+        union_depth=spec.union_depth,
+        labelled=labelled,
+        topics_of=spec.topics_of,
+        baseline=baseline,
+        test=spec.test,
+    )
+    judged = replace(verdicts, other=NO) if spec.strict else verdicts
+    row, said = _counted(measured, verdicts, spec) if spec.strict else ({}, [])
+    result = measured(verdicts=judged, bootstrap=spec.bootstrap)
+    leans = _leaning(leaning, spec, known, verdicts)
+    if spec.qrels_out is not None:
+        _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
+    spec.write_runs(result)
+    return Outcome(
+        {**result.row(), "leaning": [lean.row() for lean in leans], **row},
+        (lambda: report(result, leans, spec.views, spec.per_topic)) if spec.prints else "",
+        result.unscored or any(lean.unscored for lean in leans),
+        [*said, *notes(result, leans)],
+    )
+
+
+def _counted(
+    measured: Callable[..., PerspectiveCoverage], verdicts: Verdicts, spec: PerspectivesSpec
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what --strict also says: how many pairs have a verdict, before the rest is a no."""
+    counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
+    row, said = said_strictly(COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged))
+    row["coverage"] = {
+        run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
+        for run in counted.runs
+    }
+    return row, said
+
+
+def _checked(
+    runs: Sequence[str], spec: PerspectivesSpec, leaning: Asked, as_json: bool
+) -> tuple[dict[str, str], str | None]:
+    """Return name -> file of the runs and the baseline, of choices that go together."""
+    others = [path for three in leaning for path in three]
+    others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.gold))
+    names, baseline = named_runs(runs, spec.baseline, *others)
+    spec.check_needs()
+    if spec.strict and (spec.topics_of != "perspectives" or spec.unjudged != "unscored"):
+        raise OptionError("--strict excludes --topics-of and --unjudged: its rules say both")
+    read = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
+    spec.check_files(read, as_json=as_json)
+    return names, baseline
+
+
+def _leaning(
+    leaning: Asked,
+    spec: PerspectivesSpec,
+    known: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+) -> list[Leaning]:
+    """Measure each --leaning, at the first --cutoff."""
+    from pnyx.perspectives.measures.leaning import ASKED_AS, measure_leaning
+
+    names = run_names([question for question, _, _ in leaning])
+    return [
+        measure_leaning(
+            name,
+            dict(zip(ASKED_AS, paths, strict=True)),
+            known,
+            verdicts,
+            spec.depths[0],
+            bootstrap=spec.bootstrap,
+        )
+        for name, paths in zip(names, leaning, strict=True)
+    ]
+
+
+def _write_qrels(
+    out: str,
+    spec: PerspectivesSpec,
+    runs: Mapping[str, Sequence[RunEntry]],
+    known: Mapping[str, Sequence[Perspective]],
+    verdicts: Verdicts,
+) -> None:
+    from pnyx.core.files import atomic_text
+    from pnyx.formats import write_qrels
+    from pnyx.perspectives.measures.coverage import perspective_qrels
+
+    depth = max(*spec.depths, spec.union_depth or 0)
+    try:
+        qrels = perspective_qrels(runs.values(), known, verdicts, depth, spec.unscored)
+    except InputError as error:
+        problem = error.problem.removeprefix("qrels: ")
+        raise InputError(f"--qrels-out: {problem} with --unscored") from error
+    with atomic_text(out) as stream:
+        write_qrels(stream, qrels)
+    _warn_lost(qrels, known)
+
+
+def _warn_lost(qrels: Sequence[Qrel], known: Mapping[str, Sequence[Perspective]]) -> None:
+    """Say which perspectives have no line: to other tools they do not exist."""
+    written = {(q.topic_id, q.subtopic) for q in qrels}
+    topics = {q.topic_id for q in qrels}
+    lost = [
+        f"{topic}/{view.id}"
+        for topic, views in known.items()
+        for view in views
+        if topic in topics and (topic, view.id) not in written
+    ]
+    if lost:
+        shown = ", ".join(escaped(name, 40) for name in lost[:3])
+        warn(
+            f"{len(lost)} perspectives have no scored pair and no line in the qrels, which "
+            f"therefore do not know them ({shown})"
+        )

@@ -1,0 +1,1 @@
+"""Measures of perspectives: coverage, leaning, multi-answer recall."""

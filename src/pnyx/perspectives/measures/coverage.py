@@ -1,0 +1,353 @@
+"""Do the results show every side? Runs against perspectives (BERDS, Chen and Choi 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from pnyx.core.errors import InputError
+from pnyx.core.records import Perspective, Qrel
+from pnyx.judging.measures.agreement import counts_of
+from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
+from pnyx.judging.verdicts import Source
+from pnyx.perspectives.measures.corrected import Correction
+from pnyx.perspectives.measures.results import (
+    MeasuredCoverage,
+    PerspectiveCoverage,
+    PerspectiveTopics,
+    UnionCoverage,
+    means_of,
+)
+from pnyx.perspectives.measures.table import (
+    PERSPECTIVE_MEASURES,
+    SIDED,
+    Bounded,
+    PerspectiveMeasureAt,
+    TopicTable,
+    minimum_cover,
+    mrecall,
+    opposed,
+    parse_perspective_measure,
+    table_of,
+)
+from pnyx.perspectives.measures.verdicts import (
+    UnscoredPairs,
+    Verdicts,
+    qrels_of_verdicts,
+    read_verdicts,
+)
+from pnyx.search.measures.irmeasures import RunScorer, parse_measures
+from pnyx.search.measures.rankings import (
+    Rankings,
+    judgements_of,
+    rankings_of,
+    topic_order,
+    topics_measured,
+)
+from pnyx.search.measures.retrieval import check_runs
+from pnyx.search.measures.sources import Run, Runs, named_runs
+from pnyx.search.measures.table import RunTable, against
+from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap
+from pnyx.stats.significance import Test
+
+PERSPECTIVE_DEPTHS = (5,)
+
+Questions: TypeAlias = Mapping[str, Sequence[Perspective]]
+Cells: TypeAlias = dict[str, dict[str, Bounded]]
+"""Topic -> measure that applies to it -> value."""
+
+
+def by_question(
+    perspectives: Iterable[Perspective], *, sides_by_order: bool = False
+) -> dict[str, list[Perspective]]:
+    """Return the perspectives of each question, questions in order.
+
+    With `sides_by_order`, of a question's two perspectives without a side the first supports it and
+    the second opposes it, as BERDS made them (Tables 9, 10 and 12).
+    """
+    by_topic: dict[str, list[Perspective]] = {}
+    for perspective in perspectives:
+        by_topic.setdefault(perspective.question_id, []).append(perspective)
+    if sides_by_order:
+        for question, sides in by_topic.items():
+            if [side.stance for side in sides] == [None, None]:
+                pro, con = sides
+                by_topic[question] = [replace(pro, stance="pro"), replace(con, stance="con")]
+    return {question: by_topic[question] for question in sorted(by_topic, key=topic_order)}
+
+
+def measure_perspectives(
+    runs: Runs,
+    perspectives: Questions,
+    verdicts: Verdicts | Source,
+    measures: Sequence[str] = (),
+    *,
+    depths: Sequence[int] = PERSPECTIVE_DEPTHS,
+    union_depth: int | None = None,
+    labelled: LabelledVerdicts | Source | None = None,
+    topics_of: PerspectiveTopics = "perspectives",
+    baseline: str | None = None,
+    test: Test = TEST,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> PerspectiveCoverage:
+    """Measure whether runs cover the perspectives on their questions.
+
+    Args:
+        runs: as for `measure_retrieval`; read once.
+        perspectives: what `by_question` returns.
+        verdicts: which document supports which perspective: what `pnyx.ask` returned, or a source
+            as for `read_verdicts`.
+        measures: by their notation (`MRecall@5`, `CoverDepth@100`), also diversity measures of
+            ir-measures (`alpha_nDCG@10`). By default MRecall and Precision at each of `depths`, and
+            which side is covered where questions have two opposite perspectives.
+        depths: of the default measures.
+        union_depth: also measure how deep each run must be read to cover everything (Table 5), and
+            what so many documents of each run cover together (Table 6).
+        labelled: pairs that the same judge answered and people labelled (as for `join_labels`), of
+            some of the measured questions, picked at random: MRecall and Precision are also given
+            corrected for the judge's errors.
+        topics_of: which questions count.
+        baseline: name of the run that the others are compared with, on `measures` or by default on
+            MRecall and Precision.
+        test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all.
+        bootstrap: over questions; its seed is that of everything that is drawn.
+
+    Raises:
+        InputError: a measure is unknown or cannot be computed, a run has no question with
+            perspectives or contradicts itself, no verdict is on a pair of the runs, or another
+            judge answered the labelled pairs.
+        MissingExtra: a measure of ir-measures needs the extra `retrieval`.
+        ValueError: no run, no perspectives, or no run of the baseline's name.
+    """
+    if not perspectives:
+        raise ValueError("found no perspectives, expected one or more")
+    runs = named_runs(runs)
+    check_runs(runs, baseline)
+    verdicts = read_verdicts(verdicts)
+    chosen = _Chosen(measures, depths, union_depth, perspectives)
+    ranked = {name: rankings_of(entries) for name, entries in runs.items()}
+    topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
+    judged = {
+        name: [
+            table_of(t, run.by_topic.get(t, ())[: chosen.depth], perspectives[t], verdicts)
+            for t in topics[name]
+        ]
+        for name, run in ranked.items()
+    }
+    _check_pairs([table for tables in judged.values() for table in tables], verdicts)
+    cells = _cells(chosen, judged, verdicts)
+    correction = _correction(labelled, verdicts.judge, bootstrap)
+    table = RunTable(cells)
+    union = None
+    if union_depth is not None:
+        union = _union(ranked, topics, perspectives, verdicts, union_depth, bootstrap)
+    return PerspectiveCoverage(
+        runs=tuple(
+            _measured(name, run, perspectives, judged[name], cells[name], chosen, correction,
+                      bootstrap)
+            for name, run in ranked.items()
+        ),
+        topics_of=topics_of,
+        questions=len(perspectives),
+        perspectives=sum(map(len, perspectives.values())),
+        judge=verdicts.judge,
+        union=union,
+        correction=None if correction is None else correction.row(),
+        comparisons=table.compare(against(runs, baseline, chosen.compared), test, bootstrap),
+        baseline=baseline,
+        test=test,
+        bootstrap=bootstrap,
+    )  # fmt: skip
+
+
+def perspective_qrels(
+    runs: Iterable[Run],
+    perspectives: Questions,
+    verdicts: Verdicts,
+    depth: int,
+    unscored: UnscoredPairs = "error",
+) -> list[Qrel]:
+    """Return verdicts as TREC diversity qrels, with perspectives as subtopics.
+
+    Args:
+        runs: each what `pnyx.read_run` yields.
+        perspectives: what `by_question` returns.
+        verdicts: which document supports which perspective.
+        depth: so many documents of each run, and whatever else has a verdict.
+        unscored: how pairs without a verdict are treated.
+
+    Raises:
+        InputError: a pair is unscored, and `unscored` is `error`; a run contradicts itself.
+    """
+    pooled: dict[str, dict[str, None]] = {question: {} for question in perspectives}
+    for entries in runs:
+        for question, documents in rankings_of(entries).by_topic.items():
+            if question in pooled:
+                pooled[question].update(dict.fromkeys(documents[:depth]))
+    for question, doc_id, _ in verdicts.pairs:
+        if question in pooled:
+            pooled[question][doc_id] = None
+    pairs = (
+        (question, doc_id, perspective.id)
+        for question, documents in pooled.items()
+        for doc_id in documents
+        for perspective in perspectives[question]
+    )
+    return list(qrels_of_verdicts(verdicts, pairs, unscored))
+
+
+class _Chosen:
+    """The measures to compute, ours and ir-measures', by notation."""
+
+    def __init__(
+        self,
+        measures: Sequence[str],
+        depths: Sequence[int],
+        union_depth: int | None,
+        perspectives: Questions,
+    ) -> None:
+        self.own: dict[str, PerspectiveMeasureAt] = {}
+        others = [name for name in measures if not self._take(parse_perspective_measure(name))]
+        self.diverse = parse_measures(others) if others else {}
+        for name, measure in self.diverse.items():
+            if type(measure.params.get("cutoff")) is not int:
+                raise InputError(f"--measure {name}: expected a depth, as in {name}@10")
+        for name in () if measures else ("MRecall", "Precision"):
+            for k in depths:
+                self._take(PERSPECTIVE_MEASURES[name] @ k)
+        self.compared = [*self.own, *self.diverse]
+        if not measures and any(
+            opposed(p.stance for p in perspective) for perspective in perspectives.values()
+        ):
+            for k in depths:
+                for name in SIDED:
+                    self._take(PERSPECTIVE_MEASURES[name] @ k)
+        for name in ("MRecall", "CoverDepth", "MinCover") if union_depth is not None else ():
+            self._take(PERSPECTIVE_MEASURES[name] @ int(union_depth or 0))
+        cutoffs = [measure.params["cutoff"] for measure in self.diverse.values()]
+        self.depth = max([*(at.k for at in self.own.values()), *cutoffs])
+        # A topic may have no value of these though all its pairs are scored.
+        self.conditional = frozenset(n for n, at in self.own.items() if not at.measure.always)
+
+    def _take(self, measure: PerspectiveMeasureAt | None) -> bool:
+        if measure is not None:
+            self.own[repr(measure)] = measure
+        return measure is not None
+
+
+def _correction(
+    labelled: LabelledVerdicts | Source | None, judge: str, bootstrap: Bootstrap
+) -> Correction | None:
+    """Return what corrects a judge's errors, if pairs were labelled."""
+    if labelled is None:
+        return None
+    if not isinstance(labelled, LabelledVerdicts):
+        labelled = join_labels(labelled, task="support", judge=judge)
+    return Correction(labelled, judge, bootstrap)
+
+
+def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
+    """Refuse verdicts on other pairs: every measure would say that all is open."""
+    if not any(table.documents for table in every) or verdicts.other.value is not None:
+        return
+    if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
+        asked = next(t for t in every if t.documents)
+        pair = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
+        some = next(iter([*verdicts.pairs, *verdicts.by_id]), "none")
+        raise InputError(
+            f"no verdict is on a pair of the runs (question, document, perspective: the first is "
+            f"{pair}; verdicts are on {some!r})"
+        )
+
+
+def _cells(
+    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
+) -> dict[str, Cells]:
+    """Return each run's values; a pair without a grade is no, an unscored topic has no value."""
+    scorer = _scorer(chosen, judged, verdicts) if chosen.diverse else None
+    cells: dict[str, Cells] = {}
+    for name, tables in judged.items():
+        scores = scorer.score({t.topic: t.documents for t in tables}) if scorer else {}
+        for table in tables:
+            values = {notation: at.of(table) for notation, at in chosen.own.items()}
+            for notation, measure in chosen.diverse.items():
+                closed = not table.unscored[: measure.params["cutoff"]].any()
+                known = closed and table.topic in scores
+                score = scores[table.topic][notation] if known else None
+                values[notation] = Bounded(score, score) if known else Bounded(0.0, None)
+            of_topics = cells.setdefault(name, {})
+            of_topics[table.topic] = {n: value for n, value in values.items() if value is not None}
+    return cells
+
+
+def _scorer(
+    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
+) -> RunScorer:
+    every = [table for tables in judged.values() for table in tables]
+    known = {table.topic: set(table.perspectives) for table in every}
+    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
+    for t in every:
+        pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
+    qrels = list(qrels_of_verdicts(verdicts, pool, "skip"))
+    if not qrels:
+        raise InputError("no pair of the runs is scored, which diversity measures need")
+    return RunScorer(chosen.diverse, judgements_of(qrels))
+
+
+def _measured(
+    name: str,
+    rankings: Rankings,
+    perspectives: Questions,
+    tables: Sequence[TopicTable],
+    cells: Cells,
+    chosen: _Chosen,
+    correction: Correction | None,
+    bootstrap: Bootstrap,
+) -> MeasuredCoverage:
+    corrected = {
+        notation: mean
+        for notation, at in chosen.own.items()
+        if correction is not None and (mean := correction.mean(tables, at)) is not None
+    }
+    names = [*chosen.own, *chosen.diverse]
+    return MeasuredCoverage(
+        name,
+        rankings.tags,
+        means_of(cells, names, chosen.conditional, bootstrap),
+        cells,
+        _pairs(tables),
+        tuple(topic for topic in cells if topic not in rankings.by_topic),
+        tuple(topic for topic in rankings.by_topic if topic not in perspectives),
+        rankings.rearranged,
+        corrected,
+        {t.topic: (int((~t.unscored).sum()), t.unscored.size) for t in tables},
+    )
+
+
+def _pairs(tables: Sequence[TopicTable]) -> dict[str, Any]:
+    return counts_of(sum(t.yes.size for t in tables), [r for t in tables for r in t.reasons])
+
+
+def _union(
+    ranked: Mapping[str, Rankings],
+    topics: Mapping[str, Sequence[str]],
+    perspectives: Questions,
+    verdicts: Verdicts,
+    depth: int,
+    bootstrap: Bootstrap,
+) -> UnionCoverage:
+    tables = []
+    for topic in dict.fromkeys(topic for of_run in topics.values() for topic in of_run):
+        documents = dict.fromkeys(
+            doc for run in ranked.values() for doc in run.by_topic.get(topic, ())[:depth]
+        )
+        tables.append(table_of(topic, tuple(documents), perspectives[topic], verdicts))
+    # A set of documents is read whole: its depth is its size.
+    cells = {
+        t.topic: {"MRecall": mrecall(t, k), "MinCover": minimum_cover(t, k)}
+        for t in tables
+        if (k := max(1, len(t.documents)))
+    }
+    means = means_of(cells, ["MRecall", "MinCover"], frozenset({"MinCover"}), bootstrap)
+    return UnionCoverage(depth, means, _pairs(tables))

@@ -1,0 +1,60 @@
+"""`pnyx judge dimensions`: dimensions of one's own drafted by a language model."""
+
+from __future__ import annotations
+
+import click
+
+from pnyx.cli.answering import plan_asked
+from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn_first
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, escaped
+from pnyx.core.files import clean_text
+from pnyx.display.text import many
+from pnyx.judging.open_models import open_model
+from pnyx.judging.options import AskedSpec
+from pnyx.reports.nugget_options import RubricSpec
+
+
+@verb("dimensions", resumes=True, short_help="Draft dimensions of your own with a language model.")
+@click.argument("task")
+def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> int | Outcome:
+    """Draft dimensions on which to rate texts for TASK, described in your own words.
+
+    A file for --dimensions (docs/judging-quality.md): what each dimension means, what each score
+    means, and texts with their scores as examples, all made up by the model. It says
+    reviewed = false, and nothing is rated by it until you have corrected it and set that to true.
+    Exit status 3: the model gave no usable rubric, and no file is written.
+
+    \b
+    Example:
+      pnyx judge dimensions "Are our letters to customers polite and plain?" \\
+        --llm openai:gpt-4o-mini --out letters.toml
+      pnyx judge quality letters.jsonl --dimensions letters.toml \\
+        --llm openai:gpt-4o-mini --out rated
+    """
+    from pnyx.core.files import atomic_text
+    from pnyx.quality.rubrics import draft_rubric
+
+    if not task.strip():
+        raise InputError("TASK is empty, expected what is to be rated, in words")
+    model.check()
+    spec.check(plan=model.plan)
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
+    with open_model(model, say, model) as llm:
+        if llm is None:
+            raise OptionError("a language model drafts dimensions: it needs --llm")
+        drafted = draft_rubric(clean_text(task), llm, low=spec.low, high=spec.high, most=spec.most)
+        if model.plan:
+            line = f"a rubric by {escaped(llm.name)}"
+            return plan_asked(llm, model, line, {"rubrics": 1}, as_json=as_json)
+    warn_first(drafted.problems, "problems")
+    own, out = drafted.own, str(spec.out)
+    if drafted.toml is None or own is None:
+        none: dict[str, object] = {"out": None, "dimensions": [], "examples": 0}
+        return Outcome(none, "no usable rubric: nothing is written", True, err=True)
+    with atomic_text(out) as stream:
+        stream.write(drafted.toml)
+    row = {"out": out, "dimensions": list(own.dimensions), "examples": len(own.examples)}
+    made = f"{', '.join(own.dimensions)}; {many(len(own.examples), 'example')}"
+    line = f"{escaped(out)}: {made}. A draft: correct it, then set reviewed = true"
+    return Outcome(row, line, err=True)

@@ -1,0 +1,9 @@
+"""What this room adds to Pnyx."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pnyx.core.rooms import CommandDoor
+
+COMMANDS: Final = (CommandDoor("judge dimensions", "pnyx.quality.commands:dimensions", 20),)

@@ -1,0 +1,181 @@
+"""`pnyx annotate`: relevance labels at scale, from definitions to pairs (DIRAS)."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from pnyx.cases.open_search import open_searcher
+from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn, warn_undefined
+from pnyx.cli.params import Group, verb
+from pnyx.core.errors import InputError, OptionError, shorten
+from pnyx.core.spec import Spec, file_opt, opt, out_opt
+from pnyx.formats.text_types import SourceName
+from pnyx.judging.open_judge import default_judge
+from pnyx.judging.open_models import open_model
+from pnyx.judging.options import ModelSpec, WriterSpec
+from pnyx.relevance.distil_command import apply, distil
+from pnyx.relevance.label_command import label
+from pnyx.search.common_index import IndexCommand, open_documents
+from pnyx.search.options import SearchSpec
+
+if TYPE_CHECKING:
+    from pnyx.core.records import Question
+
+
+@click.group(cls=Group, name="annotate", no_args_is_help=True)
+def command() -> None:
+    """Annotate relevance at scale: from definitions and a teacher's labels to a small judge.
+
+    \b
+    Example:
+      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
+      pnyx annotate sample my.index q.md --out pairs.jsonl
+      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
+      pnyx annotate distil labels --out student
+      pnyx annotate apply --all --index my.index --topics q.md \\
+        --student student --out annotations.jsonl
+    """
+
+
+class DefineSpec(Spec, heading="Definitions"):
+    """Where definitions go, and what they are drafted from."""
+
+    out: str = out_opt(
+        ..., "Questions with definitions: Markdown for .md, else JSONL; - is stdout."
+    )
+    examples: str | None = file_opt(
+        None, "Passages that people found relevant, as relevance items with question_id."
+    )
+
+
+@verb("define", group=command, short_help="Draft definitions of what is relevant to each question.")
+@click.argument("questions")
+def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -> Outcome:
+    """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
+
+    From the question alone, or (--examples) with passages that were found relevant. Edit the
+    result: it decides what every later step counts as relevant. Exit status 3: the model gave no
+    usable definition for some questions; they are written without one.
+
+    \b
+    Example:
+      pnyx annotate define questions.jsonl --llm openai:gpt-4o-mini --out q.md
+    """
+    from pnyx.core.files import atomic_text
+    from pnyx.formats import read_questions
+    from pnyx.relevance.definitions import draft_definitions
+
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
+    topics = list(read_questions(questions, on_warning=warn))
+    _writer(spec.out)(io.StringIO(), topics)  # what it cannot hold is refused before it is paid for
+    examples = _examples(spec.examples, topics) if spec.examples is not None else {}
+    with open_model(model, say) as llm:
+        if llm is None:
+            raise OptionError("a language model drafts definitions: it needs --llm")
+        drafted = draft_definitions(topics, llm, examples)
+    for draft in drafted:
+        for problem in draft.problems:
+            warn(f"{shorten(draft.question.id, 40)}: {problem}")
+    with atomic_text(spec.out) as stream:
+        _writer(spec.out)(stream, (draft.question for draft in drafted))
+    failed = sum(draft.failed for draft in drafted)
+    had = sum(bool(question.definition.strip()) for question in topics)
+    row = {"questions": len(topics), "drafted": len(topics) - had - failed, "failed": failed}
+    return Outcome(row, "", failed, ascii=True)
+
+
+def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
+    """Read relevant passages by question."""
+    from pnyx.core.files import read_jsonl
+
+    known = {question.id for question in asked}
+    examples: dict[str, list[str]] = {}
+    for number, row in read_jsonl(path):
+        topic, text = row.get("question_id"), row.get("document")
+        if not isinstance(text, str) or not text.strip():
+            raise InputError("document: expected a text", path=path, line=number)
+        if topic not in known:
+            shown = shorten(str(topic), 40)
+            raise InputError(f"question_id {shown!r} is no question's", path=path, line=number)
+        examples.setdefault(str(topic), []).append(text)
+    return examples
+
+
+def _writer(out: str) -> Callable[[IO[str], Iterable[Question]], None]:
+    """Return what writes questions in the format that a file's name says."""
+    from pnyx.formats.markdown import write_guidelines
+    from pnyx.formats.questions import write_questions
+
+    markdown = Path(out).suffix.lower() in (".md", ".markdown")
+    return write_guidelines if markdown else write_questions
+
+
+class SampleSpec(Spec, heading="Sample"):
+    """Which pairs are sampled; see `pnyx.relevance.sampling.PairSample`."""
+
+    out: str = out_opt(..., "Relevance items to write; - is stdout.")
+    cutoff: int = opt(20, "Rank that separates the top from the rest.", low=1)
+    top: int = opt(10, "Pairs sampled from the top, per question.", low=0)
+    rest: int = opt(10, "Pairs sampled from all other documents, per question.", low=0)
+    seed: int = opt(0, "Random seed of the sample.")
+
+
+@verb(
+    "sample",
+    group=command,
+    kind=IndexCommand,
+    short_help="Sample pairs of question and document to label.",
+    without={"search": "stance certainty topic"},
+)
+@click.argument("index")
+@click.argument("questions")
+def sample(
+    index: SourceName,
+    questions: str,
+    spec: SampleSpec,
+    search: SearchSpec,
+    model: ModelSpec,
+    as_json: bool,
+) -> Outcome:
+    """Sample pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
+
+    Each line is a relevance item with its question's definition, its stratum, its rank and its
+    sampling weight. The sample of a question does not depend on the other questions.
+
+    \b
+    Example:
+      pnyx annotate sample my.index questions.md --model hybrid --out pairs.jsonl
+    """
+    from pnyx.core.files import atomic_text, json_line
+    from pnyx.formats import read_questions
+    from pnyx.relevance.sampling import PairSample, sample_pairs
+
+    refuse_two_outputs("--out", spec.out, as_json=as_json)
+    plan = PairSample(spec.cutoff, spec.top, spec.rest, spec.seed)
+    topics = list(read_questions(questions, on_warning=warn))
+    opened = open_documents(index)
+    counts: Counter[str] = Counter()
+    with open_model(model if search.asks_model else None, say) as llm, atomic_text(spec.out) as out:
+        judge = default_judge(llm) if llm is not None else None
+        searcher = open_searcher(opened, search, llm, judge, say)
+        for pair in sample_pairs(searcher, topics, plan):
+            counts[pair.stratum] += 1
+            out.write(json_line(pair.row()) + "\n")
+    warn_undefined([(question.id, question.definition) for question in topics])
+    parts = f"{counts['top']} of the top {plan.k}, {counts['rest']} of the rest"
+    line = f"{sum(counts.values())} pairs of {len(topics)} questions: {parts}"
+    return Outcome({"questions": len(topics), **counts}, line, err=True, ascii=True)
+
+
+for _command in (label, distil, apply):
+    command.add_command(_command)
+command.gone = {
+    "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
+    "--out LABELS has people answer anew"
+}

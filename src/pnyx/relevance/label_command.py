@@ -1,0 +1,247 @@
+"""`pnyx annotate label`: the teacher's verdict on each pair of question and document."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.cli import EXIT_UNSCORED
+from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.options import warn, warn_undefined
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError
+from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.formats.text_types import FileName
+from pnyx.judging.options import JudgeSpec
+
+if TYPE_CHECKING:
+    from pnyx.judging.answers import Answer
+    from pnyx.judging.base import Judge
+    from pnyx.judging.questions import Support
+
+RANKING = "ranking.trec"
+"""Name of the run in a results folder of `--form listwise`."""
+
+_POINTWISE = ("--form guess or probability", lambda spec: spec.form != "listwise")
+
+
+class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
+    """What the teacher is asked for."""
+
+    form: Literal["guess", "probability", "listwise"] = opt(
+        "guess",
+        "Ask for a guess with its confidence; a guess with the probability of relevance; or a "
+        "ranking of each question's documents (ranking.trec, no labels).",
+    )
+    reason: bool = opt(
+        True,
+        "Ask for a reason before the guess.",
+        needs=_POINTWISE,
+    )
+    definition: bool = opt(
+        True,
+        "Show the model the definition of relevance, or only the question.",
+    )
+    examples: FileName | None = file_opt(
+        None, "Labelled pairs from which few-shot examples are taken.", needs="form=guess"
+    )
+    shots: int = opt(
+        4, "Examples shown with each item, half of them relevant.", low=2, needs="examples"
+    )
+    seed: int = opt(0, "Random seed of the choice of --examples.", needs="examples")
+    window: int = opt(
+        20, "listwise: documents that the model orders at once.", low=2, needs="form=listwise"
+    )
+    step: int = opt(
+        10, "listwise: window stride, from the back to the front.", low=1, needs="form=listwise"
+    )
+
+    def check(self, judge: JudgeSpec) -> None:
+        """Refuse choices that would change nothing."""
+        self.check_needs()
+        asked = [n for n in ("form", "reason", "examples") if self.given(n)]
+        if self.form == "listwise":
+            for name in _POINTWISE_ONLY:
+                if judge.given(name):
+                    flag = name.replace("_", "-")
+                    raise OptionError(f"--{flag} does not go with --form listwise")
+        for name in asked:
+            if judge.prompt is not None:
+                raise OptionError(f"{self.flag(name)} and --prompt exclude each other")
+            if not judge.asks_models:
+                raise OptionError(f"{self.flag(name)} goes with --llm")
+        if self.given("definition") and judge.answered_by in ("labels", "lookup"):
+            raise OptionError("--no-definition does not go with --labels or --lookup")
+
+    @property
+    def prompt(self) -> str:
+        """The packaged prompt that asks in this way."""
+        kind = "-examples" if self.examples is not None else ""
+        kind = "-probability" if self.form == "probability" else kind
+        return f"relevance{kind}{'' if self.reason else '-direct'}"
+
+
+_POINTWISE_ONLY = (
+    *("probability", "prompt", "batch", "labels", "lookup", "calibration", "cascade", "cheap"),
+)
+
+
+@verb(
+    "label",
+    resumes=True,
+    records=True,
+    short_help="Let a teacher label each pair.",
+    rare={"judge": "samples student"},
+    without={"results": "shard"},
+)
+@click.argument("items")
+def label(
+    items: FileName, results: ResultsSpec, spec: LabelSpec, judge: JudgeSpec, as_json: bool
+) -> int:
+    """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).
+
+    RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, beside the answers.jsonl and
+    manifest.json of pnyx judge. The teacher is a language model, what people said (--labels), or a
+    former run (--lookup). Running the command again, even after a crash, asks only what is missing.
+    Exit status 3: some pairs are unscored; the others can be used.
+
+    \b
+    Example:
+      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
+      pnyx annotate label pairs.jsonl --labels people.jsonl --out labels
+      pnyx annotate label pairs.jsonl --llm local --form listwise --out ranked
+    """
+    needs_out(results.out, judge)
+    spec.check(judge)
+    ask = _rank if spec.form == "listwise" else _label
+    return ask(items, results.out, spec, judge, as_json)
+
+
+def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
+    """Return the items with their lines, and say which questions have no definition."""
+    from pnyx.formats import read_items
+    from pnyx.judging.tasks import TASKS
+    from pnyx.relevance.labelled import group_of
+
+    rows = list(read_items(items, TASKS["relevance"].items))
+    if spec.definition:
+        warn_undefined([(group_of(r), (r.get("definition") or "").strip()) for _, r in rows])
+    return rows
+
+
+def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
+    """Judge each pair by itself."""
+    from pnyx.core.files import write_jsonl
+    from pnyx.relevance.labelled import LABELLED, labelled_row
+
+    if judge.asks_models and judge.prompt is None:
+        judge = replace(judge, prompt=spec.prompt)
+    if spec.form == "probability" and judge.probability == "auto":
+        judge = replace(judge, probability="ask")  # the prompt asks for it in words
+    rows = _labellable(items, spec)
+    questions = _questions(rows, spec)
+
+    def write(answers: Sequence[Answer]) -> None:
+        write_jsonl(Path(str(out)) / LABELLED, map(labelled_row, rows, answers))
+
+    names = ["form", "reason", "definition"] if judge.asks_models else []
+    names += ["examples", "shots", "seed"] if spec.examples is not None else []
+    settings = {name: getattr(spec, name) for name in names}
+    return answer_into(
+        out, "relevance", items, questions, judge, as_json=as_json, settings=settings, also=write
+    )
+
+
+def _labellable(items: str, spec: LabelSpec) -> list[dict[str, Any]]:
+    """Return the items, whose labels are sure to be readable again: a bad weight costs nothing."""
+    from pnyx.formats.items import ITEM_FORMATS
+    from pnyx.judging.answers import Provenance, Unscored
+    from pnyx.relevance.labelled import FORMAT, labelled_row
+
+    rows = _read(items, spec)
+    for line, row in rows:
+        try:
+            ITEM_FORMATS[FORMAT].parse(labelled_row(row, Unscored("not asked", Provenance(""))))
+        except InputError as error:
+            raise InputError(error.problem, path=items, line=line) from error
+    return [row for _, row in rows]
+
+
+def _questions(rows: Sequence[Mapping[str, Any]], spec: LabelSpec) -> list[Support]:
+    from pnyx.judging.tasks import question_of
+
+    questions = [question_of(row) for row in rows]
+    if not spec.definition:
+        questions = [replace(question, guideline="") for question in questions]
+    if spec.examples is None:
+        return questions
+    from pnyx.relevance.labelled import ShotPool, read_labelled
+
+    pairs = list(read_labelled(spec.examples))
+    try:
+        pool = ShotPool(pairs, spec.shots, spec.seed)
+        shots = [pool.shots(row) for row in rows]
+    except InputError as error:
+        raise InputError(error.problem, path=spec.examples) from error
+    return [replace(q, shots=shown) for q, shown in zip(questions, shots, strict=True)]
+
+
+def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
+    """Put the documents of each question in order."""
+    from pnyx.core.files import atomic_text
+    from pnyx.judging.answers import Provenance, Unscored
+    from pnyx.relevance.listwise import SlidingJudge, listed_by_question, write_ranking
+    from pnyx.search.plan import Listwise
+
+    how = Listwise(spec.window, spec.step)
+    listed = listed_by_question(_read(items, spec), items, definition=spec.definition)
+    nothing = [Unscored("not asked", Provenance(""))] * len(listed)
+    try:
+        write_ranking(io.StringIO(), listed, nothing)  # ids that do not fit cost nothing yet
+    except InputError as error:
+        raise InputError(error.problem, path=items) from error
+    sliding: list[SlidingJudge] = []
+
+    def adapt(asked: Judge) -> Judge:
+        sliding.append(SlidingJudge(asked, how))
+        return sliding[0]
+
+    def write(answers: Sequence[Answer]) -> None:
+        with atomic_text(Path(str(out)) / RANKING) as stream:
+            write_ranking(stream, listed, answers, answers[0].provenance.judge)
+        _say(sliding[0].counts)
+
+    settings = {name: getattr(spec, name) for name in ("form", "definition", "window", "step")}
+    rankings = [row.ranking for row in listed]
+    status = answer_into(
+        out,
+        "ranking",
+        items,
+        rankings,
+        judge,
+        as_json=as_json,
+        settings=settings,
+        adapt=adapt,
+        also=write,
+    )
+    kept = not judge.plan and sliding and sliding[0].counts["kept"]
+    return EXIT_UNSCORED if status == 0 and kept else status
+
+
+def _say(counts: Mapping[str, int]) -> None:
+    """Say in one line what went wrong in the windows, if anything did."""
+    problems = {
+        "kept": "got no answer and kept their order",
+        "missing": "times a document was left out; it stays behind the rest",
+        "repeated": "times one was named twice; the first counts",
+        "invented": "times one was named that was not there",
+        "trimmed": "documents were trimmed to 300 words",
+    }
+    parts = [f"{counts[name]} {what}" for name, what in problems.items() if counts[name]]
+    if parts:
+        warn(f"of {counts['windows']} windows {'; '.join(parts)}")

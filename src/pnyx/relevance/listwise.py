@@ -1,0 +1,133 @@
+"""The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13): relevance items put in order.
+
+It gives an order and no probabilities, so the result is a TREC run and not labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import Question, RunEntry
+from pnyx.formats.fields import number
+from pnyx.formats.runs.trec import as_ranked, write_run
+from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
+from pnyx.judging.base import Emit, Judge, of_kind
+from pnyx.judging.questions import JudgeQuestion, Ranking
+from pnyx.models.http.flow import run_all
+from pnyx.relevance.labelled import group_of
+from pnyx.search.plan import Listwise
+from pnyx.search.ranking.rerank import Reranked, rerank_async
+
+_CONCURRENCY = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One question, its documents in their initial order, and their ids."""
+
+    ranking: Ranking
+    doc_ids: tuple[str, ...]
+
+
+def listed_by_question(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], path: str, *, definition: bool = True
+) -> list[Listed]:
+    """Return the documents of each question of relevance items: by `rank`, then in order."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for line, row in rows:
+        topic, doc_id = group_of(row), _doc_id(row)
+        first = groups.setdefault(topic, [])
+        first_line = seen.setdefault((topic, doc_id), line)
+        try:
+            if first_line != line:
+                shown = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
+                raise InputError(f"{shown} comes twice, first in line {first_line}")
+            _check(row, first[0] if first else row)
+        except InputError as error:
+            raise InputError(error.problem, path=path, line=line) from error
+        first.append(row)
+    return [_listed(topic, group, definition) for topic, group in groups.items()]
+
+
+def _check(row: Mapping[str, Any], first: Mapping[str, Any]) -> None:
+    if row.get("rank") is not None:
+        number(row["rank"], "rank")
+    if row.get("stance"):
+        raise InputError("stance: a listwise order is by relevance alone")
+    for name in ("question", "definition"):
+        if (row.get(name) or "") != (first.get(name) or ""):
+            raise InputError(f"{name}: differs from that of the same question's first line")
+
+
+def _doc_id(row: Mapping[str, Any]) -> str:
+    named = row.get("doc_id")
+    return str(row["id"] if named in (None, "") else named)
+
+
+def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> Listed:
+    ordered = sorted(rows, key=lambda r: (r.get("rank") is None, r.get("rank") or 0))
+    ranking = Ranking(
+        id=topic,
+        query=str(rows[0]["question"]),
+        texts=tuple(str(row["document"]) for row in ordered),
+        criterion=str(rows[0].get("definition") or "") if definition else "",
+        group=topic,
+    )
+    return Listed(ranking, tuple(map(_doc_id, ordered)))
+
+
+class SlidingJudge:
+    """Ranks any number of texts by a judge that ranks a window of them."""
+
+    kinds: frozenset[type] = frozenset({Ranking})
+
+    def __init__(self, judge: Judge, how: Listwise) -> None:
+        self._judge, self._how = judge, how
+        self.name, self.card = judge.name, judge.card
+        self.counts: Counter[str] = Counter()
+
+    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
+        """Answer each question; unscored where no window was answered; else those are noted."""
+
+        async def slide(item: tuple[int, Ranking]) -> None:
+            position, asked = item
+            question = Question(asked.id, asked.query, definition=asked.criterion)
+            (found,) = await rerank_async([(question, asked.texts)], self._judge, self._how)
+            self.counts.update({**found.counts, "windows": found.windows, "kept": found.unscored})
+            emit(position, self._answer(found))
+
+        asked = of_kind(Ranking, questions, self.name)
+        await run_all(enumerate(asked), slide, workers=_CONCURRENCY)
+
+    def _answer(self, found: Reranked) -> Answer:
+        details = {"window": self._how.window, "step": self._how.step}
+        provenance = Provenance(self.name, method="listwise", details=details)
+        notes = {"windows": found.windows, **({"kept": found.unscored} if found.unscored else {})}
+        if found.windows and found.unscored == found.windows:
+            return Unscored(found.reasons[0], provenance, notes=notes)
+        return Judged(list(found.order), provenance, notes=notes)
+
+
+def write_ranking(
+    stream: IO[str], listed: Sequence[Listed], answers: Sequence[Answer], tag: str = "pnyx"
+) -> None:
+    """Write a TREC run called `tag`; a question without an answer keeps its initial order."""
+    tag = "_".join(tag.split()) or "pnyx"
+    entries = (
+        RunEntry(one.ranking.id, one.doc_ids[position], rank, float(len(order) - rank + 1), tag)
+        for one, answer in zip(listed, answers, strict=True)
+        for order in [_order(one, answer)]
+        for rank, position in enumerate(order, 1)
+    )
+    write_run(stream, as_ranked(entries))
+
+
+def _order(one: Listed, answer: Answer) -> Sequence[int]:
+    if isinstance(answer, Judged) and isinstance(answer.value, list):
+        return answer.value
+    return range(len(one.doc_ids))

@@ -1,0 +1,107 @@
+"""autojudge-base's objects as Pnyx's records and back, through rows of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pnyx.core.errors import InputError
+from pnyx.core.records import Qrel, Question, Response
+from pnyx.formats.questions import parse_question
+from pnyx.formats.reports.responses import parse_response
+
+if TYPE_CHECKING:
+    from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
+
+    from pnyx.core.records import LeaderboardCell, NuggetBank
+    from pnyx.reports.measures.measuring import Reports
+
+
+def response_of(report: Report) -> Response:
+    """Return a report as a record; InputError names the file that the runner read it from."""
+    row = report.model_dump(mode="json", exclude_none=True)
+    row.pop("answer", None)  # the same sentences once more
+    row.pop("is_ragtime", None)
+    try:
+        return parse_response(_with_ids(row), "ragtime")
+    except InputError as error:
+        raise InputError(error.problem, path=report.path) from error
+
+
+def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row in which a document is listed once; indices into the list become its ids."""
+    references = row.get("references") or []
+    if len(set(references)) == len(references):
+        return row
+    for sentence in row["responses"]:
+        cited = sentence.get("citations")
+        if isinstance(cited, list) and cited and all(type(one) is int for one in cited):
+            if not all(0 <= one < len(references) for one in cited):
+                return row  # the reader says what is wrong
+            sentence["citations"] = list(dict.fromkeys(references[one] for one in cited))
+    return {**row, "references": list(dict.fromkeys(references))}
+
+
+def question_of(request: Request) -> Question:
+    """Return a topic as a record: title, problem statement and background."""
+    return parse_question(request.model_dump(mode="json", exclude_none=True))
+
+
+def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> NuggetBanks:
+    """Return banks as autojudge-base's; NuggetBank v3 holds all that they have."""
+    from pnyx.formats import nugget_bank_row
+
+    model = kind.get_bank_model()
+    rows = [nugget_bank_row(bank, "nuggetbank-v3") for bank in banks]
+    return kind.from_banks_list([model.model_validate(row) for row in rows])
+
+
+def banks_of(banks: Any) -> list[NuggetBank]:
+    """Return the banks of any of autojudge-base's containers, by topic."""
+    from pnyx.formats import parse_nugget_bank
+
+    found = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
+    return sorted((parse_nugget_bank(row) for row in found), key=lambda bank: bank.topic_id)
+
+
+def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
+    """Return topic -> document -> grade."""
+    found: dict[str, dict[str, int]] = {}
+    for row in qrels.rows if qrels is not None else ():
+        found.setdefault(row.topic_id, {})[row.doc_id] = row.grade
+    return found
+
+
+def leaderboard_of(
+    measured: Reports, described: Mapping[str, str], cells: Sequence[LeaderboardCell]
+) -> Leaderboard:
+    """Return a leaderboard of the measures `described`; what has no value has no cell.
+
+    The rows `all` are the means over the topics that have one.
+    """
+    from autojudge_base import Leaderboard, LeaderboardEntry, LeaderboardSpec, MeasureSpec
+
+    from pnyx.formats import averaged
+    from pnyx.formats.reports.leaderboard_layouts import ALL
+
+    spec = LeaderboardSpec(
+        tuple(MeasureSpec(name, float, text) for name, text in described.items())
+    )
+    held: dict[tuple[str, str], dict[str, float]] = {
+        (run.name, topic): {} for run in measured.runs for topic in (*run.per_topic, ALL)
+    }
+    for cell in averaged(cells):
+        if cell.value is not None:
+            held[cell.run_id, cell.topic_id][cell.measure] = cell.value
+    entries = [
+        LeaderboardEntry(run, spec.all_topic_id if topic == ALL else topic, values)
+        for (run, topic), values in held.items()
+    ]
+    return Leaderboard(spec.names, spec, tuple(entries), spec.all_topic_id)
+
+
+def qrels_for(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
+    """Return qrels as autojudge-base's."""
+    from autojudge_base import QrelRow
+
+    return kind([QrelRow(qrel.topic_id, qrel.doc_id, qrel.grade) for qrel in qrels])

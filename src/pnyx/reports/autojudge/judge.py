@@ -1,0 +1,310 @@
+"""The class that `auto-judge run` is given: leaderboard, qrels and nuggets by Pnyx."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pnyx.core.errors import InputError, MissingExtra, escaped
+from pnyx.reports.autojudge.asking import asked, phase, say
+from pnyx.reports.autojudge.convert import (
+    banks_of,
+    leaderboard_of,
+    nugget_banks_of,
+    qrels_for,
+    qrels_of,
+)
+from pnyx.reports.autojudge.material import Material, material_of
+from pnyx.reports.autojudge.settings import Settings
+
+if TYPE_CHECKING:
+    from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
+
+    from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
+    from pnyx.reports.autojudge.asking import Answerer
+    from pnyx.reports.measures.measuring import Missing, Reports
+    from pnyx.reports.tree.records import JudgedReport
+
+_SHOWN = 5
+
+
+class _BanksType:
+    """The class of nugget banks, imported only where it is asked for."""
+
+    def __get__(self, instance: object, owner: type) -> type[NuggetBanks]:
+        return _kinds()[0]
+
+
+class PnyxJudge:
+    """A judge for workflow.yml, in all three roles of autojudge-base.
+
+    What it takes beside the protocols' arguments are the keys of `Settings`. Errors made on purpose
+    are raised as `click.ClickException`, one line.
+    """
+
+    nugget_banks_type = _BanksType()
+
+    def create_nuggets(
+        self,
+        rag_responses: Iterable[Report] | None,
+        rag_topics: Sequence[Request],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> NuggetBanks | None:
+        """Create a bank for each topic from the relevant documents that the reports cite.
+
+        Banks that are given, or named by the setting `nuggets`, are returned as they are. None:
+        nothing could be created.
+        """
+        chosen = _chosen(settings)
+        with phase(chosen):
+            given = _banks(nugget_banks, chosen)
+            if given is not None:
+                return nugget_banks_of(given, _kinds()[0])
+            from pnyx.reports.autojudge.nuggets import created
+
+            material = material_of(rag_responses, rag_topics, corpus)
+
+            def work(answerer: Answerer) -> list[NuggetBank]:
+                return created(material, answerer, chosen)
+
+            inputs = ["nuggets", *material.rows, repr(chosen)]
+            banks = asked(chosen, llm_config, inputs, work)
+            return nugget_banks_of(banks, _kinds()[0]) if banks else None
+
+    def create_qrels(
+        self,
+        rag_responses: Iterable[Report],
+        rag_topics: Sequence[Request],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        corpus: str | None = None,
+        **settings: Any,
+    ) -> Qrels | None:
+        """Judge how relevant each cited document is to its topic.
+
+        A document without a text gets no line; without any text at all there are no qrels (None).
+        """
+        del nugget_banks  # a document is judged by the topic
+        chosen = _chosen(settings)
+        with phase(chosen):
+            from pnyx.reports.autojudge.relevance import graded
+
+            material = material_of(rag_responses, rag_topics, corpus)
+
+            def work(answerer: Answerer) -> list[Qrel]:
+                return graded(material, answerer, chosen.thresholds)
+
+            inputs = ["qrels", *material.rows, repr(chosen)]
+            found = asked(chosen, llm_config, inputs, work)
+            return qrels_for(found, _kinds()[1]) if found else None
+
+    def judge(
+        self,
+        rag_responses: Iterable[Report],
+        rag_topics: Sequence[Request],
+        llm_config: Any,
+        nugget_banks: Any = None,
+        qrels: Qrels | None = None,
+        corpus: str | None = None,
+        filebase: str | None = None,
+        **settings: Any,
+    ) -> Leaderboard:
+        """Judge each sentence by the tree of ARGUE and return the measures by run and topic.
+
+        Beside the leaderboard, `FILEBASE.pnyx.json` says what each mean rests on, with intervals.
+        """
+        chosen = _chosen(settings)
+        with phase(chosen):
+            from pnyx.reports.measures.exports import leaderboard_cells
+            from pnyx.reports.nuggets.extracting import restored_claims
+
+            material = material_of(rag_responses, rag_topics, corpus)
+            given = _banks(nugget_banks, chosen) or []
+            banks = [restored_claims(one, material.cited(one.topic_id)) for one in given]
+
+            def work(answerer: Answerer) -> list[JudgedReport]:
+                return _judged(material, banks, qrels, answerer, chosen)
+
+            inputs = ["judge", *material.rows, repr(banks), repr(qrels), repr(chosen)]
+            judged = asked(chosen, llm_config, inputs, work)
+            measured = _measured(judged, material, chosen)
+            if filebase:
+                _write_counts(f"{filebase}.pnyx.json", measured, chosen)
+            described = _described(chosen, nuggets=bool(banks))
+            cells = list(leaderboard_cells(measured, tuple(described), chosen.min_scored))
+            _say_thin(cells, measured, chosen.min_scored)
+            return leaderboard_of(measured, described, cells)
+
+
+def _chosen(settings: dict[str, Any]) -> Settings:
+    import click
+
+    try:
+        return Settings.of(settings)
+    except InputError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@cache
+def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
+    """Return the runner's containers of nuggets and qrels, which warn where a topic has none."""
+    try:
+        from autojudge_base import NuggetBanks, Qrels, QrelsVerificationError
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "autojudge_base":
+            raise
+        raise MissingExtra("pnyx.reports.autojudge", "autojudge") from error
+
+    class Banks(NuggetBanks):  # type: ignore[misc]
+        """Nugget banks by topic."""
+
+        def verify(self, expected_topic_ids: Sequence[str], warn: bool = True) -> None:
+            """Warn of topics without a bank, or with an empty one."""
+            super().verify(expected_topic_ids, warn=warn)
+
+    class WarningQrels(Qrels):  # type: ignore[misc]
+        """Qrels."""
+
+        def verify(
+            self, expected_topic_ids: Sequence[str] | None, warn: bool | None = True
+        ) -> None:
+            """Warn of topics without a judged document."""
+            try:
+                super().verify(expected_topic_ids, warn=warn)
+            except QrelsVerificationError as error:
+                say(f"warning: {error}")
+
+    return Banks, WarningQrels
+
+
+def _banks(given: Any, chosen: Settings) -> list[NuggetBank] | None:
+    """Return the banks that there are, None where none are given."""
+    if given is not None:
+        return banks_of(given)
+    if chosen.nuggets is None:
+        return None
+    from pnyx.formats import read_nugget_banks
+
+    return sorted(read_nugget_banks(chosen.nuggets), key=lambda bank: bank.topic_id)
+
+
+def _judged(
+    material: Material,
+    banks: Sequence[NuggetBank],
+    qrels: Qrels | None,
+    answerer: Answerer,
+    chosen: Settings,
+) -> list[JudgedReport]:
+    from pnyx.reports.open_reports import open_report_judge
+    from pnyx.reports.options import ReportJudgeSpec
+    from pnyx.reports.tree.judging import judge_reports
+    from pnyx.reports.tree.plan import ReportPlan
+
+    names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
+    with open_report_judge(answerer.spec(ReportJudgeSpec), say) as opened:
+        return judge_reports(
+            material.responses,
+            [bank for bank in banks if bank.topic_id in material.questions],
+            opened.judge,
+            plan=ReportPlan(**{name: getattr(chosen, name) for name in names}),
+            documents=None if material.documents is None else material.documents.get,
+            qrels=qrels_of(qrels),
+        )
+
+
+def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:
+    """Measure reports on every topic, and say what is missing and unscored."""
+    from pnyx.reports.measures.measuring import measure_reports
+
+    _say_texts(judged, chosen)
+    topics = list(material.questions)
+    missing: Missing = "zero" if chosen.on_missing == "zero" else "skip"
+    measured = measure_reports(judged, topics=topics, missing=missing)
+    for run in measured.runs:
+        if run.missing:
+            _say_missing(run.name, run.missing, len(topics), chosen.on_missing)
+    lacking, asked_of = Counter[str](), Counter[str]()
+    for kind, (count, of) in (pair for run in measured.runs for pair in run.unscored.items()):
+        lacking[kind] += count
+        asked_of[kind] += of
+    if lacking:
+        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in lacking.items())
+        say(f"unscored: {counted}; FILEBASE.pnyx.json counts them by measure")
+    return measured
+
+
+def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str) -> None:
+    named = ", ".join(escaped(one, 40) for one in missing[:_SHOWN])
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    line = f"{escaped(run, 60)} has no report on {len(missing)} of {topics} topics: {named}{more}"
+    if on_missing == "error":
+        raise InputError(f"{line}; the setting on_missing says what that counts as")
+    counts = "as 0" if on_missing == "zero" else "not at all: its means are over the others"
+    say(f"{line}; they count {counts} (on_missing: {on_missing}); an empty report counts as 0")
+
+
+def _say_texts(judged: Sequence[JudgedReport], chosen: Settings) -> None:
+    """Name the runs that cite what the corpus does not hold, or embed other texts than it."""
+    from pnyx.reports.runs import count_reports
+
+    counts = count_reports(judged)
+    for run, one in counts["unknown"].items():
+        named = ", ".join(escaped(doc_id, 40) for doc_id in one["first"])
+        how = "each a no" if chosen.unknown_documents == "no" else "unscored"
+        lacking = f"{one['citations']} citations to {one['documents']} documents"
+        say(
+            f"warning: {escaped(run, 60)}: {lacking} that the corpus does not hold, {how} "
+            f"(unknown_documents): {named}"
+        )
+    for run, texts in counts["differing"].items():
+        first = list(texts.items())[:_SHOWN]
+        named = ", ".join(f"{escaped(one, 40)} {share:.0%}" for one, share in first)
+        say(
+            f"warning: {escaped(run, 60)} embeds other texts of {len(texts)} documents than the "
+            f"corpus, which is judged (words in common: {named})"
+        )
+    several = sum(n for note, n in counts["notes"].items() if "runs embed different" in note)
+    if several:
+        say(f"warning: {several} reports cite documents of which runs embed different texts")
+
+
+def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float) -> None:
+    """Name the runs that lack cells since too few of their items are scored."""
+    values = {run.name: run.per_topic for run in measured.runs}
+    thin = Counter(
+        cell.run_id
+        for cell in cells
+        if cell.value is None and values[cell.run_id][cell.topic_id][cell.measure].value is not None
+    )
+    of = Counter(cell.run_id for cell in cells)
+    for run, count in thin.items():
+        rest = f"{count} of {of[run]} values rest on less than {least:.0%} of their items"
+        say(f"warning: {escaped(run, 60)}: {rest} and are left out (min_scored)")
+
+
+def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
+    """Return the leaderboard's measures with what they are; without nuggets none that need them."""
+    from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
+
+    rule = {
+        "skip": "Mean over the topics with a value.",
+        "zero": "A missing report counts as 0.",
+        "error": "No report is missing.",
+    }[chosen.on_missing]
+    kept = [one for one in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[one].items]
+    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in kept}
+    return {
+        name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
+        for name, text in docs.items()
+    }
+
+
+def _write_counts(path: str, measured: Reports, chosen: Settings) -> None:
+    from pnyx.core.files import write_json
+
+    write_json(path, {**measured.row(), "on_missing": chosen.on_missing})

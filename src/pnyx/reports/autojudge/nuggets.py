@@ -1,0 +1,69 @@
+"""Nugget banks of what the cited, relevant documents say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pnyx.core.errors import escaped, shorten
+from pnyx.reports.autojudge.asking import say
+from pnyx.reports.autojudge.relevance import graded
+
+if TYPE_CHECKING:
+    from pnyx.core.records import NuggetBank
+    from pnyx.reports.autojudge.asking import Answerer
+    from pnyx.reports.autojudge.material import Material
+    from pnyx.reports.autojudge.settings import Settings
+    from pnyx.reports.nuggets.creating import DraftedBank, NuggetSource
+
+
+def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
+    """Return a bank for each topic with nuggets, by topic; the others are named on stderr."""
+    drafted = _drafted(_sources(material, answerer), answerer, chosen)
+    for one in drafted:
+        topic = escaped(one.bank.topic_id, 40)
+        if one.failed:
+            say(f"nuggets of {topic}: {one.failed} of {one.asked} replies could not be read")
+        for problem in one.problems:
+            say(f"nuggets of {topic}: {shorten(problem, 120)}")
+    banks = [one.bank for one in drafted if one.bank.nuggets]
+    count = sum(len(bank.nuggets) for bank in banks)
+    say(f"{count} nuggets are created for {len(banks)} of {len(drafted)} topics")
+    return banks
+
+
+def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
+    from pnyx.reports.nuggets.creating import NuggetSource
+
+    relevant = {(one.topic_id, one.doc_id) for one in graded(material, answerer, ()) if one.grade}
+    return [
+        NuggetSource(
+            material.questions[topic],
+            tuple(
+                document
+                for doc_id, document in material.cited(topic).items()
+                if document is not None and (topic, doc_id) in relevant
+            ),
+        )
+        for topic in sorted(material.questions)
+    ]
+
+
+def _drafted(
+    sources: list[NuggetSource], answerer: Answerer, chosen: Settings
+) -> list[DraftedBank]:
+    from pnyx.judging.open_models import open_model
+    from pnyx.judging.options import JudgeSpec
+    from pnyx.reports.nuggets.creating import create_banks
+    from pnyx.reports.nuggets.extracting import extract_banks, hidden_claims, without_quotations
+
+    hides, most = chosen.no_text and not chosen.allow_text_in_banks, chosen.most_nuggets
+    spec = answerer.spec(JudgeSpec)
+    with open_model(spec, say, spec) as model:
+        if model is None:
+            found = extract_banks(sources, most=most)
+            return [replace(d, bank=hidden_claims(d.bank)) for d in found] if hides else found
+        found = create_banks(sources, model, most=most)
+    if not hides:
+        return found
+    return [without_quotations(d, s.documents) for d, s in zip(found, sources, strict=True)]

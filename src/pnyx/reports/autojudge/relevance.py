@@ -1,0 +1,64 @@
+"""Qrels of the documents that reports cite, by the judge of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pnyx.core.records import Qrel, Question, judged_text
+from pnyx.judging.answers import Judged
+from pnyx.judging.base import ask
+from pnyx.judging.stances import ask_relevance
+from pnyx.judging.tasks import TASKS
+from pnyx.reports.autojudge.asking import say
+
+if TYPE_CHECKING:
+    from pnyx.reports.autojudge.asking import Answerer
+    from pnyx.reports.autojudge.material import Material
+
+
+def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:
+    """Return a line for each cited document judged; its grade: how many `thresholds` p reaches."""
+    from pnyx.judging.open_judge import open_judge
+    from pnyx.judging.options import JudgeSpec
+
+    pairs = [
+        (topic, doc_id, document)
+        for topic in sorted(material.questions)
+        for doc_id, document in material.cited(topic).items()
+    ]
+    known = [(topic, found) for topic, _, found in pairs if found is not None]
+    questions = [
+        ask_relevance(
+            f"{topic}/{document.id}",
+            _asked(material.questions[topic]),
+            judged_text(document),
+            group=topic,
+        )
+        for topic, document in known
+    ]
+    with open_judge(TASKS["relevance"], answerer.spec(JudgeSpec), say) as opened:
+        answers = ask(opened.judge, questions) if questions else []
+    found = [
+        Qrel(topic, document.id, _grade(answer, thresholds))
+        for (topic, document), answer in zip(known, answers, strict=True)
+        if isinstance(answer, Judged)
+    ]
+    if len(found) < len(pairs):
+        textless, unscored = len(pairs) - len(known), len(known) - len(found)
+        say(
+            f"qrels: {len(found)} of {len(pairs)} cited documents are judged; {textless} have no "
+            f"text, {unscored} are unscored"
+        )
+    return found
+
+
+def _asked(topic: Question) -> str:
+    """Return what a document is to help with: the topic's title and its problem statement."""
+    return "\n".join(filter(None, (topic.text.strip(), topic.description.strip())))
+
+
+def _grade(answer: Judged, thresholds: Sequence[float]) -> int:
+    if not thresholds or answer.probability is None:
+        return int(bool(answer.value))
+    return sum(answer.probability >= threshold for threshold in thresholds)

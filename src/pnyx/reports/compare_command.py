@@ -1,0 +1,244 @@
+"""`pnyx compare`: leaderboards against each other and against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pnyx.cli.options import Outcome, refuse_same_file
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, shorten
+from pnyx.core.rooms import room_commands
+from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.judging.measures.options import BootstrapSpec
+from pnyx.reports.compare_tables import notes_on, report_on
+from pnyx.stats.base import TEST
+
+if TYPE_CHECKING:
+    from pnyx.formats import Leaderboard
+    from pnyx.reports.leaderboards.agreement import LeaderboardsCompared
+    from pnyx.reports.leaderboards.corrected import CorrectedLeaderboard
+    from pnyx.stats.significance import Comparison
+
+_PICTURES = (".svg", ".html")
+
+
+class CompareSpec(BootstrapSpec, heading="Comparison"):
+    """What is compared, and how."""
+
+    measures: tuple[str, ...] = opt(
+        (), "Measure that both have. Repeatable.", "--measure", metavar="M", shown="all they share"
+    )
+    measure_a: tuple[str, ...] = opt(
+        (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
+    )
+    measure_b: tuple[str, ...] = opt(
+        (), "Measure of the reference that --measure-a is compared with.", metavar="M"
+    )
+    people: str | None = file_opt(
+        None,
+        "People's labels of some topics: the reference, and what corrects the leaderboards.",
+        metavar="LEADERBOARD",
+    )
+    format: tuple[str, ...] = opt(
+        (),
+        "Format of the leaderboards; repeated, of each in turn.",
+        metavar="NAME",
+        shown="recognised",
+    )
+    differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
+    baseline: str | None = opt(
+        None,
+        "Run that the others are compared with.",
+        metavar="NAME",
+        shown="each with each",
+        needs=("--differences or --people", lambda spec: spec.differences or spec.people),
+    )
+    test: Literal["t", "randomisation"] = opt(
+        TEST, "Paired test of --differences.", needs="differences"
+    )
+    plot: str | None = out_opt(
+        None, "Draw each comparison, a point for each run.", metavar="FILE.svg|FILE.html"
+    )
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """A measure of the leaderboards and one of the reference; OptionError: one is alone."""
+        if len(self.measure_a) != len(self.measure_b):
+            raise OptionError("--measure-a and --measure-b go together, one of each")
+        return list(zip(self.measure_a, self.measure_b, strict=True))
+
+    def check(self) -> None:
+        """Refuse choices that do not go together."""
+        self.check_needs()
+        if self.plot is not None and not self.plot.endswith(_PICTURES):
+            raise OptionError(f"--plot {shorten(self.plot)}: expected a name in .svg or .html")
+
+
+@verb("compare", words={name: door.load() for name, door in room_commands("compare").items()})
+@click.argument("leaderboards", nargs=-1, required=True, metavar="LEADERBOARD...")
+def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
+    """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
+
+    Rank correlations of the runs (Kendall's tau-b, tau_AP and tau_GAP, in which errors at the top
+    count more, Spearman, Pearson), by means over the topics that both have, with 95 % intervals for
+    other topics, for other runs, and for both. Accuracy: the share of pairs of runs of which both
+    leaderboards conclude the same (better, worse, no difference: Wilcoxon's test over topics,
+    p < .05), as in the meta-evaluation of Auto-ARGUE.
+
+    With --people, people's labels of a random part of the topics correct each leaderboard
+    (prediction-powered inference): what the mean of people's labels would be over all topics. For
+    measures from 0 to 1 the 95 % interval holds however wrong the judge is; that of a difference of
+    two systems is Student's.
+
+    A leaderboard is a file of trec_eval, ir_measures or a track (docs/formats.md), or a folder of
+    such files. docs/measures.md defines all of this. Exit status 3: a figure is not defined, or a
+    cell is missing.
+
+    \b
+    Example:
+      pnyx compare judge.txt people.txt
+      pnyx compare a.txt b.txt --measure-a F1 --measure-b recall --plot ab.svg
+      pnyx compare judge.txt --people labels.txt --differences
+      pnyx compare judges results-a results-b --labels people.jsonl
+    """
+    spec.check()
+    pairs = spec.pairs
+    paths = [*leaderboards, *filter(None, (spec.people,))]
+    _check_paths(paths, spec)
+    boards = _read(paths, spec.format)
+    from pnyx.reports.leaderboards.agreement import compare_leaderboards
+
+    result = compare_leaderboards(
+        boards[:-1], boards[-1], spec.measures, pairs=pairs, bootstrap=spec.bootstrap
+    )
+    corrected = _corrected(result, boards, spec) if spec.people is not None else []
+    differences = _differences(result, boards, spec) if spec.differences else {}
+    if spec.plot is not None:
+        _draw(result, spec.plot)
+    return Outcome(
+        _row(result, corrected, differences, spec),
+        lambda: report_on(result, corrected, differences, spec.test),
+        any(comparison.undefined for comparison in result.comparisons)
+        or any(run.unscored or run.absent for run in corrected),
+        notes_on(result, boards, corrected),
+    )
+
+
+def _row(
+    result: LeaderboardsCompared,
+    corrected: Sequence[CorrectedLeaderboard],
+    differences: Mapping[str, Sequence[Comparison]],
+    spec: CompareSpec,
+) -> dict[str, Any]:
+    """Return the object of `--json`."""
+    row = result.row()
+    if spec.people is not None:
+        row["corrected"] = [run.row() for run in corrected]
+    if spec.differences:
+        row["differences"] = {
+            name: [c.row("other") | {"measure": c.measure} for c in of]
+            for name, of in differences.items()
+        }
+    return row
+
+
+def _differences(
+    result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
+) -> dict[str, Sequence[Comparison]]:
+    """Return the tests of each leaderboard by its name."""
+    from pnyx.reports.leaderboards.corrected import system_differences
+
+    return {
+        board.name: system_differences(
+            board,
+            _used(result, board, last=board is boards[-1]),
+            baseline=spec.baseline,
+            test=spec.test,
+            bootstrap=spec.bootstrap,
+        )
+        for board in boards
+    }
+
+
+def _check_paths(paths: Sequence[str], spec: CompareSpec) -> None:
+    if len(paths) < 2:
+        raise OptionError("give two leaderboards or more, or one and --people")
+    if paths.count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    if len(spec.format) > 1 and len(spec.format) != len(paths):
+        raise OptionError(
+            f"--format is given {len(spec.format)} times, expected once or {len(paths)} times"
+        )
+    refuse_same_file("--plot", spec.plot, **{f"file {n}": p for n, p in enumerate(paths, 1)})
+
+
+def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
+    """Read all; one whose columns cannot be told is read by what the others hold."""
+    from pnyx.formats import read_leaderboard
+
+    given = list(formats) * (len(paths) if len(formats) == 1 else 1)
+    named: list[str | None] = [*given] if given else [None] * len(paths)
+    boards: dict[int, Leaderboard] = {}
+    refused: dict[int, InputError] = {}
+    for number, (path, name) in enumerate(zip(paths, named, strict=True)):
+        try:
+            boards[number] = read_leaderboard(path, name)
+        except InputError as error:
+            if name is not None or not error.problem.endswith("name the format"):
+                raise
+            refused[number] = error
+    for number, unclear in refused.items():
+        like = next(iter(boards.values()), None)
+        if like is None:
+            raise unclear
+        try:
+            boards[number] = read_leaderboard(paths[number], like=like)
+        except InputError:
+            raise unclear from None
+    names = [Path(path).name for path in paths]
+    distinct = all(names) and len(set(names)) == len(names)
+    shown = names if distinct else paths
+    return [replace(boards[number], name=name) for number, name in enumerate(shown)]
+
+
+def _corrected(
+    result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
+) -> list[CorrectedLeaderboard]:
+    from pnyx.reports.leaderboards.corrected import correct_leaderboard
+
+    named = {board.name: board for board in boards[:-1]}
+    return [
+        correct_leaderboard(
+            named[comparison.leaderboard],
+            boards[-1],
+            comparison.measure,
+            comparison.reference_measure,
+            baseline=spec.baseline,
+            bootstrap=spec.bootstrap,
+        )
+        for comparison in result.comparisons
+    ]
+
+
+def _used(result: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
+    """Return the measures by which a leaderboard was compared."""
+    if last:
+        return list(dict.fromkeys(c.reference_measure for c in result.comparisons))
+    comparisons = (c for c in result.comparisons if c.leaderboard == board.name)
+    return list(dict.fromkeys(comparison.measure for comparison in comparisons))
+
+
+def _draw(result: LeaderboardsCompared, out: str) -> None:
+    from pnyx.core.files import write_text
+    from pnyx.display.scatter import scatter_html, scatter_plot
+    from pnyx.reports.compare_tables import panels_of
+
+    notes = ["A point is a run: its means over the topics that both leaderboards have. Dashed: the "
+             "same value in both. τ: Kendall's tau-b."]  # fmt: skip
+    picture = scatter_plot(panels_of(result), notes)
+    write_text(out, scatter_html(picture, "leaderboards") if out.endswith(".html") else picture)

@@ -1,0 +1,1 @@
+"""Leaderboards compared with each other and with people's."""

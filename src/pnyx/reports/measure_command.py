@@ -1,0 +1,335 @@
+"""`pnyx measure report`: judged reports, by topic and run, and what other tools read of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from pnyx.cli.measure.strict import (
+    check_coverage,
+    judged_strictly,
+    left_out_notes,
+    rules_of,
+    write_record,
+)
+from pnyx.cli.measure.tables import compared_legend, runs_table, topics_table
+from pnyx.cli.options import Outcome, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
+from pnyx.display.tables import Column, OwnWords, draws_legend
+from pnyx.display.text import many
+from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.measures.options import ComparingSpec
+from pnyx.reports.measure_leaderboard import LeaderboardSpec, refused
+from pnyx.reports.measure_notes import report_notes
+from pnyx.reports.tree.plan import MIN_SCORED
+from pnyx.search.measures.sources import run_names
+
+if TYPE_CHECKING:
+    from pnyx.core.records import LeaderboardCell, Qrel
+    from pnyx.display.tables import Part
+    from pnyx.reports.measures.measuring import MeasuredReports, Reports
+    from pnyx.reports.tree.records import JudgedReport
+
+_FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
+          "nuggetizer": "--nuggetizer"}  # fmt: skip
+_HOW = "; --min-scored says from which share on it counts"
+
+
+class _MeasuresSpec(Spec, heading="Measures"):
+    """What is measured on which topics."""
+
+    measures: tuple[Words, ...] = opt(
+        (),
+        "Measures that are shown, compared and written. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+        shown="all are shown; precision, recall and F1 are compared and written",
+    )
+    weights: tuple[Words, ...] = opt(
+        (),
+        "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
+        "--weight",
+        metavar="IMPORTANCE=X",
+        shown="vital=2, okay=1, other=1",
+    )
+    topics: FileName | None = topics_opt(
+        None, "Topics that count (questions), with or without reports.", shown="those of R"
+    )
+    missing: Literal["skip", "zero"] = opt(
+        "skip",
+        "A topic on which a run has no report: leave it out of the mean, or count it as 0. A "
+        "report that is there and empty is always 0.",
+    )
+    per_topic: bool = opt(False, "Show the values of each topic.")
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: R judged by --strict, missing topics and measures of what a "
+        "report has none of are 0, repeated sentences gain nothing, no leaderboard below "
+        "--min-scored, next to it a record of all that decided.",
+        restricts=True,
+    )
+
+
+class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
+    """What is written for other tools."""
+
+    nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
+    diversity_qrels: FileName | None = out_opt(
+        None, "Write which cited document attests which nugget, as TREC diversity qrels."
+    )
+    nuggets: FileName | None = file_opt(
+        None,
+        "Take what attests a nugget from this nugget bank, not from the judge.",
+        needs="diversity_qrels",
+    )
+    min_scored: float = opt(
+        MIN_SCORED,
+        "Least share of its items (sentences, nuggets) that a value must rest on: one on fewer has "
+        "none in these files, and a warning names it.",
+        within="[0, 1]",
+    )
+
+
+class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
+    """All that is chosen."""
+
+    def files(self) -> dict[str, str]:
+        """Flag -> file to write."""
+        named = ((flag, getattr(self, field)) for field, flag in _FILES.items())
+        return {flag: path for flag, path in named if path is not None}
+
+    def weighted(self) -> dict[str, float]:
+        """Importance -> weight; OptionError: one is not IMPORTANCE=X."""
+        weights = {}
+        for option in self.weights:
+            name, _, text = option.rpartition("=")
+            try:
+                weight = float(text)
+            except ValueError:
+                weight = math.nan
+            if not name.strip() or not 0 <= weight < math.inf:
+                raise OptionError(
+                    f"--weight {shorten(option, 40)}: expected IMPORTANCE=X, with X a number from 0"
+                )
+            weights[name.strip().lower()] = weight
+        return weights
+
+
+@verb(
+    "report",
+    restricts=True,
+    records=True,
+    short_help="Judged reports: precision, nugget recall, F1 (ARGUE).",
+)
+@click.argument("folders", nargs=-1, required=True, metavar="R...")
+def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool) -> Outcome:
+    """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
+
+    \b
+    sentence_precision   sentences that each of their citations attests
+    sentence_precision_own   the same without sentences that quote what they cite
+    citation_precision   citations that attest their sentence
+    citation_relevance   citations of relevant documents
+    citation_recall      relevant documents of the bank that are cited
+    nugget_recall        nuggets answered: all answers of an AND, one of an OR
+    f1                   of sentence_precision and nugget_recall
+
+    _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
+    rewards and penalties, lengths; docs/measures.md defines each. What is unscored is no part of
+    any value: each says how many topics and items (sentences, nuggets) it rests on. A report that
+    is empty is 0, one that is missing what --missing says. Means over topics have 95 % bootstrap
+    intervals; with --baseline, each other run is compared with it (paired test, Holm-Bonferroni).
+    Exit status 3: something is unscored.
+
+    \b
+    Example:
+      pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
+      pnyx measure report judged
+      pnyx measure report judged --baseline run-1 --leaderboard board.txt
+    """
+    _check(folders, spec, as_json)
+    from pnyx.core.placing import placed_together
+    from pnyx.reports.measures.measuring import measure_reports
+    from pnyx.reports.measures.registry import MAIN
+
+    weights = spec.weighted()
+    judged = judged_strictly(folders) if spec.strict else {}
+    rules = rules_of(judged) if spec.strict else ()
+    runs, runs_of = _read(folders)
+    result = measure_reports(
+        runs,
+        topics=_topics(spec.topics),
+        missing="zero" if spec.strict else spec.missing,
+        strict=spec.strict,
+        weights=weights,
+        compared=spec.measures or MAIN,
+        baseline=_baseline(spec.baseline, runs_of),
+        test=spec.test,
+        bootstrap=spec.bootstrap,
+    )
+    if spec.strict:
+        check_coverage(result, spec.measures or MAIN, spec.min_scored)
+    with placed_together():
+        _write(result, runs, spec)
+        if spec.strict and spec.leaderboard is not None:
+            write_record(spec.leaderboard, result, judged, spec.min_scored)
+    return Outcome(
+        result.row(),
+        (lambda: _report(result, spec)) if spec.prints else "",
+        any(run.unscored for run in result.runs),
+        [*left_out_notes(judged), *rules, *report_notes(result, runs, spec.min_scored)],
+    )
+
+
+def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> None:
+    """Refuse choices that do not go together."""
+    from pnyx.reports.measures.registry import report_measures
+
+    spec.check_needs()
+    if spec.strict and spec.unscored != "error":
+        raise OptionError("--strict and --unscored exclude each other: what has no value is not 0")
+    if spec.strict and "-" in (*folders, spec.leaderboard):
+        raise OptionError("--strict keeps a record: name files, not standard input or output")
+    for name in spec.measures:
+        if name not in report_measures():
+            known = ", ".join(report_measures())
+            raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
+    if [*folders, spec.topics, spec.nuggets].count("-") > 1:
+        raise OptionError("only one file can be standard input")
+    read = {f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)}
+    spec.check_files({**read, "--topics": spec.topics, "--nuggets": spec.nuggets}, as_json=as_json)
+
+
+def _file(folder: str) -> Path:
+    from pnyx.reports.tree.reading import REPORTS
+
+    return Path(folder) / REPORTS if folder != "-" and Path(folder).is_dir() else Path(folder)
+
+
+def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
+    """Return run -> reports, named after the folder where names meet, and R -> runs."""
+    from pnyx.reports.tree.reading import read_judged_reports
+
+    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
+    if twice is not None:
+        raise InputError("is given twice", path=twice)
+    by_folder: dict[str, dict[str, list[JudgedReport]]] = {}
+    for folder in folders:
+        by_run = by_folder.setdefault(folder, {})
+        for judged_report in read_judged_reports(folder):
+            by_run.setdefault(judged_report.run_id, []).append(judged_report)
+    every = Counter(run for by_run in by_folder.values() for run in by_run)
+    runs: dict[str, list[JudgedReport]] = {}
+    runs_of: dict[str, list[str]] = {}
+    for short, (folder, by_run) in zip(run_names(folders), by_folder.items(), strict=True):
+        for run, reports in by_run.items():
+            name = run if every[run] == 1 else f"{short}/{run}"
+            if name in runs or (name != run and name in every):
+                raise InputError(
+                    f"two runs would be called {escaped(name)!r}: measure {folder} alone"
+                )
+            runs[name] = reports
+            runs_of.setdefault(folder, []).append(name)
+    return runs, runs_of
+
+
+def _topics(path: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    from pnyx.formats import read_questions
+
+    return [question.id for question in read_questions(path, on_warning=warn)]
+
+
+def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the run that --baseline names, by itself or by an R that holds no other."""
+    runs = [run for names in runs_of.values() for run in names]
+    if name is None or name in runs:
+        return name
+    if len(runs_of.get(name, ())) == 1:
+        return runs_of[name][0]
+    known = escaped(", ".join(runs))
+    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {known}")
+
+
+def _write(
+    result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
+) -> None:
+    """Write the files that are asked for; InputError, before any is written: one is refused."""
+    from pnyx.core.files import atomic_text, write_jsonl
+    from pnyx.formats import write_qrels
+    from pnyx.reports.measures.exports import NUGGETIZER, nuggetizer_rows
+    from pnyx.reports.measures.registry import MAIN
+
+    cells = _cells(result, spec.measures or MAIN, spec, "--leaderboard")
+    scores = _cells(result, NUGGETIZER, spec, "--nuggetizer")
+    qrels = _qrels(runs, spec)
+    spec.write_leaderboard(cells)
+    if spec.nuggetizer is not None:
+        write_jsonl(spec.nuggetizer, nuggetizer_rows(scores))
+    if spec.diversity_qrels is not None:
+        with atomic_text(spec.diversity_qrels) as stream:
+            write_qrels(stream, qrels)
+
+
+def _cells(
+    result: Reports, measures: Sequence[str], spec: MeasureReportSpec, flag: str
+) -> list[LeaderboardCell]:
+    """Return the cells of a file, without those that have no value; InputError: refused."""
+    from pnyx.reports.measures.exports import leaderboard_cells
+
+    if flag not in spec.files():
+        return []
+    cells = list(leaderboard_cells(result, measures, spec.min_scored))
+    return spec.settled_cells(cells, flag, _HOW)
+
+
+def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) -> list[Qrel]:
+    """Return the diversity qrels, if they are asked for; InputError: refused."""
+    from pnyx.formats import read_nugget_banks
+    from pnyx.reports.measures.exports import nugget_qrels
+
+    if spec.diversity_qrels is None:
+        return []
+    banks = None if spec.nuggets is None else list(read_nugget_banks(spec.nuggets))
+    judged = (judged_report for reports in runs.values() for judged_report in reports)
+    with refused("--diversity-qrels", _HOW):
+        return nugget_qrels(judged, banks, spec.unscored)
+
+
+def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
+    """Return the tables for people."""
+    from pnyx.reports.measures.registry import report_measures
+
+    names = spec.measures or tuple(report_measures())
+    shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
+    several = len(shown) > 1
+    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name)}"
+    topics = many(len(result.topics), "topic")
+
+    def items(run: MeasuredReports, name: str) -> list[str]:
+        kind = report_measures()[name].items
+        count = Column("", "counts").shown(run.items[name])
+        return [f"{count} {'items' if ', ' in kind else kind}"]
+
+    means = runs_table(
+        replace(result, runs=tuple(shown)),
+        "topics",
+        lambda run, name: run.measures[name],
+        ([Column("scored", "name")], items),
+        title=f"reports: {runs} on {topics}",
+        name_runs=several,
+    )
+    words = "d: mean difference in standard deviations of the topics' differences"
+    effect = [OwnWords(words)]
+    legend = [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
+    per_topic = [topics_table(run, "topic") for run in shown] if spec.per_topic else []
+    return [means, *per_topic, [*effect * bool(result.comparisons), *legend]]

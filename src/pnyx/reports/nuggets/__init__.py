@@ -1,0 +1,1 @@
+"""Nuggets: drafted from documents, merged, grown."""

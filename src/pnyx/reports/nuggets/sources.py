@@ -1,0 +1,72 @@
+"""The relevant documents of topics: those of a run, of qrels, or of a run that qrels call so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats import read_run
+from pnyx.formats.runs.run_ids import document_ids
+from pnyx.judging.runs.pairs import questions_by_id
+from pnyx.reports.nuggets.creating import NuggetSource
+from pnyx.search.measures.rankings import judgements_of, rankings_of
+from pnyx.search.opening import open_index
+
+
+def sources_of(
+    index: str | Path,
+    topics: str,
+    *,
+    run: str | None = None,
+    qrels: str | None = None,
+    level: int = 1,
+    depth: int = 50,
+) -> list[NuggetSource]:
+    """Return each topic with its relevant documents, in the order of the topics.
+
+    Args:
+        index: holds the documents.
+        topics: a file of topics.
+        run: TREC run, in trec_eval's order; its documents come in this order.
+        qrels: grades; a document is relevant from `level` on. Without a run the best graded come
+            first, and equally good ones by their ids.
+        level: see `qrels`.
+        depth: documents of a topic, at least 1.
+
+    Raises:
+        InputError: a file is broken, names a document that the index does not hold, or no topic
+            has any document.
+    """
+    questions, opened = questions_by_id(topics), open_index(index)
+    grades = None if qrels is None else judgements_of(qrels).best_grades
+    ranked = None if run is None else rankings_of(read_run(run)).by_topic
+    own = {} if run is None else document_ids(run)
+    found = []
+    for name, question in questions.items():
+        chosen = _documents(name, ranked, grades, level)[:depth]
+        ids = [own.get(doc_id, doc_id) for doc_id in chosen]
+        for doc_id in ids:
+            if doc_id not in opened:
+                problem = f"document {shorten(doc_id, 40)!r} of topic {shorten(name, 40)!r}"
+                raise InputError(f"{problem} is not in {index}", path=run or qrels)
+        found.append(NuggetSource(question, tuple(opened.fetch(ids)) if ids else ()))
+    if not any(one.documents for one in found):
+        raise InputError("names no relevant document of any topic", path=qrels or run)
+    return found
+
+
+def _documents(
+    topic: str,
+    ranked: Mapping[str, Sequence[str]] | None,
+    grades: dict[str, dict[str, int]] | None,
+    level: int,
+) -> list[str]:
+    graded = None if grades is None else grades.get(topic, {})
+    if ranked is None:
+        order = sorted((graded or {}).items(), key=lambda pair: (-pair[1], pair[0]))
+        return [doc_id for doc_id, grade in order if grade >= level]
+    of_run = ranked.get(topic, ())
+    if graded is None:
+        return list(of_run)
+    return [doc_id for doc_id in of_run if graded.get(doc_id, level - 1) >= level]

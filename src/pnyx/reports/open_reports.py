@@ -1,0 +1,171 @@
+"""What the specs of judging reports name: reports, banks, documents, and who judges them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pnyx.core.errors import InputError, escaped, shorten
+from pnyx.formats.reports.submissions import Submissions, read_submissions
+
+if TYPE_CHECKING:
+    from pnyx.core.records import Evidence, NuggetBank, Response
+    from pnyx.judging.open_judge import OpenedJudge
+    from pnyx.judging.open_models import Say
+    from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec
+    from pnyx.reports.tree.opened import DocumentSources, OpenTopic
+    from pnyx.reports.tree.plan import ReportPlan
+    from pnyx.reports.tree.shots import ReportShots
+
+REPORT_PROMPTS = {
+    "nugget": "nugget-list",
+    "support": "",
+    "negative": "",
+    "needs-citation": "",
+    "unanswerable": "",
+}
+"""The tasks of the tree -> the prompt for several questions, where it is not the task's own: most
+of what is asked are short answers, which a list holds in half the tokens. Few of them are given,
+and a reply names only these."""
+
+
+@contextlib.contextmanager
+def open_report_judge(
+    spec: ReportJudgeSpec, say: Say, *, strict: bool = False
+) -> Iterator[OpenedJudge]:
+    """Open the judge of all that the tree asks; say at the end which examples were left out.
+
+    By the rules of a campaign (`strict`), it finds out what only a report's text left unscored.
+    """
+    from pnyx.judging.open_judge import open_judge
+    from pnyx.judging.tasks import TASKS
+
+    spec.check()
+    shots = _report_shots(spec)
+    own = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
+    several = REPORT_PROMPTS | ({"nugget": ""} if _needs_probabilities(spec) else {})
+    with open_judge(TASKS["nugget"], spec, say, several=several, own=own) as opened:
+        if shots is None:
+            yield _with_own_text(opened) if strict else opened
+            return
+        from pnyx.judging.runs.pairs import file_hash
+        from pnyx.reports.tree.shots import ShotJudge
+
+        settings = {"shots": spec.shots, "examples": file_hash(str(spec.examples))}
+        opened = replace(
+            opened, judge=ShotJudge(opened.judge, shots), settings=opened.settings | settings
+        )
+        yield _with_own_text(opened) if strict else opened
+    if shots.left_out:
+        named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
+        more = ", ..." if len(shots.left_out) > 5 else ""
+        say(f"{len(shots.left_out)} examples not shown with what asks the same: {named}{more}")
+
+
+def _needs_probabilities(spec: ReportJudgeSpec) -> bool:
+    """Return whether each answer needs a probability; a list of the given nuggets lacks some."""
+    named = spec.calibration or spec.cascade or spec.threshold
+    return bool(named) or spec.probability in ("tok", "both") or spec.combine == "mean"
+
+
+def _with_own_text(opened: OpenedJudge) -> OpenedJudge:
+    from pnyx.reports.tree.own_text import OwnTextJudge
+
+    return replace(opened, judge=OwnTextJudge(opened.judge))
+
+
+def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
+    """Return the examples that are shown, if any."""
+    if not spec.shots:
+        return None
+    from pnyx.reports.tree.shots import ReportShots, read_examples
+
+    path = str(spec.examples)
+    examples = read_examples(path)
+    try:
+        return ReportShots(examples, spec.shots)
+    except InputError as error:
+        raise InputError(error.problem, path=path) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInputs:
+    """What is judged, and by what."""
+
+    submitted: Submissions
+    responses: Sequence[Response]  # on the topics that are asked for
+    banks: Sequence[NuggetBank]
+    material: DocumentSources
+    digest: str  # a hash of all of it
+    other_topics: int = 0  # topics of reports or banks not asked for
+
+    def topics(self, plan: ReportPlan) -> Iterator[OpenTopic]:
+        """Return what is to be judged, topic by topic."""
+        from pnyx.reports.tree.judging import opened_topics
+
+        return opened_topics(self.responses, self.banks, plan, self.material)
+
+
+def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
+    """Read reports, banks, qrels and documents; InputError where no report has an asked topic."""
+    from pnyx.formats import read_nugget_banks
+    from pnyx.judging.runs.pairs import file_hash, questions_by_id
+    from pnyx.reports.tree.opened import DocumentSources
+
+    submitted = read_submissions(runs, strict=spec.strict)
+    responses = list(submitted.responses)
+    banks = list(read_nugget_banks(spec.nuggets))
+    wanted = every = _topics(responses, banks)
+    if spec.topics is not None:
+        wanted = {*questions_by_id(spec.topics)}
+    elif spec.strict:  # or a topic that a participant makes up is a 0 for everybody else
+        wanted = {bank.topic_id for bank in banks}
+    responses = [response for response in responses if response.topic_id in wanted]
+    banks = [bank for bank in banks if bank.topic_id in wanted]
+    if not responses:
+        of = "" if wanted is every else f" on topics of {escaped(spec.topics or spec.nuggets, 60)}"
+        raise InputError(f"found no report{of}, expected at least one", path=runs[0])
+    files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
+    hashes = [None if file is None else file_hash(file) for file in files]
+    documents, held = _documents(spec, responses)
+    digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
+    other_topics = len(every - _topics(responses, banks))
+    material = DocumentSources(documents, _grades(spec.qrels))
+    return ReportInputs(submitted, responses, banks, material, digest, other_topics)
+
+
+def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> set[str]:
+    return {response.topic_id for response in responses} | {bank.topic_id for bank in banks}
+
+
+def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
+    """Return what finds documents by their ids, if anything, and what it is known again by."""
+    if spec.index is not None:
+        from pnyx.search.opening import open_index
+        from pnyx.search.split_documents import find_document
+
+        index = open_index(spec.index)
+        return lambda doc_id: find_document(index, doc_id), index.known_by
+    if spec.documents is None:
+        return None, None
+    from pnyx.formats import read_evidence
+
+    cited = {c.doc_id for response in responses for s in response.sentences for c in s.citations}
+    found: dict[str, Evidence] = {}
+    for document in read_evidence(spec.documents):
+        if document.id in cited:
+            found[document.id] = document
+    return found.get, None
+
+
+def _grades(qrels: str | None) -> Mapping[str, Mapping[str, int]]:
+    """Return topic -> document -> grade."""
+    if qrels is None:
+        return {}
+    from pnyx.search.measures.rankings import judgements_of
+
+    return judgements_of(qrels).best_grades

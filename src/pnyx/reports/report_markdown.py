@@ -1,0 +1,97 @@
+"""Reports to requests as Markdown: what was asked, what was written, what it cites.
+
+All text of requests, documents and writers is escaped and on one line, as in `view.markdown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pnyx.cases.page.model import measure_wording
+from pnyx.core.records import Evidence, Sentence
+from pnyx.display.text import escape_markdown, markdown_link, one_line, web_address
+from pnyx.judging.answers import Answer, Judged, is_quoted
+from pnyx.judging.naming import introduced
+from pnyx.reports.writing.reporting import Report
+from pnyx.search.split_documents import place_of
+
+
+def render_reports(reports: Iterable[Report]) -> str:
+    """Return reports, one after the other, as CommonMark; their text may be hostile."""
+    return "\n".join("\n\n".join(filter(None, _parts(report))) + "\n" for report in reports)
+
+
+def _parts(one: Report) -> Iterator[str]:
+    request = one.request
+    yield f"# {_escaped(request.title)}"
+    asked = [request.problem if request.problem != request.title else "", request.background]
+    yield "\n>\n".join(f"> {_escaped(text)}" for text in asked if text.strip())
+    if not one.response.sentences:
+        yield f"*{_why_empty(one)}*"
+    numbers = {doc_id: n for n, doc_id in enumerate(one.response.references, start=1)}
+    yield "\n".join(
+        f"{_escaped(s.text)}{_marks(one, place, s, numbers)}"
+        for place, s in enumerate(one.response.sentences)
+    )
+    if numbers:
+        yield "## References"
+        documents = one.documents
+        yield "\n".join(_reference(n, documents[doc_id]) for doc_id, n in numbers.items())
+    yield "## How this was made"
+    yield "\n".join(_made(one))
+
+
+def _escaped(text: str) -> str:
+    return escape_markdown(one_line(text))
+
+
+def _why_empty(one: Report) -> str:
+    if one.no_evidence:
+        return "No evidence on this request was found, and the limit is too short to say so."
+    if one.failed:
+        return "There is evidence, but nothing usable was written."
+    return "There is evidence, but no sentence of it fits the request and the limit."
+
+
+def _marks(one: Report, place: int, sentence: Sentence, numbers: dict[str, int]) -> str:
+    if place >= len(one.response.sentences) - one.negative:
+        return ""
+    cited = "".join(f" [{numbers[c.doc_id]}]" for c in sentence.citations)
+    answers = [one.support.get((place, c.doc_id)) for c in sentence.citations]
+    return f"{cited}{_verdict(answers)}"
+
+
+def _verdict(answers: list[Answer | None]) -> str:
+    """Return what is said of a sentence that is no quotation."""
+    if not answers:
+        return " (cites nothing)"
+    if all(map(is_quoted, answers)):
+        return ""
+    if any(isinstance(a, Judged) and a.value is True for a in answers):
+        return " (supported, by the judge)"
+    unscored = any(not isinstance(a, Judged) for a in answers)
+    return " (not judged)" if unscored else " (not supported, by the judge)"
+
+
+def _reference(number: int, document: Evidence) -> str:
+    about = [
+        f"**{_escaped(document.title)}**" if document.title.strip() else "",
+        _escaped(place_of(document)),
+        _escaped(document.source),
+        f"id {_escaped(document.id)}",
+        markdown_link(web_address(document.url)),
+    ]
+    return f"- [{number}] {', '.join(part for part in about if part)}"
+
+
+def _made(one: Report) -> Iterator[str]:
+    yield f"- limit: {one.limits}"
+    for label, value in one.settings.items():
+        yield f"- {_escaped(label)}: {_escaped(value)}"
+    for name, measured in one.measures.items():
+        value = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
+        counts = f"{measured.scored} of {measured.asked} scored"
+        yield f"- {measure_wording(name).label.lower()}: {value} ({counts})"
+    yield from (f"- judge {_escaped(line)}" for line in introduced(one.judges))
+    for problem in one.problems:
+        yield f"- problem: {_escaped(problem)}"

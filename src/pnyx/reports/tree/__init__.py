@@ -1,0 +1,1 @@
+"""The tree of questions that judges a report."""

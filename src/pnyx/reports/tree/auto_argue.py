@@ -1,0 +1,177 @@
+"""Judged reports as Auto-ARGUE writes them, `*.judgments.jsonl`: a report with judgements a line.
+
+A line has `report`, as it was submitted, and `judgments`: for each sentence its text, the cited
+documents with their texts, and what was found out, each with a `judgment_type_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import Document, Node, NuggetBank
+from pnyx.reports.tree.opened_sentence import citation_steps, uncited_steps
+from pnyx.reports.tree.plan import Weights
+from pnyx.reports.tree.records import (
+    ANSWERED_ONLY,
+    JudgedAnswer,
+    JudgedCitation,
+    JudgedNugget,
+    JudgedReport,
+    JudgedSentence,
+    NodeAnswer,
+    TreePath,
+)
+from pnyx.reports.tree.repetition import repeated_sentences
+
+KEYS: Final = frozenset({"report", "judgments"})
+"""Tells a line; no other format of judged reports has both."""
+
+BEGINNING: Final = '{"report"'
+"""Of each line, as it is written."""
+
+NAME: Final = "Auto-ARGUE"
+_NOT_SAID: Final = NodeAnswer(None, NAME, "Auto-ARGUE says nothing of it")
+_UNCITED: Final[Mapping[str, tuple[Node, bool]]] = {
+    "NEGATIVE": ("negative", True),
+    "REQUIRES_CITATION": ("needs_citation", True),
+    "FIRST_INSTANCE": ("said_before", False),
+}
+"""Part of the type of a judgement on a sentence without citations -> node, and the value of yes."""
+_TITLE, _CONTENT = "Title: ", "Content: "
+
+Row = Mapping[str, Any]
+
+
+def report_of(row: Row) -> JudgedReport:
+    """Return a report; InputError, without its place, where a field is not as it should be."""
+    try:
+        about = row["report"]["metadata"]
+        topic, run = str(about["topic_id"]), str(about["run_id"])
+        nuggets: dict[str, dict[str, list[int]]] = {}
+        importance: dict[str, str] = {}
+        sentences = [
+            _sentence(judged, n, nuggets, importance) for n, judged in enumerate(row["judgments"])
+        ]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        problem = f"{type(error).__name__}: {shorten(str(error), 60)}"
+        raise InputError(f"expected a judged report of Auto-ARGUE ({problem})") from error
+    known = tuple(
+        JudgedNugget(question, question, importance[question], answers=tuple(
+            JudgedAnswer(text, given=True, sentences=tuple(dict.fromkeys(places)))
+            for text, places in answers.items()
+        ))
+        for question, answers in nuggets.items()
+    )  # fmt: skip
+    repeats = repeated_sentences([sentence.text for sentence in sentences])
+    pairs = zip(sentences, repeats, strict=True)
+    judged = tuple(replace(sentence, repeats=other) for sentence, other in pairs)
+    return JudgedReport(topic, run, judged, known, notes=(ANSWERED_ONLY,))
+
+
+def documents_of(row: Row) -> dict[str, Document]:
+    """Return id -> document of those that a line embeds; a text may begin with a title."""
+    found: dict[str, Document] = {}
+    for judged in row["judgments"]:
+        for cited in judged["citations"]:
+            title, text = "", str(cited.get("text") or "")
+            if text.startswith(_TITLE):
+                title, _, text = text.removeprefix(_TITLE).partition("\n\n")
+                text = text.removeprefix(_CONTENT)
+            found.setdefault(str(cited["doc_id"]), Document(str(cited["doc_id"]), text, title))
+    return found
+
+
+def completed(report: JudgedReport, bank: NuggetBank | None) -> JudgedReport:
+    """Return a report that also lists what it misses of its topic's bank, if that is there."""
+    if bank is None or ANSWERED_ONLY not in report.notes:
+        return report
+    found = {nugget.text: nugget for nugget in report.nuggets}
+    nuggets = []
+    for nugget in bank.nuggets:
+        given = found.pop(nugget.text, JudgedNugget(nugget.text, nugget.text)).answers
+        by_text = {answer.text: answer for answer in given}
+        answers = [
+            by_text.pop(answer.text, JudgedAnswer(answer.text, given=False))
+            for answer in nugget.expected
+        ]
+        listed = JudgedNugget.of(nugget, [*answers, *by_text.values()])
+        nuggets.append(replace(listed, id=nugget.text))
+    nuggets += found.values()
+    notes = tuple(note for note in report.notes if note != ANSWERED_ONLY)
+    moved = {
+        (n.id, n_old): n_new
+        for n in report.nuggets
+        for n_old, answer in enumerate(n.answers)
+        for n_new, other in enumerate(next(m for m in nuggets if m.id == n.id).answers)
+        if other.text == answer.text
+    }
+    sentences = tuple(
+        replace(s, answers=tuple((nugget, moved[nugget, n]) for nugget, n in s.answers))
+        for s in report.sentences
+    )
+    return replace(report, nuggets=tuple(nuggets), notes=notes, sentences=sentences)
+
+
+def _sentence(
+    judged: Row, n: int, nuggets: dict[str, dict[str, list[int]]], importance: dict[str, str]
+) -> JudgedSentence:
+    cited = dict.fromkeys(str(one["doc_id"]) for one in judged["citations"])
+    relevant, attests = (dict.fromkeys(cited, _NOT_SAID) for _ in range(2))
+    findings: dict[str, NodeAnswer] = {}
+    pairs: dict[tuple[str, int], None] = {}
+    for one in judged["judgments"]:
+        kind, response = str(one["judgment_type_id"]), one["response"]
+        by = "lookup" if one.get("evaluator") in (None, "null") else NAME
+        doc = str((one.get("provenance") or {}).get("doc_id"))
+        if kind == "CITED_DOCUMENT_RELEVANCE":
+            relevant[doc] = NodeAnswer(_truth(response["is_relevant"]), by)
+        elif kind == "SENTENCE_ATTESTED":
+            attests[doc] = NodeAnswer(_truth(response["is_attested"]), by)
+        elif kind == "SENTENCE_ANSWERS_QUESTION":
+            for question, answer, weight in _matched(response):
+                answers = nuggets.setdefault(question, {})
+                importance[question] = importance.get(question) or weight
+                answers.setdefault(answer, []).append(n)
+                pairs[question, list(answers).index(answer)] = None
+            findings["answers"] = NodeAnswer(bool(pairs), by)
+        else:
+            findings |= _uncited(kind, response, by)
+    citations = [JudgedCitation(doc, relevant[doc], attests[doc]) for doc in cited]
+    steps = _steps(citations, findings, pairs)
+    return JudgedSentence(str(judged["text"]), tuple(citations), findings, tuple(pairs), steps)
+
+
+def _matched(response: Row) -> Iterator[tuple[str, str, str]]:
+    """Yield (question, answer, importance) of each answer that is given."""
+    for nugget in response["matched_nuggets"]:
+        for answer in nugget["matched_answer"]:
+            yield str(nugget["question_text"]), str(answer), str(nugget.get("importance") or "")
+
+
+def _truth(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise TypeError(f"found {value!r}, expected true, false or null")
+    return value
+
+
+def _uncited(kind: str, response: Row, by: str) -> dict[str, NodeAnswer]:
+    """Return what is known of a sentence without citations; nothing of an unknown type."""
+    said = next((value for value in response.values() if isinstance(value, bool)), None)
+    named = next((node for part, node in _UNCITED.items() if part in kind), None)
+    if named is None or said is None:
+        return {}
+    return {named[0]: NodeAnswer(said is named[1], by)}
+
+
+def _steps(
+    citations: Sequence[JudgedCitation],
+    findings: Mapping[str, NodeAnswer],
+    pairs: Iterable[tuple[str, int]],
+) -> tuple[TreePath, ...]:
+    weights = Weights()
+    ways = citation_steps(citations, weights) if citations else uncited_steps(findings, weights)
+    given = (TreePath(("answers=yes",), "reward", weights.answered, q) for q, _ in pairs)
+    return (*ways, *given)

@@ -1,0 +1,1 @@
+"""Writing a report to a request, under a limit."""

@@ -1,0 +1,92 @@
+"""Specs of reports. Light: nothing here loads numpy or a model."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pnyx.cases.plan import CONTEXT
+from pnyx.cases.report_plan import LIMIT, QUESTIONS, WritingPlan
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.records import CitationStyle
+from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.formats.text_types import FileName
+
+
+class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"):
+    """In what form reports are written."""
+
+    track: str | None = opt(
+        None,
+        "Track whose layout, citations, metadata and limits hold: rag24, rag25, rag26, ragtime25, "
+        "ragtime26, neuclir, dragun25.",
+        metavar="TRACK",
+    )
+    team: str = opt(WritingPlan().team, "team_id of the run.")
+    run_id: str = opt(WritingPlan().run, "run_id of the run.")
+    layout: Literal["rag24", "rag25", "ragtime"] | None = opt(
+        None, "Layout of a line.", shown="the track's, else ragtime"
+    )
+    style: CitationStyle | None = opt(
+        None,
+        "How citations are written; scores are the probabilities of support, 1 for a quotation.",
+        shown="the track's, else scores",
+    )
+    metadata_fields: tuple[str, ...] = opt(
+        (),
+        "Field of the metadata, e.g. type=manual. Repeatable.",
+        "--metadata",
+        metavar="KEY=VALUE",
+    )
+    documents: bool = opt(False, "Embed the cited texts in the run.")
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Field -> value; InputError: one is not KEY=VALUE."""
+        found: dict[str, str] = {}
+        for metadata_field in self.metadata_fields:
+            key, equals, value = metadata_field.partition("=")
+            if not (key.strip() and equals):
+                raise InputError(f"--metadata {shorten(metadata_field, 40)}: expected KEY=VALUE")
+            found[key] = value
+        return found
+
+
+class WriteReportSpec(
+    Spec, heading="Report", rare="retrieve evidence lam questions context writer prompt"
+):
+    """How a report is written; see `pnyx.cases.report_plan.WritingPlan`."""
+
+    limit: int | None = opt(
+        None,
+        "Longest report: in words where --track counts words, else in characters. Never "
+        "loosens the limits of request and track.",
+        low=1,
+        shown=f"the request's and the track's, else {LIMIT} characters",
+    )
+    retrieve: int = opt(WritingPlan().retrieve, "Documents to retrieve for each query.", low=1)
+    evidence: int = opt(WritingPlan().documents, "Documents handed to the writer.", low=1)
+    lam: float = opt(
+        WritingPlan().lam,
+        "Weight of relevance beside novelty in choosing documents.",
+        "--lambda",
+        within="[0, 1]",
+    )
+    citations: int | None = opt(
+        None, "Most citations of a sentence.", low=1, shown="the track's, else 3"
+    )
+    questions: int = opt(
+        QUESTIONS, "Sub-questions that a language model names, to be searched for; 0 for none.",
+        within="[0, 20]",
+    )  # fmt: skip
+    writer: Literal["extractive", "llm"] | None = opt(
+        None, "Who writes.", shown="llm with --llm, else extractive"
+    )
+    context: int = opt(
+        CONTEXT, "Tokens of documents shown to the language model for a report.", low=100
+    )
+    prompt: FileName | None = file_opt(
+        None,
+        "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
+        metavar="NAME",
+        shown="report",
+    )

@@ -1,0 +1,40 @@
+"""What this room adds to Pnyx."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pnyx.core.rooms import CommandDoor
+
+COMMANDS: Final = (
+    CommandDoor(
+        "index",
+        "pnyx.search.index_command:command",
+        40,
+        "Documents",
+        "Build a searchable index of documents or arguments.",
+    ),
+    CommandDoor(
+        "search",
+        "pnyx.search.commands:command",
+        50,
+        "Documents",
+        "Search an index for a question or a file of topics.",
+    ),
+    CommandDoor(
+        "perspectives",
+        "pnyx.search.perspectives_command:command",
+        60,
+        "Documents",
+        "List perspectives on a question, from a model, an index or a file.",
+    ),
+    CommandDoor(
+        "tune",
+        "pnyx.search.tune_command:command",
+        70,
+        "Documents",
+        "Tune a search model's parameters on topics with qrels, cross-validated.",
+    ),
+    CommandDoor("measure retrieval", "pnyx.search.measure_command:retrieval", 10),
+    CommandDoor("measure correlation", "pnyx.search.measure_command:correlation", 30),
+)

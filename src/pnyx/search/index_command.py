@@ -1,0 +1,402 @@
+"""`pnyx index`: documents or arguments to a searchable index with features."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pnyx.cli import EXIT_INTERRUPTED
+from pnyx.cli.options import Outcome, say, say_account, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, PnyxError, escaped, shorten
+from pnyx.core.native import advise_compiling
+from pnyx.core.progress import counted
+from pnyx.core.spec import opts_of
+from pnyx.search.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
+from pnyx.search.opening import engine_type
+from pnyx.search.opensearch.client import is_remote
+from pnyx.search.options import ClusterSpec, FeatureSpec
+from pnyx.search.plan import FEATURES
+
+if TYPE_CHECKING:
+    from pnyx.search.refresh import Refreshed
+
+
+@verb("index")
+@click.argument("corpus", nargs=-1)
+def command(
+    corpus: tuple[str, ...],
+    spec: CorpusSpec,
+    features: FeatureSpec,
+    cluster: ClusterSpec,
+    as_json: bool,
+) -> int | Outcome:
+    """Index documents or arguments, so that they can be searched.
+
+    CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
+    folder that is created atomically. Then the quality of each document is predicted and its text
+    embedded, which takes longest; meanwhile the index can be searched by words. What was stopped
+    goes on with --update. Documents added later rank as if all had been indexed at once, and get
+    the features that the index has.
+
+    A folder may hold texts, Markdown, web pages, PDF, Word, OpenDocument, e-books, e-mails and
+    tables; what became of its files is printed. --add with a folder or file that is in the index
+    already refreshes it: new, changed and deleted files.
+
+    opensearch://HOST:PORT/NAME in place of the folder is an index in a cluster, into which an index
+    folder can be copied, too (docs/opensearch.md).
+
+    \b
+    Example:
+      pnyx index arguments.jsonl --out my.index
+      pnyx index more.csv --column text=body --add my.index
+      pnyx index --update my.index --clusters
+      pnyx search my.index "Should voting be compulsory?"
+    """
+    folder = spec.folder(features, corpus)
+    if is_remote(folder):
+        from pnyx.search.index_remote import index_remote
+
+        return index_remote(corpus, folder, spec, features, cluster, as_json=as_json)
+    if cluster.shards is not None or cluster.replicas is not None:
+        raise OptionError("--shards and --replicas go with opensearch://HOST:PORT/NAME")
+    features = _features(folder, spec, features)
+
+    def tell(line: str) -> None:
+        if not as_json:
+            click.echo(f"{escaped(folder)}: {line}", err=True)
+
+    row: dict[str, object] = {"index": folder}
+    if spec.update is None:
+        features, is_changed = _read_corpus(corpus, folder, spec, features, row, tell)
+        if not is_changed:
+            return Outcome(row, ascii=True)
+    with Makers(features) as makers:
+        for done, name in enumerate(features.named):
+            try:
+                row[name], line = _WORK[name](folder, features, makers)
+            except (KeyboardInterrupt, PnyxError) as error:
+                return _stopped(folder, features, features.named[done:], error, spec)
+            tell(line)
+    if spec.add is not None:
+        _warn_of_missing(folder)
+    return Outcome(row, ascii=True)
+
+
+def _read_corpus(
+    corpus: tuple[str, ...],
+    folder: str,
+    spec: CorpusSpec,
+    features: FeatureSpec,
+    row: dict[str, object],
+    tell: Callable[[str], None],
+) -> tuple[FeatureSpec, bool]:
+    """Index or refresh CORPUS; return the features to make, and whether anything is to be done."""
+    refreshed, added = _refresh(corpus, folder, spec, tell)
+    if refreshed:
+        row["refreshed"] = [dataclasses.asdict(one) for one in refreshed]
+        features = _after_refresh(folder, features, refreshed)
+    if added:
+        statistics, line = _build(added, folder, spec)
+        row |= statistics
+        tell(line)
+    return features, bool(added) or any(refreshed) or bool(_behind(folder))
+
+
+def _warn_of_missing(folder: str) -> None:
+    """Say which features the added documents do not have yet."""
+    lacking = _behind(folder)
+    if behind := [name for name in _FLAGS if name in lacking]:
+        flags = " ".join(_FLAGS[name] for name in behind)
+        if "quality" in behind:
+            flags += _model_of(_manifest(folder)["features"]["quality"])
+        what, shown = " and ".join(sorted(behind)), escaped(folder)
+        warn(f"the added documents have no {what} yet: pnyx index --update {shown} {flags}")
+
+
+def _stopped(
+    folder: str, features: FeatureSpec, rest: Iterable[str], error: BaseException, spec: CorpusSpec
+) -> int:
+    """Say what is left to do; raise the error if it was one."""
+    goes_on = f"{_update(folder, features, rest)} goes on"
+    if isinstance(error, KeyboardInterrupt):
+        say(f"interrupted; {goes_on}")
+        return EXIT_INTERRUPTED
+    if spec.update is None:
+        say(f"the words are indexed, and {goes_on} where this stops:")
+    raise error
+
+
+def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
+    """Return the command that makes features of an index, with what was chosen of them."""
+    flags = dict.fromkeys(names, True)
+    parts = [f"--{name}" for name in flags]
+    for field, _ in opts_of(FeatureSpec):
+        value = getattr(features, field.name)
+        if isinstance(value, bool) or not features.given(field.name):
+            continue
+        with contextlib.suppress(OptionError):  # it goes with a feature that is made already
+            FeatureSpec.from_row({**flags, field.name: value}).check_needs()
+            parts += [features.flag(field.name), shlex.quote(str(value))]
+    return f"pnyx index --update {shlex.quote(escaped(folder))} {' '.join(parts)}"
+
+
+def _refresh(
+    corpus: tuple[str, ...], folder: str, spec: CorpusSpec, tell: Callable[[str], None]
+) -> tuple[list[Refreshed], tuple[str, ...]]:
+    """Refresh the index from those of CORPUS that it was made from; return the others, too."""
+    if spec.add is None:
+        return [], corpus
+    from pnyx.search.refresh import is_source, refresh_index
+
+    refreshed, others = [], []
+    for path in corpus:
+        if not is_source(folder, path):
+            others.append(path)
+            continue
+        if spec.format is not None or spec.mapping or spec.unit is not None:
+            raise OptionError(
+                f"{escaped(path)} is indexed already: --format, --column and --unit are kept"
+            )
+        with counted("indexing") as advance:
+            done = refresh_index(
+                folder,
+                path,
+                on_account=say_account,
+                on_warning=warn,
+                on_progress=advance,
+                strict_files=spec.strict_files,
+            )
+        tell(f"{done.line()}, {done.documents:,} documents")
+        refreshed.append(done)
+    return refreshed, tuple(others)
+
+
+def _after_refresh(
+    folder: str, features: FeatureSpec, refreshed: Iterable[Refreshed]
+) -> FeatureSpec:
+    """Return what is to be made after documents were removed: topics and graph of all again."""
+    dropped = {name for done in refreshed for name in done.dropped}
+    if "clusters" in dropped and features.assign:
+        return dataclasses.replace(features, assign=False, clusters=True)
+    remade = {"clusters": features.clusters, "vectors_ann": features.ann}
+    for name, flag in (("clusters", "--clusters"), ("vectors_ann", "--ann")):
+        if name in dropped and not remade[name]:
+            shown = escaped(folder)
+            warn(f"documents were removed, so pnyx index --update {shown} {flag} is due again")
+    return features
+
+
+def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict[str, object], str]:
+    from pnyx.search.build import add_to_index, build_index
+
+    records = spec.reader(corpus)
+    with counted("indexing") as advance:
+        if spec.add is not None:
+            built = add_to_index(records, folder, on_progress=advance)
+        else:
+            built = build_index(
+                records,
+                folder,
+                fields=spec.fields,
+                language=spec.language or "english",
+                replace=spec.force,
+                on_progress=advance,
+            )
+    stats = built.statistics
+    say_long(records)
+    if stats.tokens == 0:
+        warn("no document holds a word, so nothing can be found")
+    if advice := advise_compiling(stats.documents):
+        say(advice)
+    added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
+    documents = f"{stats.documents:,} documents"
+    if stats.passages:
+        whole = stats.documents - stats.passages + stats.split_documents
+        documents = f"{whole:,} documents in {stats.documents:,} passages"
+    return dataclasses.asdict(stats), (
+        f"{documents}{added}, {stats.tokens:,} tokens, "
+        f"{stats.bytes / 1e6:.1f} MB, {stats.seconds:.1f} s"
+    )
+
+
+# Features: quality, vectors, their graph, topics -------------------------------------------------
+
+
+def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
+    """Return what is to be made, checked: what was asked for, and what every index gets."""
+    if engine_type(folder):
+        raise OptionError(f"{escaped(folder)} can be searched only, expected a folder")
+    if spec.out is not None:
+        made = asked.of_new_index()
+        _check_features(made, {})
+        _refuse_existing(folder, spec, made)
+        return made
+    there = _manifest(folder).get("features", {})
+    # Without a feature that is named, --update goes on with what every index has, and this one.
+    made = asked if asked.named and spec.add is None else asked.of_grown_index(there)
+    made = made if spec.add is not None or asked.named else made.of_new_index()
+    _check_features(made, there)
+    if spec.add is not None:
+        _check_makers(folder, asked, made, there)
+    return made
+
+
+def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
+    """Refuse to write over an index, and say how one goes on that was stopped after its words."""
+    from pnyx.search.lexical.manifest import is_index
+
+    if spec.force or not is_index(Path(folder)):
+        return
+    more = "--add in place of --out adds documents, --force begins anew"
+    if lacking := [name for name in features.named if name in _behind(folder, FEATURES)]:
+        without = f"without {' and '.join(lacking)} of all its documents"
+        made = f"{_update(folder, features, lacking)} makes them"
+        raise InputError(f"exists already, {without}: {made}; {more}", path=folder)
+    raise InputError(f"exists already: {more}", path=folder)
+
+
+def _check_makers(
+    folder: str, asked: FeatureSpec, spec: FeatureSpec, there: Mapping[str, Any]
+) -> None:
+    """Refuse to grow a feature by another model than its own, unless it is named to be remade."""
+    from pnyx.models.embed.embedder import embedder_from
+
+    def refuse(feature: str, key: str, name: str, how: str) -> None:
+        made_by = there[feature].get("meta", {}).get(key, name)
+        if made_by != name:
+            its = f"its {feature} are" if feature.endswith("s") else f"its {feature} is"
+            advice = f"name it by {how}, or add words only (--lexical)"
+            raise InputError(f"{its} by {shorten(str(made_by), 60)}: {advice}", path=folder)
+
+    if spec.quality and not asked.quality:
+        refuse("quality", "model", quality_model(spec).name, "--quality-model FOLDER")
+    for feature, named in (("vectors", asked.vectors), ("clusters", asked.clusters)):
+        if feature in there and not named and spec.embeds:
+            refuse(feature, "embedder", embedder_from(spec.embedder).name, "--embedder")
+
+
+def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
+    """Refuse what cannot be done before minutes are spent on indexing."""
+    from pnyx.models.embed.embedder import embedder_from
+
+    spec.check()
+    if spec.quality_model is not None:
+        quality_model(spec)
+    if spec.assign and "clusters" not in there:
+        raise InputError("--assign: the index has no topics yet: --clusters finds them")
+    if spec.ann and not (spec.vectors or "vectors" in there):
+        raise InputError("--ann: the index has no vectors yet: give --vectors too")
+    if spec.ann:
+        from pnyx.search.ranking.dense import graph_library
+
+        graph_library()
+    if spec.clusters:
+        from pnyx.search.features.topic_points import k_means_engine
+
+        k_means_engine()
+    if spec.embeds:
+        embedder_from(spec.embedder)
+
+
+def _new(count: int, documents: int) -> str:
+    """Return how many documents, and how many of them are new where not all are."""
+    return f"{documents:,} documents" + (f" ({count:,} new)" if count < documents else "")
+
+
+def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.search.quality.documents import score_documents
+
+    with counted("predicting quality", _documents(folder)) as advance:
+        stats = score_documents(folder, makers.quality(), advance)
+    unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
+    return dataclasses.asdict(stats), (
+        f"quality of {_new(stats.added, stats.documents)}, {stats.seconds:.1f} s{unscored}"
+    )
+
+
+def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.search.features import clusters
+
+    embedder = makers.embedder()
+    with counted("embedding texts") as advance:
+        if spec.assign:
+            made = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
+        else:
+            made = clusters.cluster_documents(
+                folder,
+                embedder,
+                k=spec.cluster_count,
+                space=spec.space or clusters.DEFAULT_SPACE,
+                seed=spec.seed or 0,
+                on_progress=advance,
+            )
+    return dict(made.meta), topics_line(made)
+
+
+def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.models.embed.cut_texts import cut_line
+    from pnyx.search.features.vectors import embed_documents
+
+    embedder = makers.embedder()
+    with counted("embedding documents", _documents(folder)) as advance:
+        stats = embed_documents(folder, embedder, on_progress=advance)
+    new = _new(stats.documents - stats.reused, stats.documents)
+    if line := cut_line(stats.cut, stats.max_tokens):
+        say(line)
+    line = f"vectors of {new}, {stats.seconds:.1f} s"
+    return {"embedder": embedder.name, **dataclasses.asdict(stats)}, line
+
+
+def _ann(folder: str, _: FeatureSpec, __: Makers) -> tuple[dict[str, object], str]:
+    from pnyx.search.ranking.dense import build_ann
+
+    documents = _documents(folder)
+    with counted("building the graph", documents) as advance:
+        build_ann(folder, on_progress=advance)
+    return {"documents": documents}, f"a graph of {documents:,} vectors"
+
+
+_WORK: dict[str, Callable[[str, FeatureSpec, Makers], tuple[dict[str, object], str]]] = {
+    "quality": _quality,
+    "vectors": _vectors,
+    "ann": _ann,
+    "clusters": _clusters,
+    "assign": _clusters,
+}
+_FLAGS = {"quality": "--quality", "clusters": "--assign", "vectors": "--vectors"}
+
+
+def _behind(folder: str, expected: Iterable[str] = ()) -> set[str]:
+    """Return the features that some document lacks, of those that it has or is expected to."""
+    features = _manifest(folder).get("features", {})
+    documents = _documents(folder)
+    behind = {name for name, made in features.items() if made["documents"] != documents}
+    return behind | set(expected).difference(features)
+
+
+def _documents(folder: str) -> int:
+    documents: int = _manifest(folder)["statistics"]["documents"]
+    return documents
+
+
+def _model_of(quality: Any) -> str:
+    """Return what must be added so that the new documents are scored by the model of the others."""
+    from pnyx.judging.students.quality.surface import QualityModel
+
+    name = quality.get("meta", {}).get("model", "")
+    if name == QualityModel.load().name:
+        return ""
+    return f" --quality-model FOLDER (that of {shorten(name, 60)})"
+
+
+def _manifest(folder: str) -> Any:
+    from pnyx.search.lexical.manifest import read_manifest
+
+    return read_manifest(Path(folder))

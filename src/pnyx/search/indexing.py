@@ -1,0 +1,141 @@
+"""What `pnyx index` is told of a corpus and of the index made of it."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from pnyx.cli.options import EvidenceSpec, say, say_account, warn
+from pnyx.core.errors import OptionError
+from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.formats.text_types import SourceName
+from pnyx.search.options import FeatureSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pnyx.judging.students.quality.surface import TextQuality
+    from pnyx.models.embed.embedder import Embedder
+    from pnyx.models.ray import RayWorkers
+    from pnyx.search.features.clusters import Clusters
+    from pnyx.search.sources import SourceReader
+
+
+class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
+    """Which index is made, and how the corpus is read."""
+
+    out: SourceName | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
+    add: SourceName | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
+    update: SourceName | None = file_opt(
+        None,
+        "Existing index to add features to, without a CORPUS: those that are named, else those "
+        "that it lacks of a new index or has for a part of its documents.",
+        metavar="FOLDER",
+    )
+    force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
+    fields: tuple[Literal["topic"], ...] = opt((), "Also search this field.")
+    unit: Literal["document", "passage"] | None = opt(
+        None,
+        "Index whole documents, or passages of about 40 to 150 words of longer ones.",
+        shown="passage for folders and files of prose, document for collections",
+    )
+    language: str | None = opt(
+        None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
+    )
+
+    def reader(self, corpus: Sequence[str]) -> SourceReader:
+        """Return the documents of all sources, which says what became of their files."""
+        from pnyx.search.sources import SourceReader
+
+        return SourceReader(
+            corpus,
+            format=self.format,
+            columns=self.mapping,
+            on_warning=warn,
+            on_account=say_account,
+            strict_files=self.strict_files,
+            unit=self.unit,
+        )
+
+    def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
+        """Return the index folder that is meant; OptionError: choices do not go together."""
+        named = [path for path in (self.out, self.add, self.update) if path is not None]
+        if len(named) != 1:
+            raise OptionError(
+                "give one of --out (a new index), --add (an existing one to add to) and --update "
+                "(an existing one as it is)"
+            )
+        if self.update is not None and corpus:
+            raise OptionError("--update goes without a CORPUS: --add adds documents")
+        if self.update is not None and self.unit is not None:
+            raise OptionError("--unit requires --out or --add: an index keeps its documents")
+        if self.update is not None and features.lexical:
+            raise OptionError("--lexical goes with --out and --add")
+        if self.update is None and not corpus:
+            raise OptionError("Missing argument 'CORPUS...'.")
+        if self.out is None and (self.fields or self.language or self.force):
+            raise OptionError(
+                "--fields, --language and --force belong to --out: an index keeps its own"
+            )
+        return named[0]
+
+
+class Makers(contextlib.ExitStack):
+    """What makes features: here, or in workers of Ray, which it finds once they are needed."""
+
+    def __init__(self, spec: FeatureSpec) -> None:
+        self._spec = spec
+        super().__init__()
+
+    @cached_property
+    def _workers(self) -> RayWorkers:
+        from pnyx.models.ray import ray_workers
+
+        return self.enter_context(ray_workers(str(self._spec.engine)))
+
+    def embedder(self) -> Embedder:
+        """Return what embeds documents."""
+        from pnyx.models.embed.embedder import embedder_from
+
+        if self._spec.engine is None:
+            return embedder_from(self._spec.embedder)
+        from pnyx.models.embed.remote import RemoteEmbedder
+
+        return RemoteEmbedder(self._workers)
+
+    def quality(self) -> TextQuality:
+        """Return what predicts quality."""
+        if self._spec.engine is None or self._spec.quality_model is not None:
+            return quality_model(self._spec)
+        from pnyx.judging.students.quality.remote import RemoteQuality
+
+        return RemoteQuality(self._workers)
+
+
+def say_long(reader: SourceReader) -> None:
+    """Say how many documents of a collection were left whole although they are long."""
+    from pnyx.formats.text.passages import WHOLE_WORDS
+
+    if count := reader.long_documents:
+        documents = "1 document is" if count == 1 else f"{count:,} documents are"
+        say(f"{documents} longer than {WHOLE_WORDS} words; --unit passage splits such documents")
+
+
+def quality_model(spec: FeatureSpec) -> TextQuality:
+    """Return the model that predicts quality: the packaged one, or one's own."""
+    if spec.quality_model is None:
+        from pnyx.judging.students.quality.surface import QualityModel
+
+        return QualityModel.load()
+    from pnyx.search.quality.files import read_quality_model
+
+    return read_quality_model(spec.quality_model)
+
+
+def topics_line(made: Clusters) -> str:
+    """Return how many topics there are, and of how many documents."""
+    line = f"{len(made):,} topics of {len(made.cluster):,} documents"
+    if made.meta["assigned"]:
+        line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
+    return line

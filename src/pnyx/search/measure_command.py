@@ -1,0 +1,319 @@
+"""`pnyx measure retrieval` and `correlation`: TREC runs against qrels, and against annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from pnyx.cli.measure.strict import RANKING_RULES, check_judged, said_strictly
+from pnyx.cli.measure.tables import (
+    PlotSpec,
+    compared_legend,
+    differences_table,
+    few_warning,
+    listed,
+    mark,
+    named_runs,
+    run_notes,
+    runs_table,
+    topics_table,
+    untested_note,
+)
+from pnyx.cli.options import Outcome
+from pnyx.cli.params import verb
+from pnyx.core.errors import OptionError, escaped
+from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.display.tables import Column, Table, draws_legend
+from pnyx.display.text import many
+from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.measures.options import ComparingSpec, JudgedSpec
+from pnyx.reports.measure_leaderboard import LeaderboardSpec
+
+if TYPE_CHECKING:
+    from pnyx.display.plots import PlotPanel
+    from pnyx.display.tables import Part
+    from pnyx.search.measures.correlation import RetrieverCorrelation
+    from pnyx.search.measures.retrieval import Retrieval
+
+
+class _RankingSpec(PlotSpec, heading="Measures"):
+    """What of runs is measured on which topics."""
+
+    qrels: FileName = file_opt(..., "Judgements.", metavar="QRELS")
+    measures: tuple[Words, ...] = opt(
+        (),
+        "In ir-measures notation. Repeatable.",
+        "--measure",
+        metavar="MEASURE",
+        shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
+        "StRecall@10",
+    )
+    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
+    per_topic: bool = opt(False, "Show the values of each topic.")
+    plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
+
+
+class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
+    """All that is chosen."""
+
+    margin: float | None = opt(
+        None,
+        "Also test that runs are not worse than the baseline by X or more (fixed beforehand).",
+        metavar="X",
+        within="(0, inf)",
+        needs="baseline",
+        heading=ComparingSpec.heading,
+    )
+    strict: bool = opt(
+        False,
+        "By the rules of a campaign: all topics of the qrels, what nobody judged is irrelevant, no "
+        "figures below --min-judged, and in --json a record of all that decided.",
+        heading=_RankingSpec.heading,
+    )
+    min_judged: float = opt(
+        0.8,
+        "Least share of a run's first 10 documents that must be judged.",
+        within="[0, 1]",
+        needs="strict",
+        heading=_RankingSpec.heading,
+    )
+
+    def check(self) -> None:
+        """Refuse choices that change nothing, or exclude each other."""
+        self.check_needs()
+        if self.strict and self.topics_of != "qrels":
+            raise OptionError(f"--strict and --topics-of {self.topics_of} exclude each other")
+
+
+@verb("retrieval", restricts=True, records=True, short_help="TREC runs on qrels.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) -> Outcome:
+    """Measure RUNs (TREC run files) on QRELS (TREC, diversity or BEIR qrels).
+
+    Any measure of ir-measures, by its notation; each with a 95 % bootstrap interval over topics.
+    With --baseline, each other run is compared with it: difference, its interval, a paired
+    two-sided test corrected by Holm-Bonferroni over all runs and measures, and the effect size.
+    Only --margin can show that a run is not worse: a difference that is not significant is
+    inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
+
+    \b
+    --topics-of qrels  all topics of the qrels; one that a run lacks counts as an
+                       empty ranking, 0 as a rule (trec_eval -c)
+    --topics-of run    of these, the topics that the run has (trec_eval)
+    --topics-of both   of these, the topics that every run has
+
+    docs/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status 3: a
+    measure is not defined for some topic.
+
+    \b
+    Example:
+      pnyx measure retrieval bm25.run my.run --qrels qrels.txt --baseline bm25.run
+      pnyx measure retrieval my.run --qrels qrels.txt --measure 'AP(rel=2)'
+    """
+    spec.check_plot()
+    spec.check()
+    names, baseline = named_runs(runs, spec.baseline, spec.qrels)
+    read = {f"RUN {n}": path for n, path in enumerate(names.values(), 1)}
+    spec.check_files({**read, "--qrels": spec.qrels}, as_json=as_json)
+    judged = check_judged(names, spec.qrels, spec.min_judged) if spec.strict else {}
+    from pnyx.display.plots import interval_plot
+    from pnyx.search.measures.retrieval import measure_retrieval
+
+    result = measure_retrieval(
+        names,
+        spec.qrels,
+        spec.measures,
+        topics_of=spec.topics_of,
+        baseline=baseline,
+        test=spec.test,
+        margin=spec.margin,
+        bootstrap=spec.bootstrap,
+    )
+    spec.write_runs(result)
+    spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
+    row, notes = result.row(), _notes(result)
+    if spec.strict:
+        more, said = said_strictly(RANKING_RULES, "the first 10 documents", judged)
+        row, notes = row | more, said + notes
+    tables = (lambda: _report(result, spec)) if spec.prints else ""
+    return Outcome(row, tables, result.undefined, notes)
+
+
+def _notes(result: Retrieval) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    notes = []
+    for run in result.runs:
+        absent = f"{listed(run.absent)} absent, counted as empty rankings (trec_eval -c)"
+        known = (
+            (run.absent, absent),
+            (run.unjudged, f"{listed(run.unjudged)} without qrels, not measured"),
+        )
+        notes += run_notes(run.name, known, len(run.rearranged))
+        if not run.judged_documents:
+            foreign = "warning: none of its documents is in the qrels; are the ids the same?"
+            notes.append(f"{escaped(run.name, 40)}: {foreign}")
+    if result.without_relevant:
+        shown = listed(result.without_relevant)
+        have = "have" if len(result.without_relevant) > 1 else "has"
+        notes.append(f"{shown} of the qrels {have} no relevant document; measured all the same")
+    if result.undefined:
+        notes.append(f"{result.undefined} values of single topics are not defined and left out")
+    fewest = min(len(run.per_topic) for run in result.runs)
+    notes += untested_note(result.comparisons, "topics")
+    return notes + few_warning(result.bootstrap, fewest, "topic")
+
+
+def _report(result: Retrieval, spec: RetrievalSpec) -> list[Part]:
+    """Return the tables for people."""
+    sizes = sorted({len(run.per_topic) for run in result.runs})
+    topics = " to ".join(map(str, sizes if len(sizes) < 3 else (sizes[0], sizes[-1])))
+    runs = many(len(result.runs), "run")
+    title = f"retrieval: {runs} on {topics} topics of {escaped(spec.qrels)}"
+    means = runs_table(result, "topics", lambda run, name: run.measures[name], title=title)
+    effect = ["d: mean difference in standard deviations of the topics' differences"]
+    legend = [*effect * bool(result.comparisons), *_legend(result)]
+    per_topic = [topics_table(run, "topic") for run in result.runs] if spec.per_topic else []
+    return [means, *per_topic, legend]
+
+
+def _legend(result: Retrieval) -> list[str]:
+    return [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
+
+
+def _panels(result: Retrieval) -> list[PlotPanel]:
+    from pnyx.display.plots import PlotPanel, Point
+
+    compared = {(c.run, c.measure): c for c in result.comparisons}
+    panels = []
+    for name in result.runs[0].measures:
+        points = []
+        reference = None
+        for run in result.runs:
+            m = run.measures[name]
+            marked = mark(compared.get((run.name, name)))
+            points.append(Point(run.name, m.value, m.low, m.high, marked))
+            if run.name == result.baseline:
+                reference = m.value
+        panels.append(PlotPanel(name, points, reference))
+    return panels
+
+
+# Correlation with annotations ---------------------------------------------------------------------
+
+
+class _AnnotatedSpec(JudgedSpec, heading="Annotations"):
+    """Which annotations runs are compared with."""
+
+    annotations: str = file_opt(
+        ..., "JSONL or Parquet with question_id, doc_id, probability; or a results folder."
+    )
+    documents_of: Literal["run", "every-run", "annotations"] = opt(
+        "run", "Documents on which a run is compared."
+    )
+    per_topic: bool = opt(False, "Show the values of each question.")
+
+
+class CorrelationSpec(ComparingSpec, _AnnotatedSpec):
+    """All that is chosen."""
+
+
+@verb("correlation", restricts=True, short_help="TREC runs against annotations (Kendall's tau).")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
+    """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
+
+    Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
+    question; then the mean over questions, with a 95 % interval from drawing questions anew. Each
+    run is compared with each other (with --baseline, only with that one): difference, its interval
+    and a paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
+
+    \b
+    --documents-of run          annotated documents that the run has
+    --documents-of every-run    those that every run has
+    --documents-of annotations  all; those missing from a run tied in last place
+
+    Unscored annotations and documents without one are left out and counted. docs/measures.md
+    defines all of this. Exit status 3: an annotation is unscored, or tau is not defined for some
+    question.
+
+    \b
+    Example:
+      pnyx judge relevance --run pool.run --index my.index --topics topics.tsv \\
+        --out results
+      pnyx measure correlation bm25.run dense.run --annotations results
+    """
+    names, baseline = named_runs(runs, spec.baseline, spec.annotations)
+    from pnyx.judging.verdicts import read_annotations
+    from pnyx.search.measures.correlation import measure_correlation
+
+    result = measure_correlation(
+        names,
+        read_annotations(spec.annotations, judge=spec.judge),
+        documents_of=spec.documents_of,
+        baseline=baseline,
+        test=spec.test,
+        bootstrap=spec.bootstrap,
+    )
+    return Outcome(
+        result.row(),
+        lambda: _correlations(result, spec),
+        result.undefined or result.unscored,
+        _correlation_notes(result),
+    )
+
+
+def _correlation_notes(result: RetrieverCorrelation) -> list[str]:
+    """Return what a reader of the numbers must know, a line each."""
+    notes = []
+    if result.unscored:
+        total = result.unscored + result.annotated
+        notes.append(f"{result.unscored} of {total} annotations are unscored and left out")
+    for run in result.runs:
+        name = escaped(run.name, 40)
+        if run.absent:
+            notes.append(f"{name}: {listed(run.absent, 'question')} absent, without a value")
+        if run.unannotated:
+            notes.append(f"{name}: {listed(run.unannotated, 'topic')} not annotated, left out")
+        if run.not_annotated:
+            notes.append(f"{name}: {run.not_annotated} documents not annotated, left out")
+        if run.not_retrieved:
+            do = "in the last place" if result.documents_of == "annotations" else "left out"
+            notes.append(f"{name}: {run.not_retrieved} annotated documents not retrieved, {do}")
+    if result.documents_of == "run" and len({run.not_retrieved for run in result.runs}) > 1:
+        notes.append("warning: runs compared on different documents; see --documents-of")
+    return notes + few_warning(result.bootstrap, result.questions, "question")
+
+
+def _correlations(result: RetrieverCorrelation, spec: CorrelationSpec) -> list[Part]:
+    """Return the tables for people."""
+    title = (
+        f"correlation: {len(result.runs)} runs on {result.annotated} annotated pairs, "
+        f"{result.questions} questions of {escaped(spec.annotations, 200)}"
+    )
+    columns = (
+        Column("run"),
+        Column("Kendall's tau-b, 95 % interval", "figure"),
+        Column("questions", "counts"),
+        Column("documents", "counts"),
+    )
+    rows = [
+        (escaped(run.name, 40), run.tau, run.tau, (run.compared, result.annotated))
+        for run in result.runs
+    ]
+    parts: list[Part] = [Table(columns, rows, title=title)]
+    if result.comparisons:
+        parts.append(differences_table(result.comparisons, result.test, "run", "less"))
+    parts += [_questions(result)] if spec.per_topic else []
+    return [*parts, draws_legend("the questions", result.bootstrap)]
+
+
+def _questions(result: RetrieverCorrelation) -> Table:
+    from pnyx.search.measures.correlation import TAU
+
+    columns = [Column(escaped(run.name, 40), "number") for run in result.runs]
+    rows = [
+        (escaped(question, 40), *(run.per_topic[question][TAU].value for run in result.runs))
+        for question in result.runs[0].per_topic
+    ]
+    return Table([Column("question"), *columns], rows)

@@ -1,0 +1,333 @@
+"""Specs of indexes, searches and arguments. Light: nothing here loads numpy or a model."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from pnyx.cases.plan import CONTEXT, POINTS, SHOTS, Plan
+from pnyx.core.errors import InputError, OptionError
+from pnyx.core.records import Question, question_id
+from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.formats.text_types import Address, FileName, ModelName, Words
+from pnyx.judging.open_questions import why_no_sides
+from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
+
+_SHOWN: Final = {name: f"{one.default:g}" for name, one in PARAMETERS.items()}
+_LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.judges_each)
+
+
+class ScoringSpec(
+    Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight feedback embedder"
+):
+    """What ranks, with its parameters; see `pnyx.search.ranking.scoring.Scoring`."""
+
+    model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt(
+        "auto",
+        "Ranking model. touche needs an index with --clusters --quality; dense and hybrid need "
+        "--vectors; auto is hybrid if the index has vectors, else dirichlet, and shows people good "
+        "arguments first.",
+    )
+    mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown=_SHOWN["mu"])
+    k1: float | None = opt(None, "BM25 saturation.", shown=_SHOWN["k1"])
+    b: float | None = opt(None, "BM25 length normalisation.", shown=_SHOWN["b"])
+    wc: float | None = opt(None, "Touché: weight of the topic.", shown=_SHOWN["wc"])
+    wq: float | None = opt(None, "Touché: weight of quality.", shown=_SHOWN["wq"])
+    flat: bool = opt(False, "Touché: rank by topic and quality only (R fixed to 1).")
+    lexical: Literal["dirichlet", "bm25", "touche"] | None = opt(
+        None, "Lexical model in hybrid.", shown=Scoring().lexical, needs="model=hybrid"
+    )
+    fusion: Literal["minmax", "zscore", "rrf"] | None = opt(
+        None, "How hybrid fuses: by scores or ranks.", shown=Scoring().fusion, needs="model=hybrid"
+    )
+    dense_weight: float | None = opt(
+        None,
+        "Weight of the dense scores, with --fusion minmax or zscore.",
+        within="[0, 1]",
+        shown=f"{Scoring().dense_weight:g}",
+        needs=(
+            "--model hybrid and --fusion minmax or zscore",
+            lambda spec: spec.model == "hybrid" and spec.fusion != "rrf",
+        ),
+    )
+    feedback: int | None = opt(
+        None,
+        "Move the question's vector towards this many of the best documents; 0 for none.",
+        low=0,
+        shown=f"{Scoring().feedback}",
+        needs=("--model hybrid", lambda spec: spec.model == "hybrid" or not spec.feedback),
+    )
+    embedder: ModelName | None = opt(
+        None,
+        "Embedder of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
+        metavar="SPEC",
+        shown="minilm-int8",
+    )
+
+
+class StageSpec(
+    Spec, heading="After ranking", rare="pointwise window step lam count depth certainty"
+):
+    """What is done after ranking; see `pnyx.search.pipeline.SearchPlan`."""
+
+    rerank: bool = opt(
+        False, "Rerank: listwise with --llm, otherwise pointwise with the packaged judge."
+    )
+    pointwise: bool = opt(False, "With --rerank and --llm: rerank pointwise.", needs="rerank")
+    threshold: float | None = opt(
+        None,
+        "Instead of a number of documents: judge the best --depth, keep those relevant with at "
+        "least this probability, most probable first.",
+        metavar="P",
+    )
+    window: int | None = opt(
+        None, "Documents ordered at once.", low=2, shown=f"{Listwise().window}", needs=_LISTWISE
+    )
+    step: int | None = opt(
+        None, "Stride of the window.", low=1, shown=f"{Listwise().step}", needs=_LISTWISE
+    )
+    diversify: Literal["mmr", "perspectives"] | None = opt(
+        None, "Show every side: maximal marginal relevance, or a search for each perspective."
+    )
+    lam: float | None = opt(
+        None,
+        "mmr: weight of relevance, 0 to 1.",
+        "--lambda",
+        shown=f"{SearchPlan().lam:g}",
+        needs="diversify=mmr",
+    )
+    perspectives: FileName | None = file_opt(
+        None, "File of perspectives.", shown="--llm, else the index", needs="diversify=perspectives"
+    )
+    count: int | None = opt(
+        None,
+        "Maximum perspectives.",
+        within="[1, 50]",
+        shown="8; all of the file",
+        needs="diversify=perspectives",
+    )
+    depth: int | None = opt(
+        None,
+        "Best documents that are reranked, judged, diversified or assigned to a side.",
+        low=1,
+        shown=f"{SearchPlan().depth}",
+        needs=(
+            "--rerank, --threshold, --diversify or --stance",
+            lambda spec: spec.judged or spec.diversify or spec.stance,
+        ),
+    )
+    stance: Literal["pro", "con"] | None = opt(
+        None, "Rank the documents on this side of the question first."
+    )
+    certainty: float | None = opt(
+        None, "Minimum probability for a side.", shown=f"{CERTAINTY:g}", needs="stance"
+    )
+    topic: tuple[Words, ...] = opt(
+        (),
+        "Topic of the corpus whose labels count, whatever its words; not:TOPIC if its pro is "
+        "this question's con. May be repeated.",
+        metavar="TOPIC",
+        shown="topics that ask the same",
+    )
+
+    @property
+    def judged(self) -> bool:
+        """Whether documents are reranked or held to a threshold."""
+        return self.rerank or self.threshold is not None
+
+    @property
+    def judges_each(self) -> bool:
+        """Whether each document is judged by itself even where a language model is named."""
+        return self.pointwise or self.threshold is not None
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether the search itself has anything to ask a language model."""
+        views = self.diversify == "perspectives" and self.perspectives is None
+        return bool(self.judged or self.stance or views)
+
+
+class SearchSpec(StageSpec, ScoringSpec):
+    """A whole search."""
+
+
+class ArgueSpec(
+    Spec,
+    heading="Argument",
+    rare="claims certainty asked writer context prompt examples shots",
+):
+    """How both sides are argued; see `pnyx.cases.arguing.Plan`."""
+
+    stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
+    points: int = opt(POINTS, "Maximum conclusions for each side.", low=1)
+    words: int | None = opt(
+        None,
+        "Have the language model write prose with quotations, of at most this many words a side.",
+        within="[20, 10000]",
+        shown="single sentences: conclusions and premises",
+    )
+    retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
+    per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
+    claims: tuple[Words, Words] | None = opt(
+        None,
+        "What each side says, in place of the question with Yes and with No.",
+        metavar="PRO CON",
+    )
+    certainty: float = opt(
+        Plan().certainty,
+        "Minimum probability that a document argues a side; documents below it are listed, not "
+        "argued with.",
+        within="[0.0, 1.0]",
+    )
+    asked: int = opt(
+        Plan().asked,
+        "First passages of the ranking that the language model is asked about: do they argue a "
+        "side, and which? If it decides, later ones are not used.",
+        low=1,
+    )
+    definition: Words = opt("", "What makes a passage relevant, in words.")
+    writer: Literal["extractive", "llm"] | None = opt(
+        None, "Who writes.", shown="llm with --llm, else extractive"
+    )
+    context: int = opt(
+        CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
+    )
+    prompt: FileName | None = file_opt(
+        None,
+        "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
+        metavar="NAME",
+        shown="argue; argue-prose with --words",
+    )
+    examples: FileName | None = file_opt(
+        None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."
+    )
+    shots: int = opt(
+        SHOTS,
+        "Worked examples shown to the language model: of the same side first, never on the "
+        "question itself.",
+        within="[1, 50]",
+        needs="examples",
+    )
+
+    def asked_for(
+        self, text: str, identifier: str = "", claims: tuple[str, str] | None = None
+    ) -> Question:
+        """Return the question argued, with its definition and claims, by default those given.
+
+        OptionError: --claims are not two claims. InputError: there are none, and the question is
+        not one of yes or no.
+        """
+        said = [" ".join(claim.split()) for claim in self.claims or ()]
+        if "" in said:
+            raise OptionError("--claims: found a claim without words, expected two claims")
+        if said and said[0].casefold() == said[1].casefold():
+            raise OptionError("--claims: found the same claim twice, expected that of each side")
+        pair = (said[0], said[1]) if said else claims
+        if pair is None and (why := why_no_sides(text)):
+            raise InputError(f"{why}, or name both sides: --claims PRO CON")
+        name = identifier or question_id(text)
+        return Question(name, text, definition=self.definition, claims=pair)
+
+
+class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
+    """How an index in a cluster of OpenSearch is spread."""
+
+    shards: int | None = opt(None, "Parts of a new index in OpenSearch.", low=1, shown="1")
+    replicas: int | None = opt(
+        None, "Further copies of each part, each on another node.", low=0, shown="0"
+    )
+
+
+class FeatureSpec(
+    Spec, heading="Features", rare="quality_model cluster_count space seed embedder engine"
+):
+    """What an index is to know of each document beside its words: quality, topics, vectors."""
+
+    lexical: bool = opt(False, "Words only: neither quality nor vectors, unless they are named.")
+    quality: bool = opt(
+        False,
+        "Predict how good an argument each document is (docs/model-cards/quality.md); a new index "
+        "has it anyway.",
+    )
+    clusters: bool = opt(
+        False, "Cluster topics by k-means over embedded texts, replacing earlier clusters."
+    )
+    assign: bool = opt(False, "Assign added documents to the nearest existing topic.")
+    vectors: bool = opt(
+        False, "Embed documents, for hybrid and dense search; a new index has them anyway."
+    )
+    ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
+    quality_model: FileName | None = file_opt(
+        None, "Model of your own.", metavar="FOLDER", shown="packaged", needs="quality"
+    )
+    cluster_count: int | None = opt(
+        None,
+        "Number of --clusters.",
+        metavar="K",
+        low=1,
+        shown="300, fewer on small corpora",
+        needs="clusters",
+    )
+    space: Literal["text", "conclusion", "dual"] | None = opt(
+        None,
+        "With --clusters: whole texts (free after --vectors), conclusions only (faster than "
+        "embedding texts), or conclusions and premises.",
+        shown="text",
+        needs="clusters",
+    )
+    seed: int | None = opt(
+        None, "With --clusters: random seed.", within="[0, 4294967295]", shown="0", needs="clusters"
+    )
+    embedder: ModelName | None = opt(
+        None,
+        "Embedder: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
+        metavar="SPEC",
+        shown="minilm-int8",
+        needs=("--clusters, --assign or --vectors", lambda spec: spec.embeds),
+    )
+    engine: Address | None = opt(
+        None,
+        "Where the packaged encoder and model of quality work: ray (each core of this machine), or "
+        "a cluster at ray://HOST:10001 or HOST:PORT.",
+        metavar="ENGINE",
+        needs=(
+            "vectors of the packaged embedder, or quality by the packaged model",
+            lambda spec: (
+                not spec.embedder if spec.embeds else spec.quality and not spec.quality_model
+            ),
+        ),
+    )
+
+    @property
+    def embeds(self) -> bool:
+        """Whether texts are embedded."""
+        return self.clusters or self.assign or self.vectors
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The features to make, in the order in which they are made: topics may use the vectors."""
+        names = ("quality", "vectors", "ann", "clusters", "assign")
+        return tuple(name for name in names if getattr(self, name))
+
+    def of_new_index(self) -> FeatureSpec:
+        """Return these choices with what a new index has by default."""
+        made: dict[str, Any] = dict.fromkeys(FEATURES, True)
+        return self if self.lexical else replace(self, **made)
+
+    def of_grown_index(self, known: Container[str]) -> FeatureSpec:
+        """Return these choices with the features that an index has, for the added documents."""
+        if self.lexical:
+            return self
+        kept: dict[str, Any] = {name: True for name in FEATURES if name in known}
+        if "vectors_ann" in known:
+            kept["ann"] = True
+        if "clusters" in known and not self.clusters:
+            kept["assign"] = True
+        return replace(self, **kept)
+
+    def check(self) -> None:
+        """Refuse choices that exclude each other or would change nothing."""
+        self.check_needs()
+        if self.clusters and self.assign:
+            raise OptionError("--clusters and --assign exclude each other")

@@ -1,0 +1,198 @@
+"""`pnyx tune`: a model's parameters, chosen on topics with qrels."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from pnyx.cases.open_search import scoring_of
+from pnyx.cli.measure.tables import PlotSpec, few_warning, listed
+from pnyx.cli.options import Outcome, warn
+from pnyx.cli.params import verb
+from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.progress import reporting
+from pnyx.core.spec import file_opt, opt, out_opt, topics_opt
+from pnyx.display.tables import Column, Table, chance, draws_legend, interval, number, shown
+from pnyx.formats.text_types import SourceName
+from pnyx.judging.measures.options import BootstrapSpec
+from pnyx.search.common_index import IndexCommand, open_documents
+from pnyx.search.options import ScoringSpec
+from pnyx.stats.base import TEST, Bootstrap
+
+if TYPE_CHECKING:
+    from pnyx.display.tables import Part
+    from pnyx.search.tuning import Parameters, Tuned, Tuning
+
+_SHOWN_OTHERS = 4
+
+
+class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
+    """Which model is tuned, on what, and how the choice is made."""
+
+    model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
+    topics: str = topics_opt(..., "Topics to search for.")
+    qrels: str = file_opt(..., "Judgements of documents of INDEX.", metavar="QRELS")
+    tried: tuple[str, ...] = opt(
+        (),
+        "Tune this parameter, over these values: mu, k1, b, wc, wq or dense-weight. Repeatable; "
+        "other parameters stay fixed.",
+        "--try",
+        metavar="NAME[=V,V...]",
+        shown="all of the model",
+    )
+    measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
+    folds: int = opt(5, "Number of cross-validation folds.", low=2)
+    test: Literal["t", "randomisation"] = opt(TEST, "Paired test against the usual values.")
+    plot: str | None = out_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
+
+    def tuning(self) -> Tuning:
+        """Return what is tuned."""
+        from pnyx.search.tuning import Tuning
+
+        self.check_needs()
+        self.check_plot()
+        if self.topics == self.qrels == "-":
+            raise OptionError("only one of --topics and --qrels can be standard input")
+        scoring = scoring_of(self)
+        if self.embedder is not None and not scoring.embeds:
+            raise OptionError("--embedder goes with --model touche or hybrid")
+        tried = _tried(self.tried)
+        return Tuning(scoring, tried, self.measure, self.folds, self.test, self.draws, self.seed)
+
+
+def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """Read NAME or NAME=V,V,...; a name alone stands for the usual values."""
+    from pnyx.search.tuning import GRIDS
+
+    tried: dict[str, tuple[float, ...]] = {}
+    for option in given:
+        name, equals, values = option.partition("=")
+        name = name.strip().replace("-", "_")
+        if name in tried:
+            raise InputError(f"--try {shorten(option, 40)}: {shorten(name, 40)} is given twice")
+        try:
+            usual = GRIDS.get(name, ())
+            tried[name] = tuple(float(v) for v in values.split(",")) if equals else usual
+        except ValueError:
+            expected = "expected NAME or NAME=NUMBER,NUMBER,..."
+            raise InputError(f"--try {shorten(option, 60)}: {expected}") from None
+    return tried
+
+
+@verb("tune", kind=IndexCommand, without={"spec": "mu k1 b wc wq dense_weight"})
+@click.argument("index")
+def command(index: SourceName, spec: TuneSpec) -> Outcome:
+    """Tune the parameters of --model on topics with qrels, and cross-validate the gain.
+
+    Every combination of values ranks every topic (grid search). The best setting over all topics is
+    printed as options of pnyx search. Its own mean is biased upward, since these topics chose it.
+    In cross-validation each topic is measured with the setting that is best on the other folds and
+    compared with the usual values (paired, two-sided). Do not report results on topics used for
+    tuning.
+
+    Needs pip install 'pnyx[retrieval]'. Exit status 3: the measure is not defined for some topic.
+
+    \b
+    Example:
+      pnyx tune my.index --topics topics.jsonl --qrels qrels.txt --model bm25
+      pnyx tune my.index --topics topics.jsonl --qrels qrels.txt \\
+        --model hybrid --try mu=500,1000,2000 --measure AP --plot tuned.svg
+    """
+    from pnyx.display.plots import tuning_plot
+    from pnyx.formats import read_qrels, read_questions
+    from pnyx.models.embed.embedder import embedder_from
+    from pnyx.search.tuning import tune
+
+    tuning = spec.tuning()
+    embedder = embedder_from(spec.embedder) if tuning.scoring.embeds else None
+    with reporting() as show:
+        tuned = tune(
+            open_documents(index),
+            list(read_questions(spec.topics, on_warning=warn)),
+            read_qrels(spec.qrels),
+            tuning,
+            embedder=embedder,
+            report=show,
+        )
+    spec.draw(lambda: tuning_plot(tuned, [*_legend(tuned), *_worth(tuned)]))
+    count = f"{len(tuned.settings)} settings, {tuned.topics} topics of {escaped(spec.qrels)}"
+    parts: list[Part] = [[f"tune: {tuned.tuning.scoring}, {count}"]]
+    parts += [_curve(tuned, name) for name in tuning.grid]
+    parts.append(_settings(tuned))
+    use = f"use: {' '.join(tuned.options())}"  # as one line, to be copied to a command line
+    report = f"{shown(parts)}\n\n{use}"
+    notes = [
+        *(
+            f"{listed(topics)} {what}, left out"
+            for topics, what in (
+                (tuned.unjudged, "without qrels"),
+                (tuned.unasked, "of the qrels not among the topics"),
+            )
+            if topics
+        ),
+        *[f"{tuned.measure} is not defined for {listed(tuned.undefined)}, left out"]
+        * bool(tuned.undefined),
+        *few_warning(spec.bootstrap, tuned.topics, "topic"),
+    ]
+    return Outcome(tuned.row(), report, tuned.undefined, notes, ascii=True)
+
+
+# What is printed ---------------------------------------------------------------------------------
+
+
+def _curve(tuned: Tuned, name: str) -> Table:
+    rows = []
+    for value, setting in tuned.curve(name):
+        ends = ("best", tuned.best), ("default", tuned.default)
+        marks = [what for what, end in ends if end.parameters[name] == value]
+        rows.append((f"{value:g}", setting.mean, ", ".join(marks)))
+    columns = Column(name.replace("_", "-")), Column(tuned.measure, "figure"), Column("")
+    return Table(columns, rows)
+
+
+def _settings(tuned: Tuned) -> Table:
+    """Return the default and the best settings; those of equal means in the order of choice."""
+    ends = [("default: ", tuned.default), ("best: ", tuned.best)]
+    if tuned.best is tuned.default:
+        ends = [("default, best: ", tuned.default)]
+    others = [s for s in tuned.settings if s is not tuned.best and s is not tuned.default]
+    others.sort(key=lambda s: math.inf if s.mean.value is None else -s.mean.value)
+    listed = [*ends, *(("", setting) for setting in others[:_SHOWN_OTHERS])]
+    return Table(
+        (Column("setting"), Column(tuned.measure, "figure")),
+        [(label + _named(setting.parameters), setting.mean) for label, setting in listed],
+        notes=_worth(tuned),
+        legend=_legend(tuned),
+    )
+
+
+def _named(parameters: Parameters) -> str:
+    return ", ".join(f"{name.replace('_', '-')} {value:g}" for name, value in parameters.items())
+
+
+def _worth(tuned: Tuned) -> list[str]:
+    """Say what the choice is worth on topics that had no say in it."""
+    score, test = tuned.held_out, tuned.test
+    chosen = {_named(fold.parameters) for fold in tuned.folds}
+    same = "the same setting in all" if len(chosen) == 1 else f"{len(chosen)} settings"
+    difference = "-" if test.difference is None else f"{test.difference:+.3f}"
+    return [
+        f"chosen on the other folds ({len(tuned.folds)}; {same}): {tuned.measure} "
+        f"{number(score.value)} {interval(score.low, score.high)}",
+        f"less the default's {number(tuned.default.mean.value)}: {difference} "
+        f"{interval(tuned.low, tuned.high)}, p {chance(test.p)}",
+    ]
+
+
+def _legend(tuned: Tuned) -> list[str]:
+
+    tuning = tuned.tuning
+    named = "t-test" if tuning.test == "t" else "randomisation test"
+    return [
+        "By parameter, the others are as in the best setting. The best setting's own mean is too "
+        "high: these topics chose it.",
+        f"p: two-sided paired {named}; folds by seed {tuning.seed}",
+        *draws_legend("the topics", Bootstrap(tuning.draws, tuning.seed)),
+    ]

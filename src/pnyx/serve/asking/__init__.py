@@ -1,1 +1,0 @@
-"""`pnyx serve`: questions asked of one index, by people and by programs."""

@@ -1,1 +1,0 @@
-"""`pnyx label`: people answer the questions that judges answer, in a browser."""

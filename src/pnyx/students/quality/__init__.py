@@ -1,1 +1,0 @@
-"""The models of argument quality that are packaged, and the judge made of them."""

@@ -1,0 +1,1 @@
+"""Pages to search an index and argue from it."""

@@ -1,0 +1,97 @@
+"""What the address of a page of results says: the question, how many, which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pnyx.core.records import SIDES, Passage
+from pnyx.display.text import one_line
+from pnyx.judging.statements import sides_of
+from pnyx.web.ask.choices import MOST_HITS, question_text, whole
+from pnyx.web.rendering import Links, slug
+
+PAGE: Final = 20
+"""Documents of a page, and how many more each time."""
+
+STANDINGS: Final[Mapping[str, str]] = {
+    "pro": "For",
+    "con": "Against",
+    "undecided": "Undecided",
+    "off": "Another matter",
+}
+"""Where a document stands on the question, in the order shown."""
+
+
+def standings(question: str) -> Mapping[str, str]:
+    """Return `STANDINGS`, with the two alternatives of a question in place of for and against."""
+    names = sides_of(question).names
+    if names == ("yes", "no"):
+        return STANDINGS
+    return {**STANDINGS, **{side: f"For {name}" for side, name in zip(SIDES, names, strict=True)}}
+
+
+BANDS: Final[Mapping[str, str]] = {
+    "best": "Best third",
+    "middle": "Middle third",
+    "low": "Lowest third",
+}
+"""Predicted quality among all documents of the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, how many documents are looked at, and the filters that are chosen."""
+
+    question: str
+    count: int = PAGE
+    side: str = ""  # of `STANDINGS`
+    topic: str = ""  # the number of a topic cluster, as text
+    quality: str = ""  # of `BANDS`
+
+    def with_(self, **changes: Any) -> Asked:
+        """Return it with other choices."""
+        return replace(self, **changes)
+
+    def fields(self) -> dict[str, str]:
+        """Return what the address holds: name -> value, nothing that is as usual."""
+        count = "" if self.count == PAGE else str(self.count)
+        held = {"q": self.question, "n": count, "side": self.side, "topic": self.topic}
+        return {k: v for k, v in (held | {"quality": self.quality}).items() if v}
+
+    def link(self, links: Links, anchor: str = "") -> str:
+        """Return the address of these results."""
+        return links.to(anchor=anchor, **self.fields())
+
+
+def read_asked(given: Mapping[str, Any]) -> Asked:
+    """Read an address's query or a form; drop filters that are none. InputError for the rest."""
+    question = one_line(question_text(given.get("q", "")))
+    count = whole("n", given.get("n") or str(PAGE), 1, MOST_HITS)
+    side, quality = str(given.get("side", "")), str(given.get("quality", ""))
+    topic = str(given.get("topic", ""))
+    return Asked(
+        question,
+        count,
+        side if side in STANDINGS else "",
+        topic if topic.isascii() and topic.isdecimal() and len(topic) < 10 else "",
+        quality if quality in BANDS else "",
+    )
+
+
+FOUND_PART: Final = "found"
+"""Anchor of the passage that was found, on the page of its document."""
+
+
+def document_link(
+    links: Links, doc_id: str, question: str = "", passage: Passage | None = None
+) -> str:
+    """Return a document's address; an id that is no plain part of one is asked for.
+
+    That of a passage opens its document where the passage is.
+    """
+    anchor = FOUND_PART if passage is not None and passage.is_part else ""
+    if slug(doc_id) == doc_id:
+        return links.to("doc", doc_id, anchor=anchor, q=question)
+    return links.to("doc", anchor=anchor, id=doc_id, q=question)

@@ -1,0 +1,41 @@
+"""The application of `pnyx serve`: pages, the HTTP API, and what is opened while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from pnyx.core.errors import MissingExtra
+from pnyx.web.api.routes import api_routes
+from pnyx.web.application import build_app
+from pnyx.web.ask.pages import routes
+from pnyx.web.rendering import Site
+
+if TYPE_CHECKING:
+    from pnyx.web.ask.service import AskService
+    from pnyx.web.security import Guard
+
+
+def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> Guard:
+    """Return the ASGI application of a service; `warm` loads what the first question needs."""
+
+    @contextlib.asynccontextmanager
+    async def running(_: Any) -> AsyncIterator[None]:
+        task = asyncio.ensure_future(service.warm_up()) if warm else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    try:
+        answered = [*api_routes(service), *routes(service)]
+    except ImportError as error:
+        raise MissingExtra("serving pages", "serve") from error
+    site = Site(service.name, nav=(("Ask", ()),), scripts=("htmx.min.js", "asking.js"))
+    state = (lambda: "ok" if service.ready else "warming") if warm else None
+    return build_app(answered, site, token=token, lifespan=running, state=state)

@@ -1,0 +1,289 @@
+"""The pages of an argument: asked for, in the making, finished."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import io
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.core.errors import PnyxError
+from pnyx.core.records import SIDES, Question
+from pnyx.display.text import many, one_line
+from pnyx.judging.open_questions import why_no_sides
+from pnyx.judging.statements import side_names
+from pnyx.search.options import ArgueSpec
+from pnyx.web.application import event, html, not_found, see, sent_form
+from pnyx.web.ask.address import Asked, document_link, read_asked
+from pnyx.web.ask.choices import chosen
+from pnyx.web.ask.pool import SharedResults
+from pnyx.web.rendering import Links
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from pnyx.cases.case import Case
+    from pnyx.web.ask.arguing import Step
+    from pnyx.web.ask.service import AskService
+
+_KEPT: Final = 64
+_TICKETS: Final = 256
+_LINKS: Final = Links()
+_BEAT: Final = 15.0
+"""Seconds of silence after which a comment is sent, so that nobody takes the stream for dead."""
+_FILES: Final[Mapping[str, tuple[str, str]]] = {
+    "argument.jsonl": ("JSONL", "application/x-ndjson"),
+    "argument.md": ("Markdown", "text/markdown; charset=utf-8"),
+    "argument.html": ("Report, one HTML file", "text/html; charset=utf-8"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question to argue, with the claims of pro and con where people named them."""
+
+    question: str
+    claims: tuple[str, str] | None
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What follows "the case for", by side."""
+        return dict(
+            zip(SIDES, side_names(Question("", self.question, claims=self.claims)), strict=True)
+        )
+
+    def row(self) -> dict[str, Any]:
+        return {"claims": self.claims} if self.claims else {}
+
+    def link(self, *parts: str) -> str:
+        return _LINKS.to(
+            "argue", *parts, q=self.question, **dict(zip(SIDES, self.claims or (), strict=False))
+        )
+
+
+def _read(given: Mapping[str, Any]) -> _Wanted:
+    """Read the query of an address, or a form. Raises as `read_asked` and `chosen` do."""
+    question = read_asked(given).question
+    pair = one_line(str(given.get("pro", ""))), one_line(str(given.get("con", "")))
+    if not any(pair):
+        return _Wanted(question, None)
+    chosen(ArgueSpec(), {"claims": pair}).asked_for(question)
+    return _Wanted(question, pair)
+
+
+class ArgumentPages:
+    """Pages that argue a question, begun by a POST alone, and the latest finished arguments."""
+
+    def __init__(self, service: AskService) -> None:
+        self._service = service
+        self._kept = SharedResults(_KEPT)
+        """Address -> an argument, and the seconds that it took."""
+        self._asked = SharedResults(_TICKETS)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of these pages."""
+        from starlette.routing import Route
+
+        return [
+            Route("/argue", self._ask, methods=["POST"]),
+            Route("/argue", self._making),
+            Route("/argue/events", self._events),
+            Route("/argue/wait", self._wait),
+            Route("/argument/{id}", self._argument),
+            Route("/argument/{id}/{name}", self._file),
+        ]
+
+    async def _ask(self, request: Request) -> Response:
+        wanted = _read(dict(await sent_form(request)))
+        if wanted.claims is None and why_no_sides(wanted.question):
+            return see(Asked(wanted.question).link(_LINKS))  # that page says why, in its form
+        self._asked.put(wanted, True)
+        return see(wanted.link())
+
+    async def _making(self, request: Request) -> Response:
+        wanted = _read(request.query_params)
+        job = None
+        if self._asked.get(wanted):
+            job = {"events": wanted.link("events"), "wait": wanted.link("wait")}
+        return html(
+            request,
+            "asking/making.html.j2",
+            question=wanted.question,
+            claims=wanted.claims,
+            headings={side: f"The case for {name}" for side, name in wanted.names.items()},
+            back=Asked(wanted.question).link(_LINKS),
+            job=job,
+            writer=self._service.model_name,
+        )
+
+    def _check_asked(self, request: Request) -> _Wanted:
+        wanted = _read(request.query_params)
+        if not self._asked.get(wanted):
+            raise not_found("Nobody has asked here for an argument on this question.")
+        return wanted
+
+    async def _wait(self, request: Request) -> Response:
+        """Answer when the argument is finished: what a page without JavaScript waits for."""
+        wanted = self._check_asked(request)
+        started = time.monotonic()
+        case = await self._service.case(wanted.question, wanted.row())
+        return see(self._keep(case, started))
+
+    async def _events(self, request: Request) -> Response:
+        from starlette.responses import StreamingResponse
+
+        wanted = self._check_asked(request)
+        return StreamingResponse(self._stream(wanted), media_type="text/event-stream")
+
+    async def _stream(self, wanted: _Wanted) -> AsyncIterator[str]:
+        started = time.monotonic()
+        try:
+            async with contextlib.aclosing(
+                self._service.argue(wanted.question, wanted.row())
+            ) as steps:
+                async for step in _with_beats(steps):
+                    if step is None:
+                        yield ": still at it\n\n"
+                    elif step.case is not None:
+                        yield event("end", {"href": self._keep(step.case, started)})
+                    else:
+                        yield event("step", _shown(step, wanted.names))
+        except PnyxError as error:
+            yield event("fail", {"said": one_line(str(error))})
+
+    def _keep(self, case: Case, started: float) -> str:
+        """Keep a finished argument; return its address."""
+        from pnyx.cases.rows import case_row
+
+        content = json.dumps(case_row(case).model_dump(), sort_keys=True, ensure_ascii=True)
+        key = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+        self._kept.put(key, self._kept.get(key) or (case, time.monotonic() - started))
+        return _LINKS.to("argument", key)
+
+    def _find(self, request: Request) -> tuple[Case, float]:
+        kept: tuple[Case, float] | None = self._kept.get(request.path_params["id"])
+        if kept is None:
+            raise not_found(
+                f"There is no such argument now: the server keeps the latest {_KEPT} until it ends."
+                " Ask the question again."
+            )
+        return kept
+
+    async def _argument(self, request: Request) -> Response:
+        from pnyx.cases.page.report import case_values
+
+        case, seconds = self._find(request)
+        key = request.path_params["id"]
+
+        def document_href(doc_id: str) -> str:
+            document = case.documents.get(doc_id)
+            passage = None if document is None else document.passage
+            return document_link(_LINKS, doc_id, case.question.text, passage)
+
+        return html(
+            request,
+            "asking/argument.html.j2",
+            **case_values(case),
+            document_href=document_href,
+            back=Asked(case.question.text).link(_LINKS),
+            downloads=[(f[0], _LINKS.to("argument", key, name)) for name, f in _FILES.items()],
+            took=f"Made in {seconds:.1f} s.",
+        )
+
+    async def _file(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        name = request.path_params["name"]
+        case, _ = self._find(request)
+        if name not in _FILES:
+            raise not_found("An argument has no such file.")
+        text = await asyncio.to_thread(_written(name), case)
+        # Attached, not shown: the report brings a policy of its own, which this one would override.
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        data = text.encode("utf-8", "replace")
+        return Response(data, media_type=_FILES[name][1], headers=headers)
+
+
+def _written(name: str) -> Callable[[Case], str]:
+    from pnyx.cases.page.markdown import render_markdown
+    from pnyx.cases.page.report import render_html
+
+    made = {"argument.jsonl": _jsonl, "argument.md": render_markdown, "argument.html": render_html}
+    return made[name]
+
+
+def _jsonl(case: Case) -> str:
+    from pnyx.formats import write_responses
+
+    stream = io.StringIO()
+    write_responses(stream, [side.response for side in case.sides], "ids")
+    return stream.getvalue()
+
+
+async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
+    """Yield each step, and None where none came for a while."""
+    source = steps.__aiter__()
+    coming = asyncio.ensure_future(anext(source, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait([coming], timeout=_BEAT)
+            if not done:
+                yield None
+                continue
+            step = coming.result()
+            if step is None:
+                return
+            yield step
+            coming = asyncio.ensure_future(anext(source, None))
+    finally:
+        if not coming.done():
+            coming.cancel()
+            with contextlib.suppress(asyncio.CancelledError, PnyxError):
+                await coming
+
+
+# Steps in words -----------------------------------------------------------------------------------
+
+
+def _shown(step: Step, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a step in words: what the page's script puts where, as text."""
+    known = step.known
+    side = known.get("side") if known.get("side") in SIDES else None
+    shown: dict[str, Any] = {"name": step.name, "side": side}
+    if step.name in _SAID:
+        shown["said"] = _SAID[step.name](known, names)
+    if step.name == "writing":
+        shown["note"] = f"from {many(known['documents'], 'document')}"
+    if step.name == "written":
+        shown["note"] = many(known["sentences"], "sentence")
+    if step.name == "judged" and known["asked"]:
+        shown["note"] = f"{known['scored']} of {many(known['asked'], 'citation')} have a verdict"
+    if step.name == "sentence":
+        shown |= {"text": one_line(str(known["text"])), "role": str(known.get("role") or "")}
+        shown["cites"] = many(len(known["citations"]), "citation")
+    if step.name == "judging":
+        shown |= {"done": known["done"], "asked": known["asked"]}
+    return shown
+
+
+_SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]] = {
+    "found": lambda k, _: (
+        f"{many(k['documents'], 'document')} found; deciding which side each is on"
+    ),
+    "judging": lambda k, _: f"{k['done']} of {many(k['asked'], 'verdict')} so far",
+    "sides": lambda k, names: (
+        f"{k['pro']} for {names['pro']}, {k['con']} for {names['con']}, "
+        f"{k['undecided']} undecided, {k['passed_over']} on neither"
+    ),
+    "writing": lambda k, names: f"Writing the case for {names[k['side']]}",
+    "written": lambda k, names: f"Checking the citations of the case for {names[k['side']]}",
+    "judged": lambda k, names: f"Finished: the case for {names[k['side']]}",
+}
+"""Step -> what is said of it, by what is known and how the sides are named."""

@@ -1,0 +1,156 @@
+"""What a request may choose: fields of the specs that the command line uses, within limits.
+
+Files, addresses, keys and money are the server's: whoever starts it names them, no request does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.core.spec import Opt, Spec, opts_of
+from pnyx.judging.options import (
+    AskingSpec,
+    CombiningSpec,
+    FormatSpec,
+    JudgeSpec,
+    ModelSpec,
+    SpendingSpec,
+)
+from pnyx.search.options import ArgueSpec, SearchSpec
+
+S = TypeVar("S", bound=Spec)
+
+LONGEST: Final = 2000
+"""Characters of a question."""
+MOST_HITS: Final = 100
+"""Documents of one answer."""
+MOST_VIEWS: Final = 50
+"""Perspectives of one answer."""
+MOST_ITEMS: Final = 256
+"""Items judged by one request."""
+
+_CLOSED: Final = frozenset({"embedder", "shots"})
+"""Fields that name no file, but an address or what is useless without a file."""
+
+_LIMITS: Final[Mapping[str, int]] = {
+    "asked": 200,
+    "context": 32_000,
+    "depth": 1000,
+    "feedback": 100,
+    "max_tokens": 16_000,
+    "per_side": 100,
+    "points": 20,
+    "retrieve": 200,
+    "samples": 10,
+    "window": 200,
+    "words": 2000,
+}
+"""Field -> the greatest value that a request may choose; the server's own choice may be greater."""
+
+_MOST_TOPICS: Final = 20
+
+
+OF_ARGUMENT: Final = ("stance", "certainty")
+"""Fields of a search that an argument decides by fields of its own."""
+
+
+def open_fields(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
+    """Yield the fields of a spec that a request may choose, in order."""
+    for field, told in opts_of(spec):
+        if not (told.raw or field.name in _CLOSED):
+            yield field, told
+
+
+JUDGE_FIELDS: Final = frozenset(
+    field.name for spec in (AskingSpec, CombiningSpec, FormatSpec) for field, _ in open_fields(spec)
+)
+"""What a request may choose of how a judge is asked."""
+
+
+def limit_of(name: str) -> int | None:
+    """Return the greatest value that a request may choose for a field; None for no limit."""
+    return _LIMITS.get(name)
+
+
+def chosen(base: S, row: Mapping[str, Any]) -> S:
+    """Return the server's choices with a request's in their place; InputError, OptionError."""
+    known = {field.name: field for field, _ in open_fields(type(base))}
+    for name, value in row.items():
+        if name not in known:
+            raise InputError(f"{shorten(name, 40)!r} is no field that a request may choose")
+        if isinstance(value, bool) and not isinstance(known[name].default, bool):
+            raise InputError(f"{name}: found {str(value).lower()}, expected another type")
+        _check_limit(name, value)
+    made = type(base).from_row({**base.row(), **row})
+    for name in row:
+        _check_limit(name, getattr(made, name))
+    return made
+
+
+def _check_limit(name: str, value: Any) -> None:
+    most = _LIMITS.get(name)
+    if most is not None and isinstance(value, int | float) and value > most:
+        raise InputError(f"{name}: found {value:g}, expected at most {most}")
+    if isinstance(value, list | tuple) and len(value) > _MOST_TOPICS:
+        raise InputError(f"{name}: found {len(value)} values, expected at most {_MOST_TOPICS}")
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, str) and len(one) > LONGEST:
+            raise InputError(f"{name}: found {len(one):,} characters, expected at most {LONGEST:,}")
+
+
+def chosen_for(
+    argue: ArgueSpec, search: SearchSpec, row: Mapping[str, Any]
+) -> tuple[ArgueSpec, SearchSpec]:
+    """Return an argument's choices, `stance` and `certainty` among them, and its `search`."""
+    own = dict(row)
+    inner = own.pop("search", None) or {}
+    if not isinstance(inner, Mapping):
+        raise InputError("search: expected an object of search options")
+    for name in OF_ARGUMENT:
+        if name in inner:
+            raise InputError(f"search.{name}: expected among the options of the argument")
+    base = dataclasses.replace(search, stance=None, certainty=None)
+    return chosen(argue, own), chosen(base, inner)
+
+
+def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec, FormatSpec]:
+    """Return how the server's judge is asked: what a request may choose is of the asking alone."""
+    formats = {field.name for field, _ in open_fields(FormatSpec)}
+    for name in row:
+        if name not in JUDGE_FIELDS:
+            raise InputError(f"{shorten(name, 40)!r} is no option that a request may choose")
+    held = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
+    own = {name: value for name, value in server.row().items() if name in held}
+    return (
+        chosen(JudgeSpec.from_row(own), {k: v for k, v in row.items() if k not in formats}),
+        chosen(FormatSpec(), {k: v for k, v in row.items() if k in formats}),
+    )
+
+
+def question_text(value: Any) -> str:
+    """Return a question that was sent; InputError where it is none."""
+    if not isinstance(value, str):
+        raise InputError(f"question: found {shorten(repr(value), 40)}, expected a text")
+    if not value.strip():
+        raise InputError("question: found no words, expected a question")
+    if len(value) > LONGEST:
+        raise InputError(f"question: found {len(value):,} characters, expected at most {LONGEST:,}")
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        raise InputError("question: found what is no text in UTF-8")
+    return value
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """Return a whole number, or a text that is one, within a range; InputError for another."""
+    text = str(value).strip() if isinstance(value, int | str) else ""
+    if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise InputError(
+            f"{name}: found {shorten(repr(value), 40)}, expected a number from {low} to {high}"
+        )
+    number = int(text)
+    if not low <= number <= high:
+        raise InputError(f"{name}: found {number}, expected a number from {low} to {high}")
+    return number

@@ -1,0 +1,82 @@
+"""The passages of a document on its page, in order, the one that was found marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pnyx.core.records import Argument
+from pnyx.display.text import Segment, one_line
+from pnyx.search.split_documents import passages_of_document
+
+if TYPE_CHECKING:
+    from pnyx.core.records import Evidence
+    from pnyx.search.engine import DocumentIndex
+    from pnyx.web.ask.marking import Marker
+
+MOST_CHARACTERS: Final = 200_000
+"""Characters of a document that a page shows."""
+_NAME: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """A passage of a document; heading and speaker only where they change."""
+
+    number: int
+    segments: tuple[Segment, ...]
+    heading: str
+    speaker: str
+    is_found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PartsView:
+    """The passages that are shown; `cut` says which, if not all."""
+
+    parts: tuple[PartView, ...] = ()
+    cut: str = ""
+
+
+def parts_view(index: DocumentIndex, document: Evidence, marker: Marker) -> PartsView:
+    """Return the passages of the document that a passage is from; none of a whole document."""
+    passage = document.passage
+    passages = passages_of_document(index, passage.document if passage else document.id)
+    if not passages:
+        return PartsView()
+    found = -1 if passage is None else passage.number - 1
+    texts = [(one.body or "") if isinstance(one, Argument) else one.text for one in passages]
+    shown = _window(list(map(len, texts)), max(0, found))
+    parts: list[PartView] = []
+    before = ("", "")
+    for place in shown:
+        of = passages[place].passage
+        names = ("", "") if of is None else (of.heading, of.speaker)
+        heading, speaker = (
+            one_line(name)[:_NAME] if name != last else ""
+            for name, last in zip(names, before, strict=True)
+        )
+        segments = marker.marked(texts[place][:MOST_CHARACTERS])
+        parts.append(PartView(place + 1, segments, heading, speaker, place == found))
+        before = names
+    cut = ""
+    if len(shown) < len(passages):
+        first, last = shown.start + 1, shown.stop
+        cut = f"Passages {first:,} to {last:,} of {len(passages):,} are shown."
+    return PartsView(tuple(parts), cut)
+
+
+def _window(sizes: Sequence[int], found: int) -> range:
+    """Return the places around the passage that was found which a page has room for."""
+    start = stop = found
+    left = MOST_CHARACTERS - sizes[found]
+    half = left // 2
+    while start > 0 and sizes[start - 1] <= half:
+        start -= 1
+        half -= sizes[start]
+        left -= sizes[start]
+    while stop + 1 < len(sizes) and sizes[stop + 1] <= left:
+        stop += 1
+        left -= sizes[stop]
+    return range(start, stop + 1)

@@ -1,0 +1,61 @@
+"""Questions to begin with, and the topics of labels: what the index says of itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pnyx.core.records import SIDES, Argument
+from pnyx.display.text import one_line
+from pnyx.search.listing import has_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pnyx.core.records import Evidence
+    from pnyx.search.engine import DocumentIndex
+
+_READ: Final = 2000
+"""Documents that are looked at, spread over the index."""
+_MOST_READ: Final = 20_000
+_MOST_TOPICS: Final = 2000
+_SHOWN: Final = 3
+_LONGEST: Final = 120
+_FEWEST_WORDS: Final = 3
+
+
+def example_questions(index: DocumentIndex) -> tuple[str, ...]:
+    """Return up to three questions with arguments on both sides: topics of labels, or clusters."""
+    if not len(index):
+        return ()
+    documents = list(_some(index, _READ))
+    counts: dict[str, Counter[str]] = {}
+    for one in documents:
+        if isinstance(one, Argument) and one.topic and one.stance in SIDES:
+            counts.setdefault(one_line(one.topic), Counter())[one.stance] += 1
+    both = {topic: min(own[s] for s in SIDES) for topic, own in counts.items() if _asks(topic)}
+    ranked = sorted((t for t in both if both[t]), key=lambda t: (-both[t], t))
+    if not ranked and has_all(index, "clusters"):
+        found = Counter(t.label for t in index.topics([d.id for d in documents]) if t is not None)
+        ranked = [t for label, _ in found.most_common() if _asks(t := one_line(label))]
+    return tuple(ranked[:_SHOWN])
+
+
+def label_topics(index: DocumentIndex) -> tuple[str, ...]:
+    """Return at most 2,000 topics of labels, the most frequent first, of 20,000 documents."""
+    labelled = (one for one in _some(index, _MOST_READ) if isinstance(one, Argument))
+    counts = Counter(one.topic for one in labelled if one.topic and one.stance in SIDES)
+    return tuple(topic for topic, _ in counts.most_common(_MOST_TOPICS))
+
+
+def _some(index: DocumentIndex, most: int) -> Iterator[Evidence]:
+    """Yield documents spread over the index."""
+    if len(index):
+        places = np.linspace(0, len(index) - 1, min(most, len(index)))
+        yield from index.documents_at(np.unique(places.astype(np.int64)).tolist())
+
+
+def _asks(text: str) -> bool:
+    return len(text) <= _LONGEST and len(text.split()) >= _FEWEST_WORDS

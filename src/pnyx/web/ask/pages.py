@@ -1,0 +1,183 @@
+"""The pages of `pnyx serve`: a question, what was found on each side of it, one document."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.cases.page.notes import near_said
+from pnyx.core.errors import PnyxError
+from pnyx.display.text import one_line
+from pnyx.judging.open_questions import why_no_sides
+from pnyx.search.split_documents import size_of
+from pnyx.search.topics import labelled_topics, near_topics
+from pnyx.web.application import html, not_found, see, sent_form
+from pnyx.web.ask.address import Asked, read_asked
+from pnyx.web.ask.arguments import ArgumentPages
+from pnyx.web.ask.covering import coverage_values
+from pnyx.web.ask.examples import example_questions
+from pnyx.web.ask.marking import Marker
+from pnyx.web.ask.pool import while_there
+from pnyx.web.ask.reading import document_view
+from pnyx.web.ask.standing import Standing, Standings
+from pnyx.web.ask.views import ResultView, result_views, results_view
+from pnyx.web.rendering import Links
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+    from pnyx.web.ask.service import AskService
+
+_LINKS: Final = Links()
+_COVERED_BY: Final = 10
+"""Best documents that are held against each perspective: as many as a search gives by default."""
+
+
+def routes(service: AskService) -> list[BaseRoute]:
+    """Return the routes of all pages; what they answer comes from `service`."""
+    from starlette.routing import Route
+
+    pages = _Pages(service)
+    found = [
+        Route("/", pages.ask),
+        Route("/sides", pages.sides, methods=["POST"]),
+        Route("/perspectives", pages.perspectives, methods=["POST"]),
+        Route("/doc", pages.document),
+        Route("/doc/{id}", pages.document),
+        *ArgumentPages(service).routes(),
+    ]
+    return [Route(r.path, _there(r.endpoint), methods=sorted(r.methods or ())) for r in found]
+
+
+def _there(page: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+    """Return a page whose work ends when its browser leaves."""
+
+    async def answer(request: Request) -> Response:
+        await request.body()  # kept: a form is read of it
+        return await while_there(request, page(request))
+
+    return answer
+
+
+class _Pages:
+    def __init__(self, service: AskService) -> None:
+        self._service = service
+        self._standings = Standings(service)
+        self._pace = 0.0  # seconds a document, the last time that sides were told
+
+    async def ask(self, request: Request) -> Response:
+        """Show the first page or, with a question, what was found on it."""
+        if not request.query_params.get("q", "").strip():
+            return await self._first(request)
+        asked = read_asked(request.query_params)
+        page, titles = await self._page(asked, self._standings.known(asked.question, asked.count))
+        covered = self._service.known_perspectives(asked.question, k=_COVERED_BY)
+        views = {"views": None} if covered is None else coverage_values(covered, _LINKS, titles)
+        served = self._service.described()
+        return self._html(
+            request,
+            "asking/results.html.j2",
+            page=page,
+            **views,
+            served=served,
+            fields=asked.fields(),
+        )
+
+    async def _first(self, request: Request) -> Response:
+        index = self._service.index
+        examples = await asyncio.to_thread(index.once, "examples", lambda: example_questions(index))
+        return html(
+            request, "asking/first.html.j2", examples=examples, served=self._service.described()
+        )
+
+    async def sides(self, request: Request) -> Response:
+        """Tell the sides: for htmx as the part of the page that they change."""
+        asked = read_asked(dict(await sent_form(request)))
+        if "hx-request" not in request.headers:
+            await self._standings.tell(asked.question, asked.count)
+            return see(asked.link(_LINKS))
+        try:
+            told = await self._standings.tell(asked.question, asked.count)
+        except PnyxError as error:
+            page, _ = await self._page(asked, None, failed=one_line(str(error)))
+        else:
+            self._pace = told.seconds / max(1, len(told.placed))
+            page, _ = await self._page(asked, told)
+        return self._html(request, "asking/sides.html.j2", page=page)
+
+    async def perspectives(self, request: Request) -> Response:
+        """Tell which perspectives are covered: for htmx as that part of the page."""
+        asked = read_asked(dict(await sent_form(request)))
+        if "hx-request" not in request.headers:
+            await self._service.perspectives(asked.question, k=_COVERED_BY)
+            return see(asked.link(_LINKS, anchor="perspectives"))
+        try:
+            found = await self._service.perspectives(asked.question, k=_COVERED_BY)
+        except PnyxError as error:
+            values = {"views": None, "summary": f"This could not be told: {one_line(str(error))}"}
+        else:
+            _, titles = await self._page(asked, None)
+            values = coverage_values(found, _LINKS, titles)
+        return self._html(request, "asking/perspectives.html.j2", **values, fields=asked.fields())
+
+    def _html(self, request: Request, template: str, **values: Any) -> Response:
+        """Return a page, or a part; a language model is asked at a press of a button alone."""
+        return html(request, template, model=self._service.model_name, **values)
+
+    async def document(self, request: Request) -> Response:
+        """Show one document, by its id."""
+        doc_id = request.path_params.get("id") or request.query_params.get("id", "")
+        document = await self._service.document(doc_id)
+        if document is None:
+            raise not_found(f"The index has no document {one_line(doc_id)[:200]!r}.")
+        question = one_line(request.query_params.get("q", ""))[:2000]
+        index = self._service.index
+        marker = Marker(index.tokenizer, question)
+        page = await asyncio.to_thread(document_view, index, document, marker, question, _LINKS)
+        return html(request, "asking/document.html.j2", page=page)
+
+    async def _page(
+        self, asked: Asked, told: Standing | None, failed: str = ""
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
+        started = time.monotonic()
+        found = await self._service.search(asked.question, k=asked.count)
+        took = time.monotonic() - started
+        marker = Marker(self._service.index.tokenizer, asked.question)
+        results = await asyncio.to_thread(
+            result_views, found.hits, told.placed if told else None, asked, marker, _LINKS
+        )
+        said = self._said(results, told, took)
+        page = results_view(
+            asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
+            failed=failed,
+        )  # fmt: skip
+        page["asked_back"] = why_no_sides(asked.question)
+        topics = labelled_topics(one.match for one in found.hits)
+        page["near"] = near_said(near_topics(topics))
+        return page, {result.found.hit.doc_id: result.title for result in results}
+
+    def _said(self, results: Sequence[ResultView], told: Standing | None, took: float) -> str:
+        """Say how many were found, how they stand, and how long that took or takes."""
+        count = len(results)
+        if not count:
+            return "Nothing was found."
+        of_all = f"{count} of {size_of(self._service.index)}"
+        if told is None:
+            wait = "takes some seconds"
+            if self._pace:
+                wait = f"takes about {max(1.0, count * self._pace):.0f} s"
+            return f"{of_all}, found in {took:.2f} s. Telling their sides {wait}."
+        counts = [f"{sum(r.standing == s for r in results)} {w}" for s, w in _COUNTED.items()]
+        return f"{of_all}: {', '.join(counts)}. Sides told in {told.seconds:.1f} s."
+
+
+_COUNTED: Final = {
+    "pro": "for",
+    "con": "against",
+    "undecided": "undecided",
+    "off": "about something else",
+}

@@ -1,0 +1,145 @@
+"""What the page of one document shows: harmless text, not yet escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pnyx.core.records import Argument
+from pnyx.display.text import Segment, clean, one_line, web_address
+from pnyx.search.features.vectors import VECTORS
+from pnyx.search.listing import has_all
+from pnyx.search.split_documents import shown_title
+from pnyx.web.ask.address import Asked, document_link
+from pnyx.web.ask.document_parts import MOST_CHARACTERS, parts_view
+
+if TYPE_CHECKING:
+    from pnyx.core.records import Evidence
+    from pnyx.search.engine import DocumentIndex
+    from pnyx.web.ask.marking import Marker
+    from pnyx.web.rendering import Links
+
+_LONGEST: Final = MOST_CHARACTERS
+_TITLE: Final = 300
+_NEAR: Final = 6
+_FIELDS: Final = 30
+_FIELD: Final = 2000
+
+
+def document_view(
+    index: DocumentIndex, document: Evidence, marker: Marker, question: str, links: Links
+) -> dict[str, Any]:
+    """Return what is shown of a document; `question` is what it was found for, or empty."""
+    title = one_line(shown_title(document))[:_TITLE] or "(no id)"
+    split = parts_view(index, document, marker)
+    body = "" if split.parts else _body(document)
+    long = len(body) > _LONGEST
+    return {
+        "title": title,
+        "heading": one_line(document.title)[: 4 * _TITLE] or title,
+        "premises": list(_premises(document, marker)),
+        "body": marker.marked(body[:_LONGEST]),
+        "parts": split.parts,
+        "cut": f"The first {_LONGEST:,} of {len(body):,} characters are shown."
+        if long
+        else split.cut,
+        "facts": [(label, value) for label, value in _facts(index, document) if value],
+        "url": web_address(document.url),
+        "near": _near(index, document, question, links),
+        "extra": list(_extra(document)),
+        "question": question,
+        "back": Asked(question).link(links) if question else "",
+    }
+
+
+def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segment, ...], str]]:
+    """Yield each premise, and its side where it has one of its own."""
+    left = _LONGEST
+    for premise in document.premises if isinstance(document, Argument) else ():
+        if left <= 0 or not premise.text.strip():
+            continue
+        yield marker.marked(premise.text[:left]), premise.stance or ""
+        left -= len(premise.text)
+
+
+def _body(document: Evidence) -> str:
+    """Return the text; of an argument, its own running text where that says anything new."""
+    if not isinstance(document, Argument):
+        return document.text
+    if document.body is None:
+        return ""
+    parts = (document.conclusion, *(premise.text for premise in document.premises))
+    told = "".join("".join(parts).split())
+    left = "".join(document.body.split())
+    return "" if document.premises and left == told else document.body
+
+
+def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]]:
+    if isinstance(document, Argument):
+        yield "Stance", document.stance or ""
+        yield "On", one_line(document.topic)[:_TITLE]
+    if document.passage is not None:
+        yield "Passage", document.passage.place.removeprefix("passage ")
+        yield "Under", one_line(document.passage.heading)[:_TITLE]
+        yield "Speaker", one_line(document.passage.speaker)[:_TITLE]
+    is_indexed = document.id in index
+    if is_indexed and has_all(index, "quality"):
+        share = float(index.quality_shares([document.id])[0])
+        unit = "documents" if document.passage is None else "passages"
+        if not np.isnan(share):
+            yield "Quality", f"predicted better than {share:.0%} of all {unit}"
+    if is_indexed and has_all(index, "clusters"):
+        (topic,) = index.topics([document.id])
+        if topic is not None:
+            yield "Topic", one_line(topic.label)[:_TITLE]
+            yield "Words of it", one_line(", ".join(topic.terms))[:_TITLE]
+    yield "Source", one_line(document.source)[:_TITLE]
+    yield "Id", one_line(document.id)[:_TITLE]
+    yield "Length", f"{len(document.text.split()):,} words"
+    if document.url and not web_address(document.url):
+        yield "Address", f"not shown as a link: {one_line(document.url)[:_TITLE]}"
+
+
+def _near(
+    index: DocumentIndex, document: Evidence, question: str, links: Links
+) -> list[tuple[str, str, str]]:
+    """Return address, title and cosine of the nearest documents; none without vectors.
+
+    Passages of the same document are left out: the page shows them all.
+    """
+    if document.id not in index or not has_all(index, VECTORS):
+        return []
+    parts = 1 if document.passage is None else document.passage.count
+    hits = index.nearest(index.vectors([document.id])[0], _NEAR + parts)
+    records = index.fetch([hit.doc_id for hit in hits])
+    shown = [
+        (record, hit.score)
+        for record, hit in zip(records, hits, strict=True)
+        if _source(record) != _source(document)
+    ][:_NEAR]
+    return [
+        (
+            document_link(links, one.id, question, one.passage),
+            one_line(shown_title(one))[:_TITLE] or "(no id)",
+            ", ".join(filter(None, (_place(one), getattr(one, "stance", None), f"{cosine:.2f}"))),
+        )
+        for one, cosine in shown
+    ]
+
+
+def _source(document: Evidence) -> str:
+    return document.id if document.passage is None else document.passage.document
+
+
+def _place(document: Evidence) -> str:
+    return "" if document.passage is None else document.passage.place
+
+
+def _extra(document: Evidence) -> Iterator[tuple[str, str]]:
+    for name, value in list(document.extra.items())[:_FIELDS]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if text:
+            yield one_line(str(name))[:60], clean(text)[:_FIELD]

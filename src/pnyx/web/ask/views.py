@@ -1,0 +1,279 @@
+"""What the pages of `pnyx serve` show of documents found: harmless text, not yet escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pnyx.cases.page.model import probability
+from pnyx.cases.placing import chance
+from pnyx.core.records import SIDES
+from pnyx.display.text import Segment, one_line
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.naming import short_name
+from pnyx.search.sides import CORPUS_LABEL, label_topic
+from pnyx.search.split_documents import place_of, shown_title
+from pnyx.web.ask.address import BANDS, PAGE, Asked, document_link, standings
+from pnyx.web.ask.choices import MOST_HITS
+from pnyx.web.ask.why import WhyView, why_view
+
+if TYPE_CHECKING:
+    from pnyx.cases.placing import Placed
+    from pnyx.search.engine import Topic
+    from pnyx.search.listing import RetrievedDocument
+    from pnyx.web.ask.marking import Marker
+    from pnyx.web.rendering import Links
+
+_LONGEST_TITLE: Final = 300
+_LONGEST_TOPIC: Final = 60
+_MOST_VALUES: Final = 10
+_TERMS: Final = 3
+_PERHAPS: Final = 0.2
+"""From this probability on, a label that does not count may be about the question all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """A document in a list."""
+
+    found: RetrievedDocument
+    href: str
+    title: str
+    place: str  # which passage of its document it is
+    excerpt: tuple[Segment, ...]
+    standing: str  # of `STANDINGS`, empty while it is not told
+    side_said: str  # who told it, how surely
+    verdicts: tuple[str, ...]
+    label: str
+    band: str  # of `BANDS`, empty where the quality is unknown
+    topic: str
+    topic_number: str
+    topic_href: str
+    why: WhyView
+
+    @property
+    def side(self) -> str:
+        """`pro`, `con` or empty."""
+        return self.standing if self.standing in SIDES else ""
+
+
+def result_views(
+    listed: Sequence[RetrievedDocument],
+    placed: Mapping[str, Placed] | None,
+    asked: Asked,
+    marker: Marker,
+    links: Links,
+) -> list[ResultView]:
+    """Return what is shown of documents; `placed`, by id, where their sides are told."""
+    return [
+        _result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed
+    ]
+
+
+def _result(
+    one: RetrievedDocument, placed: Placed | None, asked: Asked, marker: Marker, links: Links
+) -> ResultView:
+    document, doc_id = one.document, one.hit.doc_id
+    title = one_line(document.title)[:_LONGEST_TITLE]
+    text = document.text
+    if document.title and text.startswith(document.title):
+        text = text[len(document.title) :].lstrip(" .!?\n")
+    share = one.quality_share
+    number = "" if one.topic is None else str(one.topic.number)
+    standing = _standing(placed)
+    return ResultView(
+        found=one,
+        href=document_link(links, doc_id, asked.question, document.passage),
+        title=title or one_line(shown_title(document))[:_LONGEST_TITLE] or "(no id)",
+        place=one_line(place_of(document))[:_LONGEST_TITLE],
+        excerpt=marker.excerpt(text),
+        standing=standing,
+        side_said=_side_said(placed, standing, standings(asked.question)),
+        verdicts=_verdicts(placed, standings(asked.question)),
+        label=_label(one, placed),
+        band="" if share is None else tuple(BANDS)[2 - min(2, int(share * 3))],
+        topic=_topic_name(one.topic),
+        topic_number=number,
+        topic_href=asked.with_(topic=number).link(links) if number else "",
+        why=why_view(one.hit.rank, one.why),
+    )
+
+
+def _standing(placed: Placed | None) -> str:
+    if placed is None:
+        return ""
+    if placed.sided.side is not None:
+        return placed.sided.side
+    return "off" if placed.passed_over else "undecided"
+
+
+def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -> str:
+    """Say who told the side, and how surely."""
+    if placed is None:
+        return ""
+    if standing == "off":
+        return _joined("Argues neither side", probability(chance(placed.relevance)))
+    sided = placed.sided
+    if standing in SIDES:
+        p = placed.chance(sided.side) if sided.side else None
+        by = "by the corpus's label" if sided.by == CORPUS_LABEL else "judged"
+        return _joined(names[standing], by, probability(p))
+    if sided.reasons:
+        return f"No verdict: {one_line(sided.reasons[0])[:200]}"
+    stated = {side: placed.chance(side) for side in SIDES}
+    chances = [f"{names[s].lower()} {probability(p)}" for s, p in stated.items() if p is not None]
+    return _joined("Not likely enough", *chances)
+
+
+def _verdicts(placed: Placed | None, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what the judges said of a document, in their own words."""
+    if placed is None:
+        return ()
+    said = [("Argues a side", placed.relevance)]
+    said += [(names[side], answer) for side, answer in placed.sided.verdicts.items()]
+    return tuple(_verdict(what, answer) for what, answer in said)
+
+
+def _verdict(what: str, answer: Answer) -> str:
+    if not isinstance(answer, Judged):
+        return f"{what}? Unscored: {one_line(answer.reason)[:200]}"
+    word = "yes" if answer.value else "no"
+    why = one_line(answer.explanation)[:300]
+    by = short_name(one_line(answer.provenance.judge))
+    return _joined(f"{what}? {word}", probability(answer.probability), by) + (
+        f": {why}" if why else ""
+    )
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _label(one: RetrievedDocument, placed: Placed | None) -> str:
+    """Say what the corpus's label is, if it does not tell the side, and whether it is on topic."""
+    if one.stance is None:
+        return ""
+    same = one.match is not None and one.match.used
+    if same and one.match is not None and one.match.why == "words" and one.match.relation == 1:
+        told = placed is not None and placed.sided.labelled
+        return "" if told else f"labelled {one.stance} on this question"
+    topic = one_line(label_topic(one.document))[:_LONGEST_TITLE]
+    said = f"labelled {one.stance} on “{topic}”" if topic else f"labelled {one.stance}"
+    if one.match is None:
+        return said
+    if same:
+        return f"{said}, which {one.match.reason}"
+    p = one.match.same + one.match.opposite
+    return f"{said}, {'perhaps this' if p >= _PERHAPS else 'another'} question ({probability(p)})"
+
+
+def _topic_name(topic: Topic | None) -> str:
+    """Return the words that tell a topic from others; its conclusion where it has none."""
+    if topic is None:
+        return ""
+    return one_line(", ".join(topic.terms[:_TERMS]) or topic.label)[:_LONGEST_TOPIC]
+
+
+# A page -------------------------------------------------------------------------------------------
+
+
+def results_view(
+    asked: Asked,
+    results: Sequence[ResultView],
+    links: Links,
+    *,
+    waiting: bool,
+    said: str,
+    problems: Sequence[str] = (),
+    failed: str = "",
+) -> dict[str, Any]:
+    """Return a page of results: those that pass the filters, and the filters with counts."""
+    shown = [result for result in results if _passes(result, asked, waiting=waiting)]
+    more = ""
+    if len(results) >= asked.count and asked.count < MOST_HITS:
+        more = asked.with_(count=min(MOST_HITS, asked.count + PAGE)).link(links)
+    lists = []
+    for name, heading in standings(asked.question).items():
+        alike = [result for result in shown if result.standing == name]
+        counted = "one document" if len(alike) == 1 else f"{len(alike)} documents"
+        lists.append({"name": name, "heading": heading, "said": _OTHERS.get(name) or counted,
+                      "results": alike, "opened": asked.side == name})  # fmt: skip
+    wanted = [one for one in lists if one["name"] in SIDES and asked.side in ("", one["name"])]
+    return {
+        "question": asked.question, "fields": asked.fields(), "said": said,
+        "problems": list(map(one_line, problems)), "shown": shown, "count": len(results),
+        "waiting": waiting, "failed": failed, "more": more,
+        "facets": list(_facets(asked, results, links, waiting=waiting)),
+        "chips": list(_chips(asked, results, links)),
+        "sides": [] if asked.side in _OTHERS else wanted,
+        "others": [one for one in lists if one["name"] in _OTHERS and one["results"]],
+    }  # fmt: skip
+
+
+_OTHERS: Final[Mapping[str, str]] = {
+    "undecided": "They may argue a side, but neither is likely enough.",
+    "off": "They share words with the question and argue neither side of it.",
+}
+
+
+_FILTERS: Final[Mapping[str, Callable[[ResultView], str]]] = {
+    "side": lambda one: one.standing,
+    "topic": lambda one: one.topic_number,
+    "quality": lambda one: one.band,
+}
+
+
+def _passes(one: ResultView, asked: Asked, *, waiting: bool = False, but: str = "") -> bool:
+    for name, value in _FILTERS.items():
+        wanted = getattr(asked, name)
+        if wanted and name != but and not (waiting and name == "side") and value(one) != wanted:
+            return False
+    return True
+
+
+def _facets(
+    asked: Asked, results: Sequence[ResultView], links: Links, *, waiting: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield ways to filter: values, how many have each (None: not told yet), where it leads."""
+    topics = {one.topic_number: one.topic for one in results if one.topic_number}
+    meanings = {
+        one.topic_number: one_line(one.found.topic.label)[:_LONGEST_TITLE]
+        for one in results
+        if one.found.topic is not None
+    }
+    rated = any(one.band for one in results)
+    for name, heading, labels in (
+        ("side", "Side", standings(asked.question)),
+        ("topic", "Topic", topics),
+        ("quality", "Quality", BANDS if rated else {}),
+    ):
+        some = [one for one in results if _passes(one, asked, waiting=waiting, but=name)]
+        counts = Counter(map(_FILTERS[name], some))
+        untold = waiting and name == "side"
+        offers: list[dict[str, Any]] = [
+            {"label": label, "meaning": meanings.get(value, "") if name == "topic" else "",
+             "count": None if untold else counts[value],
+             "href": asked.with_(**{name: value}).link(links)
+             if counts[value] and not untold else "",
+             "chosen": getattr(asked, name) == value}
+            for value, label in labels.items()
+        ]  # fmt: skip
+        if name == "topic":
+            offers.sort(key=lambda offer: (not offer["chosen"], -(offer["count"] or 0)))
+        if offers:
+            yield {"name": name, "heading": heading, "offers": offers[:_MOST_VALUES]}
+
+
+def _chips(asked: Asked, results: Sequence[ResultView], links: Links) -> Iterator[tuple[str, str]]:
+    """Yield each chosen filter, and the address without it."""
+    topics = {one.topic_number: one.topic for one in results}
+    for name, labels in (
+        ("side", standings(asked.question)),
+        ("topic", topics),
+        ("quality", BANDS),
+    ):
+        value = getattr(asked, name)
+        if value:
+            yield labels.get(value) or f"topic {value}", asked.with_(**{name: ""}).link(links)

@@ -1,0 +1,303 @@
+"""What the pages show and do: items, states, the journal, and the labels file made of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from io import TextIOWrapper
+from itertools import chain
+from typing import Any, Final, Literal, NamedTuple, cast
+
+from pnyx.core.errors import InputError, PnyxError
+from pnyx.core.files import atomic_text, json_line
+from pnyx.core.threads import start_thread
+from pnyx.formats.label_words import ADJUDICATED
+from pnyx.judging.questions import JudgeQuestion, Preference, Rating
+from pnyx.judging.tasks import Task
+from pnyx.judging.verdicts import Verdict
+from pnyx.web.label.book import Act, Book, State, disputed, label_rows
+from pnyx.web.label.forms import Form, form_of
+from pnyx.web.label.journal import LabelJournal
+from pnyx.web.label.people import is_turned, order_of, shared_out
+
+Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]
+SHOWS: Final[Mapping[str, str]] = {
+    "open": "Open",
+    "answered": "Answered",
+    "unsure": "Unsure",
+    "skipped": "Skipped",
+    "commented": "With a comment",
+    "differs": "Unlike the judge",
+}
+"""What a list of items can be narrowed to -> its label."""
+
+_REST: Final = 10.0
+"""After writing LABELS, so many times as long as that took is waited before the next time."""
+
+
+class StaleError(PnyxError):
+    """The item was answered since the page was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How items are shared out."""
+
+    annotators: tuple[str, ...] = ()  # each with a token; empty: whoever gives a name
+    overlap: int | None = None  # how many label each item; None for all
+    shuffle: bool = False  # whether each has an order of their own
+    seed: int = 0  # of order, sides and shares
+
+    def row(self) -> dict[str, Any]:
+        """Return what a journal must not be gone on with otherwise."""
+        names = ("overlap", "shuffle", "seed")
+        return {f"--{name}": getattr(self, name) for name in names} | {
+            "--annotators": list(self.annotators) if self.overlap is not None else []
+        }
+
+
+class Progress(NamedTuple):
+    """How far one person is: items done (answered or skipped), of all, skipped, unsure."""
+
+    done: int
+    all: int
+    skipped: int
+    unsure: int
+
+
+@dataclass
+class Desk:
+    """All that is known while people label; a judge's `suggested` answers come after one's own."""
+
+    task: Task
+    questions: Sequence[JudgeQuestion]
+    journal: LabelJournal
+    share: Share = Share()
+    suggested: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.places = {question.id: n for n, question in enumerate(self.questions)}
+        self.book = Book(self.journal.acts())
+        self._orders: dict[str, list[int]] = {}
+        share = self.share
+        self._shares = (
+            shared_out(len(self.questions), share.annotators, share.overlap, share.seed)
+            if share.annotators
+            else {}
+        )
+        self._lock = threading.Lock()
+        self._lines: dict[str, bytes] = {}
+        self._scales: dict[tuple[float, float], Sequence[Any]] = {}
+        self._tallies: dict[str, dict[str, list[int]]] = {}
+        self._file = _File(self._write)
+
+    # What is shown ------------------------------------------------------------------------------
+
+    def order(self, who: str) -> list[int]:
+        """Return a person's items in the order in which they are shown."""
+        if who not in self._orders:
+            own = self._shares.get(who, () if self._shares else range(len(self.questions)))
+            own = range(len(self.questions)) if who == ADJUDICATED else own
+            shuffle = self.share.shuffle and who != ADJUDICATED
+            self._orders[who] = order_of(own, who, self.share.seed, shuffle=shuffle)
+        return self._orders[who]
+
+    def form(self, question: JudgeQuestion, who: str) -> Form:
+        """Return what a person is shown of an item."""
+        sided = isinstance(question, Preference) and who != ADJUDICATED
+        return form_of(question, turned=sided and is_turned(question.id, who, self.share.seed))
+
+    def state(self, who: str, item: int) -> State:
+        """Return what a person has said of an item, by its number in the file."""
+        return self.book.state(who, self.questions[item].id)
+
+    def progress(self, who: str) -> tuple[Progress, dict[str, Progress]]:
+        """Return how far a person is: in all, and by group."""
+        if who not in self._tallies:
+            made: dict[str, list[int]] = {}
+            for item in self.order(who):
+                own = made.setdefault(self.questions[item].group, [0, 0, 0, 0])
+                own[1] += 1
+                _count(own, self.state(who, item).said, 1)
+            self._tallies[who] = made
+        counts = self._tallies[who]
+        total = Progress(*map(sum, zip(*counts.values(), strict=True))) if counts else _NONE
+        return total, {group: Progress(*own) for group, own in counts.items()}
+
+    def shows(self, who: str, item: int, show: str) -> bool:
+        """Tell whether an item belongs to what a list is narrowed to; to no narrowing, all do."""
+        state = self.state(who, item)
+        said = state.said
+        if show == "open":
+            return said is None
+        if show == "differs":
+            return bool(self.differing(who, item))
+        found = {
+            "answered": state.answered,
+            "unsure": said is not None and said.unsure,
+            "skipped": said is not None and said.does == "skip",
+            "commented": said is not None and bool(said.comment),
+        }
+        return found.get(show, True)
+
+    def following(self, who: str, place: int, show: str = "open") -> int | None:
+        """Return the next place, round the end, in a person's order that `show` holds, or None."""
+        order = self.order(who)
+        for n in chain(range(place + 1, len(order)), range(min(place, len(order)))):
+            if self.shows(who, order[n], show):
+                return n
+        return None
+
+    def differing(self, who: str, item: int) -> list[str]:
+        """Return the dimensions on which the judge said something else than a person did."""
+        question, said = self.questions[item], self.state(who, item).said
+        if said is None or not said.values:
+            return []
+        found = []
+        for dimension, value in said.values.items():
+            judged = self.suggested.get((question.id, dimension))
+            if judged is not None and judged.value is not None:
+                own, its = question.value_of(value), question.value_of(judged.value)
+                found += [dimension] if own != its else []
+        return found
+
+    def disputes(self) -> list[int]:
+        """Return the items on which people differ, by their number in the file."""
+        return [n for n, question in enumerate(self.questions) if self.disputed(question)]
+
+    def disputed(self, question: JudgeQuestion) -> list[str]:
+        """Return the dimensions of an item on which people differ."""
+        answers = list(self.book.answers(question.id))
+        if len(answers) < 2:
+            return []
+        steps: Sequence[Any] = ()
+        if isinstance(question, Rating):
+            if question.scale not in self._scales:
+                choices = form_of(question).fields[0].choices
+                self._scales[question.scale] = sorted(choice.value for choice in choices)
+            steps = self._scales[question.scale]
+        return disputed(answers, dict.fromkeys(question.cells, steps) if steps else {})
+
+    @property
+    def trouble(self) -> str:
+        """Why LABELS could not be written last time; empty where it could."""
+        return self._file.trouble
+
+    # What is done -------------------------------------------------------------------------------
+
+    def record(self, act: Act, version: int) -> State:
+        """Write an act down, take it in; StaleError, InputError, PnyxError: it does not count."""
+        with self._lock:
+            state = self.book.state(act.who, act.item)
+            if state.version != version:
+                raise StaleError("this item was answered elsewhere since this page was opened")
+            if act.does == "undo" and self.book.last(act.who) != act.item:
+                raise InputError("only the last answer can be taken back")
+            act = replace(act, at=datetime.now(UTC).isoformat(timespec="seconds"))
+            self.journal.add(act)
+            before = state.said
+            state = self.book.apply(act)
+            self._recount(act, before, state.said)
+            if act.does != "draft":
+                self._lines[act.item] = self._rendered(act.item)
+                self._file.changed()
+            return state
+
+    def _recount(self, act: Act, before: Act | None, after: Act | None) -> None:
+        tally = self._tallies.get(act.who)
+        if tally is not None:
+            own = tally[self.questions[self.places[act.item]].group]
+            _count(own, before, -1)
+            _count(own, after, 1)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of LABELS, in the order of the items."""
+        for question in self.questions:
+            yield from self._rows_of(question.id)
+
+    def summary(self) -> dict[str, int]:
+        """Return how many answers there are, to how many items, by how many people."""
+        said = [sum(1 for _ in self.book.answers(question.id)) for question in self.questions]
+        return {
+            "items": len(said),
+            "answered": sum(map(bool, said)),
+            "answers": sum(said),
+            "annotators": len(self.book.people),
+        }
+
+    def _rows_of(self, item: str) -> list[dict[str, Any]]:
+        answers = self.book.answers(item, adjudicated=True)
+        return label_rows(self.questions[self.places[item]], answers)
+
+    def _rendered(self, item: str) -> bytes:
+        lines = "".join(json_line(row) + "\n" for row in self._rows_of(item))
+        return lines.encode("utf-8", "replace")
+
+    def _write(self) -> None:
+        with self._lock:
+            lines = [self._lines.get(question.id, b"") for question in self.questions]
+        with atomic_text(self.journal.labels) as stream:
+            # As bytes, at once: other threads go on in the meantime.
+            cast("TextIOWrapper", stream).buffer.write(b"".join(lines))
+
+    # While it is open ---------------------------------------------------------------------------
+
+    def __enter__(self) -> Desk:
+        """Write LABELS as the journal has it, and whenever that changes."""
+        for question in self.questions:
+            if rendered := self._rendered(question.id):
+                self._lines[question.id] = rendered
+        self._write()
+        self._file.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.stop()
+
+
+_NONE: Final = Progress(0, 0, 0, 0)
+
+
+def _count(tally: list[int], said: Act | None, by: int) -> None:
+    """Add what was said of an item to the numbers of a `Progress`, or take it off."""
+    if said is not None:
+        tally[0] += by
+        tally[2] += by * (said.does == "skip")
+        tally[3] += by * said.unsure
+
+
+class _File:
+    """Writes a file in a thread soon after it changed, a large one less often, and at the end."""
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        self._write = write
+        self._changed, self._ended = threading.Event(), threading.Event()
+        self._thread: threading.Thread
+        self.trouble = ""
+
+    def start(self) -> None:
+        self._thread = start_thread(self._run, "labels")
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._changed.set()
+        self._thread.join()
+        self._write()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._changed.wait()
+            self._changed.clear()
+            begun = time.monotonic()
+            try:
+                self._write()
+                self.trouble = ""
+            except PnyxError as error:  # the journal has it; the page says so
+                self.trouble = str(error)
+            self._ended.wait(_REST * (time.monotonic() - begun))

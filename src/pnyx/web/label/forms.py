@@ -1,0 +1,268 @@
+"""What a person is shown of a question, and what the choices made there say.
+
+A form is made of the question's kind, so a new task needs nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from pnyx.core.errors import InputError, shorten
+from pnyx.formats.label_words import PARTLY
+from pnyx.judging.answers import Value
+from pnyx.judging.dimensions import Scale
+from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
+from pnyx.judging.tasks import TASKS, Task
+
+Marks: TypeAlias = tuple[int | None, ...]
+"""For each field of a form the number of its choice, from 0; None where none is made."""
+
+MOST_PLACES: Final = 9
+"""So many texts can be put in order: as many as there are digits to press."""
+
+_STEPS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to choose: what it says in a file, the key that chooses it, its words."""
+
+    value: Any
+    key: str
+    label: str
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One thing to answer: a dimension of a rating, a text's place, or the question itself."""
+
+    dimension: str
+    label: str
+    told: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormBlock:
+    """A text with its heading."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is shown of one question."""
+
+    asks: str  # the question in one line
+    given: tuple[FormBlock, ...]  # what the texts are held against; stays in sight
+    told: tuple[FormBlock, ...]  # what people are told to go by
+    texts: tuple[FormBlock, ...]  # what is judged
+    fields: tuple[Field, ...]  # what there is to answer, at least one
+    levels: tuple[str, ...] = ()  # the values of all fields in words
+    beside: bool = False  # whether two texts are compared side by side
+    places: bool = False  # whether the fields are places, each given once
+    shown: str = ""  # which side comes first, `ab` or `ba`
+
+    @property
+    def single(self) -> bool:
+        """Whether one choice is the whole answer."""
+        return len(self.fields) == 1
+
+    def values(self, marks: Marks) -> dict[str, Value]:
+        """Return what choices say, by dimension; InputError where they are no whole answer."""
+        for field, mark in zip(self.fields, marks, strict=True):
+            if mark is None:
+                missing = f": {field.label}" if field.label else ""
+                raise InputError(f"not everything is answered{missing}")
+        chosen = [
+            f.choices[m].value for f, m in zip(self.fields, marks, strict=True) if m is not None
+        ]
+        if not self.places:
+            return {f.dimension: value for f, value in zip(self.fields, chosen, strict=True)}
+        if len(set(chosen)) < len(chosen):
+            raise InputError("two texts have the same place")
+        order = sorted(range(len(chosen)), key=chosen.__getitem__)
+        return {self.fields[0].dimension: order}
+
+    def marks(self, values: Mapping[str, Any]) -> Marks:
+        """Return the choices that say `values`, by dimension; None where none does."""
+        if self.places:
+            order = values.get(self.fields[0].dimension)
+            if not isinstance(order, list) or len(order) != len(self.fields):
+                return (None,) * len(self.fields)
+            return tuple(order.index(place) for place in range(len(order)))
+        return tuple(
+            next(
+                (n for n, c in enumerate(f.choices) if _same(c.value, values.get(f.dimension))),
+                None,
+            )
+            for f in self.fields
+        )
+
+    def words(self, value: Any) -> str:
+        """Return a value of a field as people read it."""
+        if self.places and isinstance(value, list):
+            return " > ".join(str(place + 1) for place in value)
+        choices = self.fields[0].choices
+        found = next((choice for choice in choices if _same(choice.value, value)), None)
+        return found.label if found else shorten(str(value), 40)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare values of a file: 1 is not true."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other and other is not None
+
+
+def form_of(question: JudgeQuestion, *, turned: bool = False) -> Form:
+    """Return what is shown of a question, second side first if `turned`; InputError: too many."""
+    task = TASKS[question.task]
+    made = _MAKERS[type(question)](task, question)
+    return _turned(made) if turned and made.beside else made
+
+
+def check_places(task: Task, questions: Sequence[JudgeQuestion], path: str) -> None:
+    """Refuse rankings that people cannot give: InputError names the item."""
+    for question in questions:
+        if isinstance(question, Ranking) and len(question.texts) > MOST_PLACES:
+            found = f"item {shorten(question.id, 40)!r} has {len(question.texts)} documents"
+            problem = f"{found}, and people put at most {MOST_PLACES} in order in {task.name}"
+            raise InputError(problem, path=path)
+
+
+def _asks(task: Task) -> str:
+    return task.asks[:1].upper() + task.asks[1:]
+
+
+def _blocks(*pairs: tuple[str, str]) -> tuple[FormBlock, ...]:
+    return tuple(FormBlock(label, text) for label, text in pairs if text.strip())
+
+
+def _documents(texts: Sequence[str]) -> tuple[FormBlock, ...]:
+    if len(texts) == 1:
+        return (FormBlock("Text", texts[0]),)
+    return tuple(FormBlock(f"Document {n}", text) for n, text in enumerate(texts, 1))
+
+
+_YES, _NO = Choice(True, "y", "Yes"), Choice(False, "n", "No")
+_PARTLY = Choice(PARTLY, "p", "In part")
+
+
+def _support(task: Task, asked: Support) -> Form:
+    same = asked.statement.strip() == asked.question.strip()
+    given = _blocks(("Question", asked.question), ("Statement", "" if same else asked.statement))
+    choices = (_YES, _PARTLY, _NO) if task.graded else (_YES, _NO)
+    name = "What counts as relevant" if task.name == "relevance" else "Guideline"
+    return Form(
+        _asks(task),
+        given,
+        _blocks((name, asked.guideline)),
+        _blocks(("Text", asked.text)),
+        (Field(asked.cells[0], "", "", choices),),
+    )
+
+
+def _rating(task: Task, asked: Rating) -> Form:
+    known = asked.known
+    choices, levels = _scaled(asked.scale_told)
+    own = "Argument" if asked.other or asked.documents else "Text"
+    return Form(
+        _asks(task),
+        _blocks(("Question", asked.question), ("Side taken", asked.stance)),
+        (),
+        (
+            *_blocks((own, asked.text), ("The other argument", asked.other)),
+            *(FormBlock(f"Document {n}", text) for n, text in enumerate(asked.documents, 1)),
+        ),
+        tuple(
+            Field(name, known[name].label, known[name].definition, choices)
+            for name in asked.dimensions
+        ),
+        levels,
+    )
+
+
+@cache
+def _scaled(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
+    """Return the choices of a scale, and what they mean, a line each."""
+    if scale.boolean:
+        told = (
+            scale.levels[0].replace("true", "yes", 1),
+            scale.levels[1].replace("false", "no", 1),
+        )
+        return (Choice(1, "y", "Yes"), Choice(0, "n", "No")), told
+    if (
+        not scale.name
+        or scale.high > MOST_PLACES
+        or scale.high - scale.low != len(scale.levels) - 1
+    ):
+        return _stepped(scale)
+    first = round(scale.low)
+    words = [level.partition(":")[2].partition(";")[0].strip(" .") for level in scale.levels]
+    choices = (Choice(first + n, str(first + n), str(first + n), w) for n, w in enumerate(words))
+    return tuple(choices), scale.levels
+
+
+def _stepped(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
+    """Return five even steps of a scale that has no words of its own."""
+    step = (scale.high - scale.low) / (_STEPS - 1)
+    values = [scale.low + n * step for n in range(_STEPS)]
+    plain = [int(value) if value == int(value) else value for value in values]
+    words = ("not at all", "hardly", "in part", "mostly", "fully")
+    choices = tuple(
+        Choice(value, str(n), f"{value:g}", word)
+        for n, (value, word) in enumerate(zip(plain, words, strict=True), 1)
+    )
+    return choices, tuple(f"{c.label}: {c.told} (key {c.key})" for c in choices)
+
+
+def _preference(task: Task, asked: Preference) -> Form:
+    choices = (Choice("a", "a", "A"), Choice("b", "b", "B"), Choice("tie", "t", "Neither"))
+    return Form(
+        _asks(task),
+        _blocks(("Question", asked.question)),
+        _blocks(("What to go by", asked.criterion)),
+        (FormBlock("A", asked.a), FormBlock("B", asked.b), *_documents(asked.documents)),
+        (Field(asked.cells[0], "", "", choices),),
+        beside=True,
+        shown="ab",
+    )
+
+
+def _turned(form: Form) -> Form:
+    """Return a form with the second side first: what is shown as A is the item's b."""
+    (first, second, *rest), (field,) = form.texts, form.fields
+    a, b, tie = field.choices
+    choices = (replace(a, value=b.value), replace(b, value=a.value), tie)
+    return replace(
+        form,
+        texts=(FormBlock("A", second.text), FormBlock("B", first.text), *rest),
+        fields=(replace(field, choices=choices),),
+        shown="ba",
+    )
+
+
+def _ranking(task: Task, asked: Ranking) -> Form:
+    count = len(asked.texts)
+    places = tuple(Choice(n, str(n), str(n)) for n in range(1, count + 1))
+    return Form(
+        _asks(task),
+        _blocks(("Query", asked.query)),
+        _blocks(("What to go by", asked.criterion)),
+        tuple(FormBlock(f"Document {n}", text) for n, text in enumerate(asked.texts, 1)),
+        tuple(Field(asked.cells[0], f"Document {n}", "", places) for n in range(1, count + 1)),
+        ("1: serves the query best.", f"{count}: serves it least."),
+        places=True,
+    )
+
+
+_MAKERS: Final[Mapping[type, Callable[[Task, Any], Form]]] = {
+    Support: _support,
+    Rating: _rating,
+    Preference: _preference,
+    Ranking: _ranking,
+}

@@ -1,0 +1,135 @@
+"""The journal beside a labels file: what people did, a line each, on the disk before it counts.
+
+`LABELS.journal/` holds manifest.json (the task, the items and how they are shared out) and
+acts.jsonl. LABELS itself is made of it, so nothing is lost with the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from io import FileIO
+from pathlib import Path
+from typing import Any, Final
+
+from pnyx.core.devices import refuse_devices
+from pnyx.core.errors import InputError
+from pnyx.core.files import atomic_text, disk_errors, json_line, read_json
+from pnyx.core.placing import append, make_folder
+from pnyx.search.lexical.manifest import locked
+from pnyx.web.label.book import Act
+
+_MANIFEST, _ACTS = "manifest.json", "acts.jsonl"
+_KIND: Final = "pnyx-labels-journal"
+_KEY: Final = "secret"
+
+
+def journal_of(labels: str | Path) -> Path:
+    """Return the folder of the journal of a labels file."""
+    return Path(f"{labels}.journal")
+
+
+class LabelJournal:
+    """What people did; a context manager that holds the folder's lock.
+
+    `about` decides the labels: InputError where it was begun with something else, is damaged, or
+    LABELS is another file; PnyxError where another process has it. Of `secret` annotators' tokens
+    are made.
+    """
+
+    def __init__(self, labels: str | Path, about: Mapping[str, Any]) -> None:
+        self.labels, self.folder = Path(labels), journal_of(labels)
+        self._about = dict(about)
+        self._open = contextlib.ExitStack()
+        self.secret = ""
+
+    def __enter__(self) -> LabelJournal:
+        manifest = self.folder / _MANIFEST
+        if self.labels.exists() and not manifest.exists():
+            problem = "exists already, and pnyx label did not write it: name another file"
+            raise InputError(problem, path=self.labels)
+        with disk_errors(self.folder):
+            make_folder(self.folder, 0o700)
+        try:
+            self._open.enter_context(locked(self.folder, "these labels"))
+            with disk_errors(self.folder):
+                self._begin(manifest)
+        except BaseException:
+            self._open.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # a full disk was reported already
+            self._open.close()
+
+    def _begin(self, manifest: Path) -> None:
+        refuse_devices(self.folder)
+        if manifest.exists():
+            self._check(read_json(manifest))
+        else:
+            self.secret = secrets.token_hex(16)
+            with atomic_text(manifest) as stream:
+                json.dump({"kind": _KIND, _KEY: self.secret, **self._about}, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            manifest.chmod(0o600)  # who reads it can label in anybody's name
+        acts = (self.folder / _ACTS).open("a+b", buffering=0)
+        self._stream: FileIO = self._open.enter_context(acts)
+        self._end = self._whole()
+        self._stream.truncate(self._end)
+        handle = os.open(self.folder, os.O_RDONLY)  # so that the files' names are on the disk, too
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _check(self, found: dict[str, Any] | None) -> None:
+        if found is None or found.get("kind") != _KIND or not found.get(_KEY):
+            raise InputError("is damaged, or no journal of pnyx label", path=self.folder)
+        for name, wanted in self._about.items():
+            if found.get(name) != wanted:
+                here, there = _shown(wanted), _shown(found.get(name))
+                problem = f"was begun with other {name}" if name == "items" else (
+                    f"was begun with {name} {there}, found {here}"
+                )  # fmt: skip
+                raise InputError(f"{problem}: name another file with --out", path=self.labels)
+        self.secret = found[_KEY]
+
+    def _whole(self) -> int:
+        """Return where the last whole line ends: a kill or a full disk may have left a part."""
+        size = self._stream.seek(0, os.SEEK_END)
+        tail, at = b"", size
+        while at > 0 and b"\n" not in tail:
+            at = max(0, at - 65536)
+            self._stream.seek(at)
+            tail = self._stream.read(size - at) or b""
+        return at + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
+
+    def acts(self) -> Iterator[Act]:
+        """Yield what is there; InputError, with the line, where it is damaged."""
+        path = self.folder / _ACTS
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise ValueError
+                    yield Act.of_row(row)
+                except (ValueError, RecursionError, InputError) as error:
+                    raise InputError("is damaged", path=path, line=number) from error
+
+    def add(self, act: Act) -> None:
+        """Write down an act; it is on the disk when this returns, or not there at all."""
+        line = (json_line(act.row()) + "\n").encode("utf-8", "replace")
+        with disk_errors(self.folder):
+            self._end = append(self._stream, self._end, line, sync=True)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,232 @@
+"""The organiser's pages: how far everybody is, how far they agree, and a third decision."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from pnyx.formats.label_words import ADJUDICATED
+from pnyx.web.application import html, see
+from pnyx.web.label.book import Act, State, label_rows
+from pnyx.web.label.desk import Desk
+from pnyx.web.label.item_pages import ItemPages
+from pnyx.web.label.sent import moved
+from pnyx.web.rendering import Links
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from pnyx.judging.measures.raters import Compared
+
+_MEASURES: Final = {
+    "accuracy": "Same answer",
+    "kappa": "Cohen's kappa",
+    "alpha_nominal": "Krippendorff's alpha, nominal",
+    "alpha_ordinal": "Krippendorff's alpha, ordinal",
+}
+_MANY: Final = 20_000
+"""From so many labels on, fewer samples are drawn for the intervals."""
+_DRAWS, _FEW_DRAWS = 1000, 200
+_WAIT_SECONDS: Final = 2.0
+"""For so long a page waits for the agreement; then it is shown without, and asks again."""
+_REST: Final = 5.0
+"""The agreement is not computed again before so many times as long as it took have passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementPage:
+    """How far people agree."""
+
+    compared: Compared | None = None  # the measures; None where there is nothing
+    reason: str = ""  # why there is nothing
+    items: tuple[int, int] = (0, 0)  # answered by two or more, of those answered
+    draws: int = 0  # of the bootstrap
+    drawn_by: tuple[str, int] = ("item", 0)  # groups or items, and how many there are
+
+
+def agreement_of(desk: Desk) -> AgreementPage:
+    """Return the agreement of the people, adjudicated answers left out."""
+    from pnyx.judging.measures.raters import measure_raters
+    from pnyx.stats.base import Bootstrap
+
+    said = {question.id: list(desk.book.answers(question.id)) for question in desk.questions}
+    shared = sum(len(answers) > 1 for answers in said.values())
+    items = shared, sum(map(bool, said.values()))
+    if not shared:
+        return AgreementPage(reason="No item has answers of two people yet.", items=items)
+    rows = [row for q in desk.questions for row in label_rows(q, said[q.id])]
+    if any(isinstance(row["value"], list) for row in rows):
+        return AgreementPage(reason="Orders have no measure of agreement here.", items=items)
+    draws = _FEW_DRAWS if len(rows) > _MANY else _DRAWS
+    found = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
+    return AgreementPage(
+        found.compared[0], items=items, draws=draws, drawn_by=(found.clustered_by, found.clusters)
+    )
+
+
+@dataclass
+class Organising(ItemPages):
+    """The routes of the organiser; an item's place is its number in the file."""
+
+    root: ClassVar[str] = "adjudicate"
+    undoes: ClassVar[tuple[str, ...]] = ("adjudicate", "undo")
+    _known: tuple[int, AgreementPage] = field(default=(-1, AgreementPage()), init=False)
+    _working: Any = field(default=None, init=False)
+    _rests_until: float = field(default=0.0, init=False)
+
+    def routes(self) -> list[Any]:
+        """Return the routes."""
+        from starlette.routing import Route
+
+        own = self._own
+        return [
+            Route("/organise", own(self.organise)),
+            Route("/organise/labels", own(self.labels)),
+            Route("/adjudicate", own(self.first)),
+            Route("/adjudicate/undo", own(self.undo), methods=["POST"]),
+            Route("/adjudicate/{place:int}", own(self.item)),
+            Route("/adjudicate/{place:int}", own(self.answer), methods=["POST"]),
+        ]
+
+    def _own(
+        self, page: Callable[[Request, str], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return a page that is for the organiser alone."""
+
+        async def answer(request: Request) -> Response:
+            from starlette.exceptions import HTTPException
+
+            if not self.people.is_organiser(request):
+                raise HTTPException(403, "This page is the organiser's.")
+            return await page(request, ADJUDICATED)
+
+        return answer
+
+    async def organise(self, request: Request, _: str) -> Response:
+        """Show how far everybody is, the agreement, and what is in dispute."""
+        desk = self.desk
+        await self._agree()
+        named = dict.fromkeys([*desk.share.annotators, *desk.book.people])
+        disputes = desk.disputes()
+        return html(
+            request, "labelling/organise.html.j2",
+            people=[(who, desk.progress(who)[0], self._pace(who)) for who in named],
+            agreement=self._known[1], measures=_MEASURES, disputes=len(disputes),
+            decided=self._decided(disputes),
+            labels=str(desk.journal.labels.name), task=desk.task, closed=self.people.closed,
+            waiting=not self._working.done(), behind=desk.book.count - max(self._known[0], 0),
+            dimensions=self._dimensions(), trouble=desk.trouble, here=("organise",),
+        )  # fmt: skip
+
+    async def _agree(self) -> None:
+        """Compute the agreement anew if something was said; of many answers it comes later."""
+        import asyncio
+
+        from anyio.to_thread import run_sync
+
+        async def work() -> None:
+            begun, count = time.monotonic(), self.desk.book.count
+            if count != self._known[0]:
+                self._known = count, await run_sync(agreement_of, self.desk)
+            self._rests_until = time.monotonic() + _REST * (time.monotonic() - begun)
+
+        if self._working is None or (self._working.done() and time.monotonic() > self._rests_until):
+            self._working = asyncio.create_task(work())
+        await asyncio.wait([self._working], timeout=_WAIT_SECONDS)
+        if self._working.done():
+            self._working.result()
+
+    def _pace(self, who: str) -> float | None:
+        """Return the median of the seconds that a person spent on an item; None if unknown."""
+        from statistics import median
+
+        spent = [
+            said.seconds
+            for item in self.desk.order(who)
+            if (said := self.desk.state(who, item).said) and said.seconds is not None
+        ]
+        return median(spent) if spent else None
+
+    def _dimensions(self) -> dict[str, str]:
+        """Return the labels of the dimensions of what was compared."""
+        compared = self._known[1].compared
+        names = compared.per_dimension if compared else ()
+        form = self.desk.form(self.desk.questions[0], ADJUDICATED)
+        labels = {f.dimension: f.label for f in form.fields}
+        return {name: labels.get(name) or name for name in names}
+
+    async def labels(self, *_: object) -> Response:
+        """Send LABELS as it stands."""
+        from starlette.responses import Response
+
+        from pnyx.core.files import json_line
+
+        body = "".join(json_line(row) + "\n" for row in self.desk.rows())
+        name = {"content-disposition": 'attachment; filename="labels.jsonl"'}
+        return Response(body, media_type="application/x-ndjson", headers=name)
+
+    # Adjudication -------------------------------------------------------------------------------
+
+    async def first(self, *_: object) -> Response:
+        """Lead to the first dispute that is open, else to what is said at the end."""
+        return see(self.address(self._following(-1)))
+
+    def _following(self, item: int) -> int | None:
+        disputes = self.desk.disputes()
+        later = [n for n in disputes if n > item] + [n for n in disputes if n < item]
+        return next((n for n in later if self.desk.state(ADJUDICATED, n).said is None), None)
+
+    def address(self, place: int | None, show: str = "") -> str:
+        """Return the address of an item in dispute; without one, of the overview."""
+        return Links().to("organise") if place is None else super().address(place)
+
+    def onward(
+        self, request: Request, who: str, place: int, act: Act, before: State, show: str
+    ) -> Response:
+        """Show a decided item again, with the names: who looks at it has decided."""
+        if act.does == "answer":
+            return self.to(request, who, place)
+        following = self._following(place)
+        if following is None:
+            return moved(request, self.address(None))
+        return self.to(request, who, following)
+
+    def values(self, who: str, place: int | None, kept: Act | None) -> dict[str, Any]:
+        """Return what was said of an item, and how far the disputes are decided."""
+        desk, item = self.desk, place or 0
+        question, disputes = desk.questions[item], desk.disputes()
+        return {
+            "suggestions": [], "total": None, "groups": {}, "kept": kept or self._agreed(item),
+            "others": self._others(item), "named": desk.state(who, item).said is not None,
+            "disputed": desk.disputed(question), "disputes": len(disputes),
+            "decided": self._decided(disputes), "here": ("organise",),
+            "back": self.address(None), "onward": self.address(self._following(item)),
+        }  # fmt: skip
+
+    def _decided(self, disputes: list[int]) -> int:
+        return sum(self.desk.state(ADJUDICATED, item).said is not None for item in disputes)
+
+    def _others(self, item: int) -> list[Act]:
+        """Return what people said, in an order of its own for each item, so that none is known."""
+        question = self.desk.questions[item]
+        found = sorted(self.desk.book.answers(question.id), key=lambda said: said.who)
+        random.Random(f"{self.desk.share.seed}:others:{question.id}").shuffle(found)
+        return found
+
+    def _agreed(self, item: int) -> Act | None:
+        """Return, before a decision, the choices that all agree on, so that the others are left."""
+        question = self.desk.questions[item]
+        form = self.desk.form(question, ADJUDICATED)
+        if self.desk.state(ADJUDICATED, item).latest is not None or form.single or form.places:
+            return None
+        others = self._others(item)
+        same = {
+            name: value
+            for name, value in (others[0].values.items() if others else ())
+            if all(one.values.get(name) == value for one in others)
+        }
+        return Act(ADJUDICATED, question.id, "draft", form.marks(same))

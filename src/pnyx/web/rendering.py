@@ -1,0 +1,207 @@
+"""Pages from templates, for a server and for files on a disk alike. Knows nothing of HTTP.
+
+A page is a template and its values; it leads to other pages through `Links` alone, so the same
+template serves both. Every value is escaped by Jinja2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from pnyx._version import __version__
+
+if TYPE_CHECKING:
+    import jinja2
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
+_KEPT_BACK: Final = re.compile(
+    r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE
+)
+"""Names that Windows does not give to files, and those that an export itself needs."""
+_ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_INDENTED: Final = re.compile(r"\n\s+")
+
+_ROOM, _VIEW = "pnyx.web", "pnyx.display"
+_KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def _files(room: str, folder: str, *names: str) -> dict[str, tuple[str, str, str]]:
+    """Return the named files of a folder, or all that pages can load."""
+    found = names or sorted(one.name for one in resources.files(room).joinpath(folder).iterdir())
+    kinds = {name: _KINDS.get(name[name.rfind(".") :]) for name in found}
+    return {name: (room, folder, kind) for name, kind in kinds.items() if kind}
+
+
+STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
+    **_files(_VIEW, "templates", "tokens.css", "case.css", "report.js"),
+    **_files(_ROOM, "static"),
+}
+"""Files that pages load: name -> package, folder, media type. A page loads nothing else."""
+
+
+@cache
+def static_file(name: str) -> bytes:
+    """Return a file of `STATIC`; KeyError where it is none."""
+    room, folder, _ = STATIC[name]
+    return resources.files(room).joinpath(folder, name).read_bytes()
+
+
+def slug(name: str) -> str:
+    """Return a name as one part of an address or file name, shortened with a hash if need be."""
+    if _PLAIN.fullmatch(name):
+        return name
+    digest = _digest(name)
+    head = _ODD.sub("-", name).strip("-")[:40].strip("-")
+    return f"{head}-{digest}" if head else digest
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+
+
+@lru_cache(maxsize=65_536)
+def _portable(name: str) -> str:
+    """Return a `slug` that is another's on no disk: small letters and digits, else with a hash."""
+    made = slug(name)
+    if made == made.lower() and not made.endswith(".") and not _KEPT_BACK.fullmatch(made):
+        return made
+    return f"{made.rstrip('.')}-{_digest(made)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses of pages.
+
+    Attributes:
+        root: what leads to the first page: `/` on a server, `../` as often as needed in a file.
+        files: whether pages are files, which are named `.html`.
+    """
+
+    root: str = "/"
+    files: bool = False
+
+    def to(self, *parts: str, anchor: str = "", **query: Any) -> str:
+        """Return the address of a page by its parts, e.g. `topic`, the topic's id.
+
+        Parts are made plain by `slug`, for files so that they differ on every disk. `query` is left
+        out of files, which have none.
+        """
+        path = self.path(*parts)
+        asked = {k: v for k, v in query.items() if v not in (None, "")}
+        asking = f"?{urlencode(asked)}" if asked and not self.files else ""
+        return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
+
+    def has(self, *parts: str) -> bool:
+        """Return whether there is such a page: of an export some are left out."""
+        return bool(parts)
+
+    def path(self, *parts: str) -> str:
+        """Return where a page is, without what leads to the first page."""
+        if not self.files:
+            return "/".join(map(slug, parts))
+        return f"{'/'.join(map(_portable, parts)) or 'index'}.html"
+
+    def file(self, *parts: str, ending: str) -> str:
+        """Return the address of a file that stands beside a page: its parts, then its name."""
+        plain = map(_portable if self.files else slug, parts)
+        return f"{self.root}{'/'.join(plain)}.{ending}"
+
+    def static(self, name: str) -> str:
+        """Return the address of a file of `STATIC`, which changes when the file does."""
+        if self.files:
+            return f"{self.root}static/{name}"
+        return f"{self.root}static/{name}?{_version(name)}"
+
+
+@cache
+def _version(name: str) -> str:
+    return hashlib.blake2b(static_file(name), digest_size=5).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all pages of one application show."""
+
+    name: str  # what is served, e.g. `my.index`
+    nav: Sequence[tuple[str, Sequence[str]]] = ()  # label and address of each page in the head
+    scripts: Sequence[str] = field(default=())  # files of `STATIC` that every page loads
+    reload: int = 0  # seconds after which a page loads itself again; 0: never
+
+
+def render(template: str, site: Site, links: Links, **values: Any) -> str:
+    """Return a page as HTML; `values` may be hostile.
+
+    `template` is a file under `serve/templates/`. Beside `values` it knows `site`, `links` and
+    `version`; `here` among the values is the parts of this page's own address.
+    """
+    known = {"here": (), "site": site, "links": links, "version": __version__, "once": None}
+    known["layout"] = "base.html.j2"
+    return environment().get_template(template).render(known | values)
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return what renders the templates: it makes harmless and escapes whatever is put in."""
+    import jinja2
+    from jinja2.ext import Extension
+
+    from pnyx.cases.page.model import probability
+    from pnyx.display.tables import interval, number, withheld_line
+    from pnyx.display.text import one_line, web_address
+    from pnyx.judging.naming import short_name, undated_name
+
+    class Unindented(Extension):
+        def preprocess(self, source: str, *_: object, **__: object) -> str:
+            return _INDENTED.sub("\n", source)
+
+    made = jinja2.Environment(
+        extensions=[Unindented],
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(room) for room in (_ROOM, _VIEW)]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_harmless(),
+    )
+    made.filters |= {
+        "number": number,
+        "interval": interval,
+        "withheld": withheld_line,
+        "probability": probability,
+        "one_line": one_line,
+        "content": _content,
+        "following": lambda number: number + 1,
+        "web_address": web_address,
+        "judge": short_name,
+        "undated": undated_name,
+    }
+    return made
+
+
+def _content(text: str) -> Any:
+    """Return text as the content of an element, in which quotation marks need no escaping."""
+    from markupsafe import Markup
+
+    from pnyx.display.text import clean
+
+    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return Markup(text)  # noqa: S704
+
+
+def _harmless() -> Callable[[Any], Any]:
+    """Return what takes control characters and overrides out of text; HTML stays as it is."""
+    from markupsafe import Markup
+
+    from pnyx.display.text import clean
+
+    def harmless(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    return harmless

@@ -1,0 +1,1 @@
+"""Pages of results: leaderboards, judgments, figures."""

@@ -1,0 +1,95 @@
+"""A figure of a page: its picture, the numbers it is drawn of, its files; pages made of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pnyx.display.svg import inline
+from pnyx.display.tables import Table
+from pnyx.web.rendering import slug
+from pnyx.web.results.pages import Content, PageFile, Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture with its numbers."""
+
+    name: str  # lower-case, unique in a page
+    title: str  # a heading
+    picture: str  # SVG; empty where there is nothing to draw
+    table: Table  # the numbers
+    caption: str = ""  # a sentence for those who do not see it
+
+    def inline(self) -> str:
+        """Return the picture as a part of a page."""
+        from markupsafe import Markup
+
+        drawn = inline(self.picture, self.name, self.caption) if self.picture else ""
+        return Markup(drawn)  # noqa: S704 - our own drawing, which escapes every text
+
+    def numbers(self) -> str:
+        """Return the numbers as a table of HTML."""
+        from markupsafe import Markup
+
+        return Markup(self.table.html())  # noqa: S704 - which escapes every cell
+
+    def files(self) -> Iterator[tuple[str, PageFile]]:
+        """Yield the files that hold it, by name."""
+        if self.picture:
+            yield f"{self.name}.svg", PageFile("image/svg+xml", lambda: [self.picture])
+        yield f"{self.name}.csv", PageFile("text/csv", lambda: [self.table.csv()])
+
+
+@dataclass(frozen=True, slots=True)
+class FigureSection:
+    """A part of a page: sentences, then figures; one without a picture is a table."""
+
+    heading: str
+    text: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+
+    @property
+    def key(self) -> str:
+        """A name for addresses within its page."""
+        return slug(self.heading).lower()
+
+
+class LinkGroup(NamedTuple):
+    """Further pages that a page offers under a label: (words, parts); `total` there are in all."""
+
+    label: str
+    pages: Sequence[tuple[str, Parts]]
+    total: int
+
+
+def link_group(
+    label: str, found: Sequence[tuple[str, Parts]], most: int | None = None
+) -> list[LinkGroup]:
+    """Return links under a label, the first `most` of them; nothing where there are none."""
+    return [LinkGroup(label, found[:most], len(found))] if found else []
+
+
+def figure_page(
+    title: str,
+    base: Parts,
+    sections: Sequence[FigureSection],
+    *,
+    lead: str = "",
+    crumbs: Sequence[tuple[str, Parts]] = (),
+    choices: Sequence[LinkGroup] = (),
+    more: str = "",
+    template: str = "figure",
+    **values: Any,
+) -> Content:
+    """Return a page of figures, with their files; `crumbs` are (words, parts) of what it is in."""
+    files = dict(pair for s in sections for figure in s.figures for pair in figure.files())
+    known = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
+             "choices": choices, "more": more, "outcome": None}  # fmt: skip
+    return Content(template, {**known, **values}, files)
+
+
+def file_name(path: object) -> str:
+    """Return the last part of a path that a file names: where it lay is nobody's business."""
+    return str(path).replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -1,7 +1,0 @@
-"""The argued case: context, writers, citations."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-del lazy_loader
