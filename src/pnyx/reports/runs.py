@@ -1,8 +1,8 @@
 """Reports judged into a folder: answers.jsonl, reports.jsonl, manifest.json; it resumes.
 
 What a judge answers is written down at once (`pnyx.judging.runs.engine`), topic by topic and stage
-by stage of the tree; the same call goes through the same questions in the same order and asks only those
-without an answer.
+by stage of the tree; the same call goes through the same questions in the same order and asks only
+those without an answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Measures corrected for the judge's errors by people's labels of some measured questions.
 
 Prediction-powered inference (`pnyx.judging.measures.ppi`): people's values on the labelled
-questions, and the judge's on the others as far as they make the estimate more precise. Nothing is assumed
-about the judge; the labelled questions must be picked at random of those measured
+questions, and the judge's on the others as far as they make the estimate more precise. Nothing is
+assumed about the judge; the labelled questions must be picked at random of those measured
 (docs/decisions/perspective-measures.md).
 """
 
