@@ -20,8 +20,8 @@ from pnyx.judging.measures.ground_truth import LabelledVerdicts
 from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.measures.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
 from pnyx.judging.verdicts import Verdict
-from pnyx.search.measures.ranked import ndcg, ranking_average_precision
 from pnyx.stats.base import Bootstrap
+from pnyx.stats.ranked import ndcg, ranking_average_precision
 from tries import tries
 
 GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])

@@ -12,10 +12,10 @@ import pytest
 from pnyx.core import placing
 from pnyx.core.errors import InputError, PnyxError
 from pnyx.core.files import atomic_folder, atomic_text
+from pnyx.core.locks import locked
 from pnyx.core.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
-from pnyx.search.lexical.manifest import locked
 
 WRITER = textwrap.dedent(
     """

@@ -19,12 +19,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pnyx.core.errors import IndexFolderError, InputError, PnyxError
+from pnyx.core.locks import locked
 from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec, segments
 from pnyx.search.lexical import term_numbering as words
-from pnyx.search.lexical.manifest import locked, write_manifest
+from pnyx.search.lexical.manifest import write_manifest
 from pnyx.search.lexical.storage import BLOCK_BYTES
 from pnyx.search.opening import verify_index
 from tries import tries

@@ -25,9 +25,10 @@ pytest.importorskip("starlette", reason="starlette is not installed")
 from asking_fixture import VOTING, example_index, service_of
 from chat_server import ChatServer
 from page_fixture import served
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.spec import opts_of
 from pnyx.judging.tasks import TASKS
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.options import SearchSpec
 from pnyx.web.api.openapi import described
 from pnyx.web.api.rows import ROWS
 from pnyx.web.ask.application import build_asking

@@ -9,9 +9,10 @@ import pytest
 from starlette.requests import Request
 
 from asking_fixture import VOTING, service_of
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import InputError
 from pnyx.models.http.flow import LeftError
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.options import SearchSpec
 from pnyx.web.api.rows import search_row
 from pnyx.web.ask.arguing import Job
 from pnyx.web.ask.choices import chosen, chosen_for

@@ -43,14 +43,14 @@ from common import Report, arguments
 
 from pnyx.cases.arguing import argue
 from pnyx.cases.case import Case
-from pnyx.cases.open_search import open_writer
+from pnyx.cases.open_writer import open_writer
+from pnyx.cases.options import ArgueSpec
 from pnyx.cases.plan import Plan
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge
 from pnyx.judging.open_judge import default_judge
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.index import Index
-from pnyx.search.options import ArgueSpec
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
 

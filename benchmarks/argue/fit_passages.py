@@ -29,7 +29,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import pnyx
-from pnyx.cases.open_search import open_searcher
 from pnyx.cases.passage_sides import (
     PassageSides,
     chances_of,
@@ -42,6 +41,7 @@ from pnyx.cases.retrieved_documents import retrieve
 from pnyx.core.records import Evidence, Question
 from pnyx.formats.text.segment import split_sentences
 from pnyx.models.embed.embedder import embedder_from
+from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan

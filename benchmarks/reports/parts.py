@@ -19,7 +19,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
-from pnyx.cases.open_search import open_searcher
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.formats import ReportRequest
 from pnyx.formats.bundled import load_example
@@ -30,6 +29,7 @@ from pnyx.reports.writing.lacking import lacking_parts
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
+from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
 from pnyx.stats.intervals import share_of
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from pnyx.cases.open_citations import CitationSpec, WritingModels, open_writing_models
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.progress import counting, showing
 from pnyx.core.records import Question, RunEntry, Unit, as_question
 from pnyx.core.spec import Spec, opts_of
 from pnyx.reports.writing_options import SubmissionSpec, WriteReportSpec
-from pnyx.search.options import ArgueSpec, SearchSpec, StageSpec
+from pnyx.search.options import SearchSpec, StageSpec
 
 if TYPE_CHECKING:
     from pnyx.cases.case import Case
@@ -90,8 +91,8 @@ class Collection:
                 that lacks what the search needs.
             ModelError: the language model or the embedder cannot be used.
         """
-        from pnyx.cases.open_search import open_searcher
         from pnyx.judging.open_judge import default_judge
+        from pnyx.search.open_search import open_searcher
 
         (spec,) = _specs(options, SearchSpec)
         spec.check_needs()
@@ -133,9 +134,10 @@ class Collection:
         """
         from pnyx.cases.arguing import argue
         from pnyx.cases.case import with_settings
-        from pnyx.cases.open_search import argue_plan, open_searcher, open_writer
+        from pnyx.cases.open_writer import argue_plan, open_writer
         from pnyx.judging.open_judge import default_judge
         from pnyx.judging.watched import spending_line, watched
+        from pnyx.search.open_search import open_searcher
         from pnyx.search.split_documents import size_of
 
         spec, search, citations = _specs(options, ArgueSpec, SearchSpec, CitationSpec)
@@ -169,11 +171,11 @@ class Collection:
         Raises as `search` does.
         """
         from pnyx.cases.limits import limits_of
-        from pnyx.cases.open_search import open_searcher
         from pnyx.formats import ReportRequest
         from pnyx.judging.watched import watched
         from pnyx.reports.open_writing import open_reporter, report_plan, rules_of
         from pnyx.reports.writing.reporting import report
+        from pnyx.search.open_search import open_searcher
 
         spec, submission, search, citations = _specs(
             options, WriteReportSpec, SubmissionSpec, SearchSpec, CitationSpec

@@ -11,8 +11,8 @@ from pnyx.cli.options import Outcome, refuse_two_outputs
 from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError, escaped
 from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.formats.runs.sources import run_names
 from pnyx.judging.measures.options import BootstrapSpec
-from pnyx.search.measures.sources import run_names
 
 
 class ChoosingSpec(BootstrapSpec, heading="Choice"):

@@ -22,4 +22,5 @@ COMMANDS: Final = (
         "Put a judge on trial, and write one page on it.",
     ),
     CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
+    CommandDoor("measure preference", "pnyx.audit.preference_command:preference", 70),
 )

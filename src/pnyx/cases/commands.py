@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pnyx.cases.open_citations import CitationSpec, open_writing_models
-from pnyx.cases.open_search import argue_plan, open_searcher, open_writer
+from pnyx.cases.open_writer import argue_plan, open_writer
+from pnyx.cases.options import ArgueSpec
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.options import check_question, say
 from pnyx.cli.params import verb
@@ -23,7 +24,8 @@ from pnyx.judging.open_judge import default_judge
 from pnyx.judging.options import PaidModelSpec
 from pnyx.judging.watched import spending_line, watched
 from pnyx.search.common_index import IndexCommand, open_documents
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.open_search import open_searcher
+from pnyx.search.options import SearchSpec
 
 if TYPE_CHECKING:
     from pnyx.cases.case import Case, Draft, Writer
@@ -84,8 +86,8 @@ def command(
     """
     from pnyx.cases.arguing import argue
     from pnyx.cases.case import with_settings
+    from pnyx.cases.stand_ins import StandInJudge
     from pnyx.core.placing import placed_together
-    from pnyx.reports.stand_ins import StandInJudge
     from pnyx.search.split_documents import size_of
 
     check_question(question)
@@ -128,7 +130,7 @@ def command(
 
 
 def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
-    from pnyx.reports.stand_ins import StandInWriter
+    from pnyx.cases.stand_ins import StandInWriter
 
     writer = open_writer(spec, llm)
     if not plan:

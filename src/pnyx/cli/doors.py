@@ -44,5 +44,4 @@ COMMANDS: Final = (
     ),
     CommandDoor("measure thresholds", "pnyx.cli.measure.annotations:thresholds", 40),
     CommandDoor("measure amount", "pnyx.cli.measure.annotations:amount", 50),
-    CommandDoor("measure preference", "pnyx.cli.measure.preference:preference", 70),
 )

@@ -128,7 +128,7 @@ class Command(click.Command):
     def _check_outputs(self, ctx: click.Context) -> None:
         """Refuse outputs that cannot be written, or that are one, before anything is done."""
         from pnyx.core.files import check_output
-        from pnyx.search.opensearch.client import is_remote
+        from pnyx.core.network import is_remote
 
         flags: dict[str, str] = {}
         for option in self.params:

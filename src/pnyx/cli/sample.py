@@ -21,9 +21,9 @@ from pnyx.core.network import network_limited_to
 from pnyx.core.placing import placed_together
 from pnyx.core.spec import flags_of, main_flag, opt, opts_of, out_opt
 from pnyx.display.text import many
+from pnyx.formats.runs.sources import run_names
 from pnyx.judging.answers import ANSWERS, MANIFEST
 from pnyx.reports.options import JudgeReportSpec, WeightSpec, plan_of
-from pnyx.search.measures.sources import run_names
 
 if TYPE_CHECKING:
     from pnyx.judging.questions import Support

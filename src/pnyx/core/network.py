@@ -11,7 +11,7 @@ import contextlib
 import socket
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pnyx.core.errors import PnyxError, escaped
@@ -90,3 +90,11 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         first = arguments[1]
     if first is not None:
         raise _refused(str(first[0] if isinstance(first, tuple) else first))
+
+
+SCHEMES: Final = ("opensearch://", "opensearch+https://")
+
+
+def is_remote(where: object) -> bool:
+    """Whether this names an index of a cluster, not a folder."""
+    return str(where).startswith(SCHEMES)

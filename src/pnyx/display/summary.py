@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pnyx.audit.checks.figures import decimals, percent, percent_ends
 from pnyx.core.errors import escaped
+from pnyx.display.figures import decimals, percent, percent_ends
 from pnyx.display.tables import Column, OwnWords, Table, draws_legend
 from pnyx.judging.measures.summary import RULE, RunSummary
 from pnyx.judging.naming import short_name

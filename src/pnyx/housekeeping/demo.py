@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, cast
 from pnyx._version import __version__
 from pnyx.cases.commands import write_pages, write_responses_file
 from pnyx.cases.open_citations import citation_judge
-from pnyx.cases.open_search import argue_plan, open_writer
+from pnyx.cases.open_writer import argue_plan, open_writer
+from pnyx.cases.options import ArgueSpec
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError
@@ -28,7 +29,6 @@ from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import ModelSpec
 from pnyx.judging.watched import watched
-from pnyx.search.options import ArgueSpec
 
 if TYPE_CHECKING:
     from pnyx.cases.case import Case, Writer

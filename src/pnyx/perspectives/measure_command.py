@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from pnyx.cli.measure.strict import COVERAGE_RULES, check_pairs, said_strictly
+from pnyx.cli.measure.leaderboard import LeaderboardSpec
+from pnyx.cli.measure.strict import said_strictly
 from pnyx.cli.measure.tables import named_runs
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import Raw, SpecOption, verb
 from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.spec import file_opt, opt, out_opt
+from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName, TextKind, Words
 from pnyx.judging.measures.options import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
 from pnyx.perspectives.measure_tables import notes, report
-from pnyx.reports.measure_leaderboard import LeaderboardSpec
-from pnyx.search.measures.sources import run_names
+from pnyx.perspectives.strict import COVERAGE_RULES, check_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from pnyx.core.files import clean_text
 from pnyx.display.text import many
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import AskedSpec
-from pnyx.reports.nugget_options import RubricSpec
+from pnyx.quality.options import RubricSpec
 
 
 @verb("dimensions", resumes=True, short_help="Draft dimensions of your own with a language model.")

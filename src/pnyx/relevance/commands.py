@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from pnyx.cases.open_search import open_searcher
 from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn, warn_undefined
 from pnyx.cli.params import Group, verb
 from pnyx.core.errors import InputError, OptionError, shorten
@@ -22,6 +21,7 @@ from pnyx.judging.options import ModelSpec, WriterSpec
 from pnyx.relevance.distil_command import apply, distil
 from pnyx.relevance.label_command import label
 from pnyx.search.common_index import IndexCommand, open_documents
+from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
 
 if TYPE_CHECKING:

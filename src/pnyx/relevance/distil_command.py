@@ -21,11 +21,11 @@ from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
-from pnyx.display.results import distilled_table
 from pnyx.formats.text_types import ModelName, SourceName
 from pnyx.judging.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.judging.options import JudgeSpec
 from pnyx.judging.watched import watched
+from pnyx.relevance.tables import distilled_table
 
 if TYPE_CHECKING:
     from pnyx.judging.runs.pairs import PairSource

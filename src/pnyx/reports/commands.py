@@ -11,19 +11,19 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cases.open_citations import CitationSpec, WritingModels, open_writing_models
-from pnyx.cases.open_search import open_searcher
 from pnyx.cli.answering import plan_asked, say_judge
 from pnyx.cli.options import Outcome, refuse_same_file, refuse_two_outputs, say, warn, warn_first
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.progress import counted
 from pnyx.core.spec import Spec, out_opt, topics_opt
-from pnyx.display.results import report_line, report_rows
 from pnyx.formats.text_types import FileName, SourceName
 from pnyx.judging.options import PaidModelSpec
+from pnyx.reports.lines import report_line, report_rows
 from pnyx.reports.open_writing import open_form, open_reporter, report_plan, rules_of
 from pnyx.reports.writing_options import SubmissionSpec, WriteReportSpec
 from pnyx.search.common_index import IndexCommand, open_documents
+from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
 
 if TYPE_CHECKING:

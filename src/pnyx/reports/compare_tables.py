@@ -9,7 +9,7 @@ from pnyx.cli.measure.tables import differences_table, few_warning, listed
 from pnyx.core.errors import escaped
 from pnyx.display.tables import Column, Table, chance, draws_legend
 from pnyx.display.text import many
-from pnyx.search.measures.sources import run_names
+from pnyx.formats.runs.sources import run_names
 
 if TYPE_CHECKING:
     from pnyx.display.scatter import Scatter

@@ -15,12 +15,12 @@ from pnyx.cli.params import Raw, verb
 from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.progress import reporting
 from pnyx.core.restricted import hides_text
-from pnyx.display.results import apart_lines
 from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import PaidModelSpec
 from pnyx.judging.tasks import TASKS
 from pnyx.judging.watched import watched
+from pnyx.reports.lines import apart_lines
 from pnyx.reports.nugget_options import BankSpec, CreateSpec, MergeSpec, NuggetJudgeSpec
 
 if TYPE_CHECKING:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cli.measure.strict import (
-    check_coverage,
-    judged_strictly,
-    left_out_notes,
-    rules_of,
-    write_record,
-)
+from pnyx.cli.measure.leaderboard import LeaderboardSpec, refused
 from pnyx.cli.measure.tables import compared_legend, runs_table, topics_table
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import verb
@@ -25,12 +19,18 @@ from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.display.tables import Column, OwnWords, draws_legend
 from pnyx.display.text import many
+from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.measures.options import ComparingSpec
-from pnyx.reports.measure_leaderboard import LeaderboardSpec, refused
 from pnyx.reports.measure_notes import report_notes
+from pnyx.reports.strict import (
+    check_coverage,
+    judged_strictly,
+    left_out_notes,
+    rules_of,
+    write_record,
+)
 from pnyx.reports.tree.plan import MIN_SCORED
-from pnyx.search.measures.sources import run_names
 
 if TYPE_CHECKING:
     from pnyx.core.records import LeaderboardCell, Qrel

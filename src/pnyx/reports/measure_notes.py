@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pnyx.cli.measure.strict import zero_notes
 from pnyx.cli.measure.tables import few_warning, listed, untested_note
 from pnyx.core.errors import escaped, shorten
 from pnyx.display.text import many
+from pnyx.reports.strict import zero_notes
 
 if TYPE_CHECKING:
     from pnyx.reports.measures.measuring import MeasuredReports, Reports

@@ -6,17 +6,12 @@ and texts that cannot change how much is asked take the place of those that are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from pnyx.cases.case import Draft, Writer, sentence
+from pnyx.cases.case import Draft
 from pnyx.cases.limits import Limits
-from pnyx.cases.plan import PREMISES
-from pnyx.core.records import Evidence, Question, Side
 from pnyx.formats import ReportRequest
-from pnyx.judging.answers import Answer, Judged, Provenance
-from pnyx.judging.base import Emit, Judge
-from pnyx.judging.questions import JudgeQuestion, Support
+from pnyx.judging.answers import Provenance
 from pnyx.reports.writing.gathering import Gathered
 from pnyx.reports.writing.reporting import Reporter
 
@@ -26,51 +21,8 @@ _WORDS = 40
 """Words of a sentence that is not written yet; few are longer."""
 
 
-class StandInJudge:
-    """A judge in whose place a yes is given where it has no answer."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
-        self.model = getattr(judge, "model", None)
-
-    async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
-
-        def put(position: int, answer: Answer) -> None:
-            emit(position, _stand_in(questions[position], answer))
-
-        await self._judge.answer(questions, put)
-
-
-def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
-    missing = isinstance(question, Support) and not isinstance(answer, Judged)
-    return Judged(True, _BY) if missing else answer
-
-
 _SHORTEST = 5
 """Words of a sentence of prose, at least."""
-
-
-class StandInWriter:
-    """A writer in whose place the longest argument counts that it may write.
-
-    Every sentence of it cites every document: no argument has more to be judged.
-    """
-
-    def __init__(self, writer: Writer, points: int, words: int | None = None) -> None:
-        sentences = points * (1 + PREMISES)
-        self._writer, self._sentences = writer, max(sentences, (words or 0) // _SHORTEST)
-        self.name = writer.name
-
-    async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
-        """See `pnyx.cases.case.Writer`."""
-        draft = await self._writer.write(question, side, documents)
-        if not draft.failed:
-            return draft
-        ids = [document.id for document in documents]
-        texts = [" ".join([f"({number})", *["word"] * _WORDS]) for number in range(self._sentences)]
-        return Draft(tuple(sentence("premise", text, ids) for text in texts))
 
 
 class StandInReporter:

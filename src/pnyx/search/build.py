@@ -15,6 +15,7 @@ from typing import Any
 
 from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.files import atomic_folder
+from pnyx.core.locks import locked
 from pnyx.core.placing import recover_folder
 from pnyx.core.progress import counting
 from pnyx.core.records import Evidence
@@ -26,7 +27,6 @@ from pnyx.search.lexical.manifest import (
     contents,
     count,
     is_index,
-    locked,
     read_manifest,
     remove_leftovers,
     segment_name,

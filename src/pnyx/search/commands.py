@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cases.open_search import open_searcher
 from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.answering import plan_asked
 from pnyx.cli.options import print_result, say, warn
@@ -22,6 +21,7 @@ from pnyx.judging.open_models import open_model
 from pnyx.judging.options import PaidModelSpec
 from pnyx.judging.watched import watched
 from pnyx.search.common_index import IndexCommand, missing_question, open_documents
+from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
 from pnyx.search.split_documents import place_of
 

@@ -16,11 +16,11 @@ from pnyx.cli.options import Outcome, say, say_account, warn
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, PnyxError, escaped, shorten
 from pnyx.core.native import advise_compiling
+from pnyx.core.network import is_remote
 from pnyx.core.progress import counted
 from pnyx.core.spec import opts_of
 from pnyx.search.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
 from pnyx.search.opening import engine_type
-from pnyx.search.opensearch.client import is_remote
 from pnyx.search.options import ClusterSpec, FeatureSpec
 from pnyx.search.plan import FEATURES
 

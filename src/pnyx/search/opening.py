@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pnyx.core.errors import PluginError
-from pnyx.core.network import check_network
+from pnyx.core.network import check_network, is_remote
 from pnyx.core.plugins import APART, plugins
 from pnyx.search.engine import EngineType
-from pnyx.search.opensearch.client import is_remote
 
 if TYPE_CHECKING:
     from pnyx.search.engine import DocumentIndex

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError
 from pnyx.core.files import atomic_folder
+from pnyx.core.locks import locked
 from pnyx.core.records import Evidence
 from pnyx.formats.base import Options
 from pnyx.formats.documents.file_readers import content_mark
@@ -23,7 +24,7 @@ from pnyx.search.build import write_segments
 from pnyx.search.features.access import Feature, write_feature
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.lexical.index import WordIndex
-from pnyx.search.lexical.manifest import count, locked, read_manifest, write_manifest
+from pnyx.search.lexical.manifest import count, read_manifest, write_manifest
 from pnyx.search.lexical.segments import FIELDS
 from pnyx.search.quality.documents import FEATURE as QUALITY
 from pnyx.search.sources import IndexSources, SourceFile, SourceReader, outcome_of, read_files

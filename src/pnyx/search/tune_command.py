@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cases.open_search import scoring_of
 from pnyx.cli.measure.tables import PlotSpec, few_warning, listed
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import verb
@@ -18,6 +17,7 @@ from pnyx.display.tables import Column, Table, chance, draws_legend, interval, n
 from pnyx.formats.text_types import SourceName
 from pnyx.judging.measures.options import BootstrapSpec
 from pnyx.search.common_index import IndexCommand, open_documents
+from pnyx.search.open_search import scoring_of
 from pnyx.search.options import ScoringSpec
 from pnyx.stats.base import TEST, Bootstrap
 
@@ -100,10 +100,10 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
       pnyx tune my.index --topics topics.jsonl --qrels qrels.txt \\
         --model hybrid --try mu=500,1000,2000 --measure AP --plot tuned.svg
     """
-    from pnyx.display.plots import tuning_plot
     from pnyx.formats import read_qrels, read_questions
     from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.tuning import tune
+    from pnyx.search.tuning_plot import tuning_plot
 
     tuning = spec.tuning()
     embedder = embedder_from(spec.embedder) if tuning.scoring.embeds else None

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
-from pnyx.audit.checks.figures import decimals, percent, share, signed
 from pnyx.audit.checks.joined import pair_clusters
 from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
 from pnyx.core.errors import escaped
+from pnyx.display.figures import decimals, percent, share, signed
 from pnyx.judging.measures.pairs import PairColumns
 from pnyx.stats.base import Measured
 

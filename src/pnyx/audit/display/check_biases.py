@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pnyx.audit.checks.alternative import MIN_ITEMS, PASSING, AlternativeTest
 from pnyx.audit.checks.biases import AnnotatorAgreement, Biases, ConsensusPart, LengthBias
-from pnyx.audit.checks.figures import decimals, percent, share, signed
 from pnyx.audit.checks.summary import leaning
 from pnyx.core.errors import escaped
+from pnyx.display.figures import decimals, percent, share, signed
 
 
 def bias_sentences(biases: Biases, words: tuple[str, str]) -> list[str]:

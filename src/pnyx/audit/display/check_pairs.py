@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pnyx.audit.checks.figures import percent, percent_ends, share
 from pnyx.audit.checks.pairs import PairCheck
+from pnyx.display.figures import percent, percent_ends, share
 from pnyx.display.tables import Column, Part, Table, draws_legend
 from pnyx.display.text import listed, many
 from pnyx.stats.base import Measured

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pnyx.audit.checks.figures import decimals, percent
 from pnyx.audit.checks.plan import LIKELY, MOST_LABELS, LabelCandidate, LabelGoal, LabelPlan
 from pnyx.core.errors import escaped
+from pnyx.display.figures import decimals, percent
 from pnyx.display.tables import Column, OwnWords, Part, Table
 from pnyx.display.text import listed, many
 

@@ -11,8 +11,8 @@ from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.spec import Spec, out_opt
 from pnyx.display.tables import Column, Marked, OwnWords, Table, chance
 from pnyx.display.text import many
+from pnyx.formats.runs.sources import run_names
 from pnyx.formats.text_types import FileName
-from pnyx.search.measures.sources import run_names
 
 if TYPE_CHECKING:
     from pnyx.stats.base import Bootstrap, Measured

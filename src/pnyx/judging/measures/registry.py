@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from pnyx.judging.measures import binary
-from pnyx.search.measures.ranked import ndcg, ranking_average_precision
 from pnyx.stats import alpha
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.correlation import weighted_kendall, weighted_mean_absolute_error, weighted_spearman
 from pnyx.stats.intervals import UNIT, Bounds, Range, interval_of
+from pnyx.stats.ranked import ndcg, ranking_average_precision
 from pnyx.stats.weighted import Floats, Weighted, measured_once
 
 GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]

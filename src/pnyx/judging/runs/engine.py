@@ -22,12 +22,12 @@ from typing import Any, TypeAlias
 from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError, ModelError, shorten
 from pnyx.core.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
+from pnyx.core.locks import locked
 from pnyx.core.placing import append, make_folder, temporary_of
 from pnyx.judging.answers import Answer, Unscored
 from pnyx.judging.base import Judge, answer_once
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking
-from pnyx.search.lexical.manifest import locked
 
 BLOCK = 1024
 """Items given to a judge together: enough to keep every core or request busy, few enough to hold.

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from pnyx.core.errors import InputError
 from pnyx.core.records import Perspective, Qrel
+from pnyx.formats.runs.sources import Run, Runs, named_runs
 from pnyx.judging.measures.agreement import counts_of
 from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
 from pnyx.judging.verdicts import Source
@@ -46,7 +47,6 @@ from pnyx.search.measures.rankings import (
     topics_measured,
 )
 from pnyx.search.measures.retrieval import check_runs
-from pnyx.search.measures.sources import Run, Runs, named_runs
 from pnyx.search.measures.table import RunTable, against
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap
 from pnyx.stats.significance import Test

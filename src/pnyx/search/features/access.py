@@ -15,11 +15,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError
+from pnyx.core.locks import locked
 from pnyx.search.lexical.manifest import (
     FEATURE_NAME,
     contents,
     damaged,
-    locked,
     read_manifest,
     remove_leftovers,
     write_manifest,

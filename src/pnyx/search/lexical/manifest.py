@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pnyx._version import __version__
-from pnyx.core.errors import IndexFolderError, InputError, PnyxError, escaped, shorten
-from pnyx.core.placing import recover_folder, try_lock, unlock
+from pnyx.core.errors import IndexFolderError, PnyxError, escaped, shorten
+from pnyx.core.placing import recover_folder
 
 KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")
@@ -215,23 +215,6 @@ def _manifest_bytes(folder: Path) -> bytes:
         raise IndexFolderError(f"is a file, {_EXPECTED}", path=folder) from error
     except (OSError, ValueError) as error:
         raise IndexFolderError(f"cannot be read: {error}", path=folder) from error
-
-
-@contextlib.contextmanager
-def locked(folder: Path, what: str = "this index") -> Iterator[None]:
-    """Hold the folder's write lock, which ends with the process; PnyxError if another has it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
-    try:
-        if try_lock(handle) is False:
-            found = f"{escaped(str(folder))}: another process is writing to {what}"
-            raise PnyxError(f"{found}, try again when it has finished")
-        yield
-    finally:
-        unlock(handle)
-        os.close(handle)
 
 
 @contextlib.contextmanager

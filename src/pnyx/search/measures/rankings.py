@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Qrel
 from pnyx.formats import read_qrels, read_run
+from pnyx.formats.runs.sources import Run
 from pnyx.formats.runs.trec import trec_eval_order
-from pnyx.search.measures.sources import Run
 
 Qrels: TypeAlias = str | Path | Iterable[Qrel] | Iterable[Mapping[str, Any]] | Mapping[str, Any]
 """A file, what `pnyx.read_qrels` yields, a data frame, rows, or topic -> document -> grade."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from pnyx.formats.runs.sources import Run, Runs, named_runs
 from pnyx.search.measures.irmeasures import (
     DEFAULT_DIVERSITY,
     DEFAULT_MEASURES,
@@ -20,7 +21,6 @@ from pnyx.search.measures.rankings import (
     rankings_of,
     topics_measured,
 )
-from pnyx.search.measures.sources import Run, Runs, named_runs
 from pnyx.search.measures.table import ComparedRuns, RunTable, against
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of
 from pnyx.stats.intervals import UNIT

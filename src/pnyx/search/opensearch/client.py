@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pnyx.core.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
-from pnyx.core.network import check_network
+from pnyx.core.network import SCHEMES, check_network
 from pnyx.search.opensearch.answers import (
     ClusterAnswer,
     PartialAnswerError,
@@ -26,7 +26,6 @@ from pnyx.search.opensearch.answers import (
     read_hits,
 )
 
-SCHEMES: Final = ("opensearch://", "opensearch+https://")
 OLDEST: Final = (2, 19)
 """The oldest OpenSearch that is known to work."""
 
@@ -49,11 +48,6 @@ _GONE: Final = (
     "connect_transport_exception",
 )
 """What is told of a node that went while it was asked."""
-
-
-def is_remote(where: object) -> bool:
-    """Whether this names an index of a cluster, not a folder."""
-    return str(where).startswith(SCHEMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from pnyx._version import __version__
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.spec import Opt, Spec
 from pnyx.judging.options import AskingSpec, CombiningSpec, FormatSpec
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.options import SearchSpec
 from pnyx.web.ask.choices import (
     JUDGE_FIELDS,
     LONGEST,

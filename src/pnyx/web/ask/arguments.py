@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import PnyxError
 from pnyx.core.records import SIDES, Question
 from pnyx.display.text import many, one_line
 from pnyx.judging.open_questions import why_no_sides
 from pnyx.judging.statements import side_names
-from pnyx.search.options import ArgueSpec
 from pnyx.web.application import event, html, not_found, see, sent_form
 from pnyx.web.ask.address import Asked, document_link, read_asked
 from pnyx.web.ask.choices import chosen

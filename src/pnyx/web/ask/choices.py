@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.spec import Opt, Spec, opts_of
 from pnyx.judging.options import (
@@ -19,7 +20,7 @@ from pnyx.judging.options import (
     ModelSpec,
     SpendingSpec,
 )
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.options import SearchSpec
 
 S = TypeVar("S", bound=Spec)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pnyx.cases.options import ArgueSpec
 from pnyx.cli.options import say
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, MissingExtra
@@ -18,7 +19,7 @@ from pnyx.core.files import parse_json_object
 from pnyx.formats.text_types import SourceName
 from pnyx.judging.options import PaidModelSpec
 from pnyx.search.common_index import IndexCommand, index_folder
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.options import SearchSpec
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

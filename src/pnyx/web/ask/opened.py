@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pnyx.cases.open_search import open_searcher
 from pnyx.core.errors import PnyxError
+from pnyx.search.open_search import open_searcher
 from pnyx.search.opening import index_state, open_index
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from pnyx.cases.options import ArgueSpec
 from pnyx.cli.options import print_result, say
 from pnyx.cli.params import verb
 from pnyx.formats.text_types import SourceName
 from pnyx.judging.options import PaidModelSpec
 from pnyx.search.common_index import IndexCommand, index_folder
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.options import SearchSpec
 from pnyx.web.ask.options import BrowserSpec, ServerSpec
 
 

@@ -15,9 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pnyx.cases.open_citations import citation_judge
-from pnyx.cases.open_search import argue_plan, open_perspectives, open_writer
+from pnyx.cases.open_writer import argue_plan, open_writer
+from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import IndexFolderError, PnyxError
 from pnyx.core.native import advise_compiling
+from pnyx.core.network import is_remote
 from pnyx.core.records import Question, question_id
 from pnyx.judging.naming import short_name
 from pnyx.judging.open_judge import default_judge
@@ -26,8 +28,8 @@ from pnyx.judging.options import PaidModelSpec
 from pnyx.judging.watched import Watched
 from pnyx.models.http.flow import LeftError, cores
 from pnyx.search.listing import has_all
-from pnyx.search.opensearch.client import is_remote
-from pnyx.search.options import ArgueSpec, SearchSpec
+from pnyx.search.open_search import open_perspectives
+from pnyx.search.options import SearchSpec
 from pnyx.search.plan import FOUND
 from pnyx.search.split_documents import find_document, size_of
 from pnyx.search.topics import prepare_topics

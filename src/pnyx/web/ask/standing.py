@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pnyx.cases.open_search import argue_plan
+from pnyx.cases.open_writer import argue_plan
 from pnyx.core.records import Question, question_id
 from pnyx.models.http.flow import run_blocking
 from pnyx.search.ranking.good_first import POOL

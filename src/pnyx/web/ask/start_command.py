@@ -100,7 +100,7 @@ def _index_in(folder: str, source: str, *, lexical: bool) -> int:
 
 def _is_source(folder: str, source: str) -> bool:
     """Whether an index was made from these documents; one in a cluster is used as it is."""
-    from pnyx.search.opensearch.client import is_remote
+    from pnyx.core.network import is_remote
     from pnyx.search.refresh import is_source
 
     return not is_remote(folder) and is_source(folder, source)

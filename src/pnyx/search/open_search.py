@@ -1,4 +1,4 @@
-"""Searchers and writers from their specs."""
+"""Open what a search needs, from the choices of a user."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from pnyx.judging.open_models import Say
 from pnyx.search.plan import AUTO, PERSPECTIVES, Listwise, SearchPlan
 
 if TYPE_CHECKING:
-    from pnyx.cases.case import Writer
-    from pnyx.cases.plan import Plan
     from pnyx.core.records import Unit
     from pnyx.judging.base import Judge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import Engine
-    from pnyx.search.options import ArgueSpec, ScoringSpec, SearchSpec
+    from pnyx.search.options import ScoringSpec, SearchSpec
     from pnyx.search.perspectives import PerspectiveSource
     from pnyx.search.pipeline import Searcher
     from pnyx.search.plan import Scoring
@@ -128,40 +126,3 @@ def open_perspectives(
     from pnyx.search.topics import TopicMatcher
 
     return IndexPerspectives(index, count=count, judge=judge, matcher=TopicMatcher(spec.topic))
-
-
-def argue_plan(spec: ArgueSpec) -> Plan:
-    """Return how an argument is made."""
-    from pnyx.cases.plan import Plan
-    from pnyx.core.records import SIDES
-
-    sides = SIDES if spec.stance == "both" else (spec.stance,)
-    return spec.make(Plan, sides=sides, by_passages=True)
-
-
-def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
-    """Return what writes a side."""
-    kind = spec.writer or ("extractive" if model is None else "llm")
-    if spec.examples and kind != "llm":
-        raise OptionError("--examples are for a language model: they need --llm")
-    for name in ("words", "prompt"):
-        if spec.given(name) and kind != "llm":
-            raise OptionError(f"--{name} requires --llm: without it sentences are quoted")
-    if kind == "extractive":
-        from pnyx.cases.extractive import ExtractiveWriter
-
-        return ExtractiveWriter(points=spec.points)
-    if model is None:
-        raise OptionError("--writer llm needs --llm")
-    from pnyx.cases.generate import LlmWriter, read_examples
-
-    examples = read_examples(spec.examples) if spec.examples else ()
-    return LlmWriter(
-        model,
-        points=spec.points,
-        context=spec.context,
-        examples=examples,
-        shots=spec.shots,
-        words=spec.words,
-        prompt=spec.prompt,
-    )

@@ -1,0 +1,90 @@
+"""What a user can choose of an argued case."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pnyx.cases.plan import CONTEXT, POINTS, SHOTS, Plan
+from pnyx.core.errors import InputError, OptionError
+from pnyx.core.records import Question, question_id
+from pnyx.core.spec import Spec, file_opt, opt
+from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.open_questions import why_no_sides
+
+
+class ArgueSpec(
+    Spec,
+    heading="Argument",
+    rare="claims certainty asked writer context prompt examples shots",
+):
+    """How both sides are argued; see `pnyx.cases.arguing.Plan`."""
+
+    stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
+    points: int = opt(POINTS, "Maximum conclusions for each side.", low=1)
+    words: int | None = opt(
+        None,
+        "Have the language model write prose with quotations, of at most this many words a side.",
+        within="[20, 10000]",
+        shown="single sentences: conclusions and premises",
+    )
+    retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
+    per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
+    claims: tuple[Words, Words] | None = opt(
+        None,
+        "What each side says, in place of the question with Yes and with No.",
+        metavar="PRO CON",
+    )
+    certainty: float = opt(
+        Plan().certainty,
+        "Minimum probability that a document argues a side; documents below it are listed, not "
+        "argued with.",
+        within="[0.0, 1.0]",
+    )
+    asked: int = opt(
+        Plan().asked,
+        "First passages of the ranking that the language model is asked about: do they argue a "
+        "side, and which? If it decides, later ones are not used.",
+        low=1,
+    )
+    definition: Words = opt("", "What makes a passage relevant, in words.")
+    writer: Literal["extractive", "llm"] | None = opt(
+        None, "Who writes.", shown="llm with --llm, else extractive"
+    )
+    context: int = opt(
+        CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
+    )
+    prompt: FileName | None = file_opt(
+        None,
+        "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
+        metavar="NAME",
+        shown="argue; argue-prose with --words",
+    )
+    examples: FileName | None = file_opt(
+        None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."
+    )
+    shots: int = opt(
+        SHOTS,
+        "Worked examples shown to the language model: of the same side first, never on the "
+        "question itself.",
+        within="[1, 50]",
+        needs="examples",
+    )
+
+    def asked_for(
+        self, text: str, identifier: str = "", claims: tuple[str, str] | None = None
+    ) -> Question:
+        """Return the question argued, with its definition and claims, by default those given.
+
+        OptionError: --claims are not two claims. InputError: there are none, and the question is
+        not one of yes or no.
+        """
+        said = [" ".join(claim.split()) for claim in self.claims or ()]
+        if "" in said:
+            raise OptionError("--claims: found a claim without words, expected two claims")
+        if said and said[0].casefold() == said[1].casefold():
+            raise OptionError("--claims: found the same claim twice, expected that of each side")
+        pair = (said[0], said[1]) if said else claims
+        if pair is None and (why := why_no_sides(text)):
+            raise InputError(f"{why}, or name both sides: --claims PRO CON")
+        name = identifier or question_id(text)
+        return Question(name, text, definition=self.definition, claims=pair)

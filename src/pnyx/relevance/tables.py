@@ -1,0 +1,30 @@
+"""What a distilled student says to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pnyx.core.errors import escaped
+from pnyx.display.tables import Column, Table
+
+if TYPE_CHECKING:
+    from pnyx.relevance.distillation import Distilled
+
+
+def distilled_table(found: Distilled, out: str) -> Table:
+    """Return the figures of a student on held-out questions."""
+    counts, student = found.counts, found.student
+    columns = (
+        Column("held-out questions"),
+        Column("value", "number"),
+        Column("95 % interval", "interval"),
+        Column("scored of asked", "counts"),
+    )
+    head = (
+        f"{student.kind}: trained on {counts['trained_on']} pairs, calibrated on "
+        f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
+        f"from {student.threshold:.3f}"
+    )
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
+    use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
+    return Table(columns, rows, notes=(use,), title=head)
