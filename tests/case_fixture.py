@@ -8,7 +8,7 @@ from pnyx.cases.case import ArguedSide, Case
 from pnyx.core.records import Argument, Citation, Document, Evidence, Premise, Question, Response
 from pnyx.core.records import Sentence as _Sentence
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
-from pnyx.reports.measures.responses import citation_precision, sentence_precision
+from pnyx.judging.measures.responses import citation_precision, sentence_precision
 from pnyx.stats.base import Measured
 
 JUDGE = Provenance("minilm-int8@1", prompt_hash="ab" * 32, method="calibrated")

@@ -13,6 +13,7 @@ from pnyx.audit.trials.falling import _judged
 from pnyx.core.errors import PnyxError
 from pnyx.core.spec import opt, opts_of
 from pnyx.formats.cells import python_literal
+from pnyx.formats.reports.judged import JudgedCitation, NodeAnswer
 from pnyx.judging.llm.judge import Asking, LlmJudge
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.questions import AGAIN, Support
@@ -20,7 +21,6 @@ from pnyx.models.chat.opening import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights
-from pnyx.reports.tree.records import JudgedCitation, NodeAnswer
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.opensearch.documents import StoredDocuments

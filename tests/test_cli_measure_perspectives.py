@@ -13,10 +13,11 @@ from command import refuser, rows_of, runner, write_rows
 from pnyx.core.records import Document, Perspective, RunEntry
 from pnyx.formats import write_run
 from pnyx.formats.perspectives import write_perspectives
+from pnyx.judging.verdicts import UnscoredPairs
 from pnyx.perspectives.measure_command import PerspectivesSpec
 from pnyx.perspectives.measures.coverage import PERSPECTIVE_DEPTHS
 from pnyx.perspectives.measures.results import PerspectiveTopics
-from pnyx.perspectives.measures.verdicts import Unjudged, UnscoredPairs
+from pnyx.perspectives.measures.verdicts import Unjudged
 from pnyx.search.build import build_index
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.significance import Test

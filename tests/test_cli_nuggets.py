@@ -19,6 +19,7 @@ from chat_server import ChatServer
 from command import caller, rows_of, write_rows
 from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from pnyx.formats import read_nugget_banks
+from pnyx.formats.reports.judged import report_of_row
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.questions import Support
 from pnyx.reports.measures.nuggets import (
@@ -30,7 +31,6 @@ from pnyx.reports.measures.nuggets import (
 from pnyx.reports.nuggets.growing import Growing, reply_shape
 from pnyx.reports.nuggets.merging import merge_banks
 from pnyx.reports.tree.assigning import assignment_of
-from pnyx.reports.tree.records import report_of_row
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")

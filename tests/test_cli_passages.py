@@ -19,6 +19,7 @@ from pnyx.cases.page.report import render_html
 from pnyx.core.errors import InputError
 from pnyx.core.files import write_jsonl
 from pnyx.core.records import Document, Passage
+from pnyx.judging.documents import find_document, passages_of_document
 from pnyx.models.embed.cut_texts import cut_line
 from pnyx.search.build import build_index
 from pnyx.search.engine import Hit
@@ -27,7 +28,7 @@ from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
 from pnyx.search.opening import open_index, verify_index
-from pnyx.search.split_documents import DocumentRanking, find_document, passages_of_document
+from pnyx.search.split_documents import DocumentRanking
 from pnyx.web.ask.application import build_asking
 from pnyx.web.ask.document_parts import _window
 

@@ -855,7 +855,7 @@ def _response(count: int) -> Response:
 
 
 def _sentences(given: Sequence[Answer]) -> dict[str, Measured]:
-    from pnyx.reports.measures.responses import citation_precision, sentence_precision
+    from pnyx.judging.measures.responses import citation_precision, sentence_precision
 
     support = {(i, str(i)): answer for i, answer in enumerate(given)}
     response = _response(len(given))
@@ -870,8 +870,7 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
 
     Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
     """
-    from pnyx.reports.measures.registry import measure_report
-    from pnyx.reports.tree.records import (
+    from pnyx.formats.reports.judged import (
         JudgedAnswer,
         JudgedCitation,
         JudgedNugget,
@@ -879,6 +878,7 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
         JudgedSentence,
         NodeAnswer,
     )
+    from pnyx.reports.measures.registry import measure_report
 
     truths = [a.value if isinstance(a, Judged) else None for a in given]
     cited = [
@@ -923,7 +923,7 @@ COVERAGE = ("MRecall", "Precision")
 
 MEASURES: dict[str, tuple[Callable[[Sequence[Answer]], dict[str, Measured]], bool]] = {
     "pnyx.judging.measures.binary": (_binary, True),
-    "pnyx.reports.measures.responses": (_sentences, True),
+    "pnyx.judging.measures.responses": (_sentences, True),
     "pnyx.reports.measures.registry": (_reports, True),
     "pnyx.perspectives.measures.results": (_perspectives, True),
 }

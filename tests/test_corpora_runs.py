@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pnyx.cli import main
 from pnyx.core.records import Document, RunEntry
 from pnyx.formats import read_run, write_run
+from pnyx.formats.runs.rankings import rankings_of
 from pnyx.formats.runs.trec import as_ranked
 from pnyx.search.build import build_index
-from pnyx.search.measures.rankings import rankings_of
 
 SCORES = st.lists(
     st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 5e-324, 1.0, 1 + 1e-12, 1e38, -1e38]),

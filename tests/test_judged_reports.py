@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReference
-from pnyx.reports.tree.records import (
+from pnyx.formats.reports.judged import (
     OUTCOMES,
     JudgedAnswer,
     JudgedCitation,

@@ -14,7 +14,7 @@ from pnyx.core.records import Citation, Response, Sentence
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.measures import binary
 from pnyx.judging.measures.registry import MEASURES
-from pnyx.reports.measures.responses import citation_precision, judged_response, sentence_precision
+from pnyx.judging.measures.responses import citation_precision, judged_response, sentence_precision
 from pnyx.stats.base import Measured
 from pnyx.stats.intervals import log_odds_interval, wilson
 

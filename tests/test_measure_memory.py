@@ -67,7 +67,7 @@ def test_an_answer_without_its_question_is_refused():
 
 
 def test_perspectives_take_answers(said):
-    views = pnyx.perspectives.by_question([pnyx.Perspective("p", "q", "Tea is healthy.")])
+    views = pnyx.formats.by_question([pnyx.Perspective("p", "q", "Tea is healthy.")])
     extra = {"question_id": "q", "doc_id": "d", "perspective_id": "p"}
     support = Support("q/d/p", "Tea calms.", "Tea is healthy.", task="perspectives", extra=extra)
     answer = Judged(True, Provenance("j"), 0.9, question=support)

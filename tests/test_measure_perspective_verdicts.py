@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from pnyx.core.errors import InputError
 from pnyx.core.records import Perspective, RunEntry
+from pnyx.formats.perspectives import by_question
 from pnyx.judging.verdicts import Verdict
-from pnyx.perspectives.measures.coverage import by_question, measure_perspectives, perspective_qrels
+from pnyx.perspectives.measures.coverage import measure_perspectives, perspective_qrels
 from pnyx.perspectives.measures.verdicts import MISSING, read_verdicts
 from pnyx.stats.base import Bootstrap
 
@@ -168,7 +169,7 @@ def run_of(documents: str) -> list[RunEntry]:
 def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(signs, order):
     ir_measures = pytest.importorskip("ir_measures")
     pyndeval = pytest.importorskip("pyndeval")
-    import pnyx.search.measures.mrecall as ours
+    import pnyx.perspectives.measures.mrecall as ours
     from pnyx.perspectives.measures.verdicts import Verdicts
 
     verdicts = Verdicts(
@@ -218,7 +219,7 @@ def test_diversity_measures_are_those_of_pyndeval_and_ours_those_of_ir_measures(
 
 def test_mrecall_is_read_by_ir_measures(names_of_ir_measures):
     ir_measures = names_of_ir_measures
-    import pnyx.search.measures.mrecall as ours
+    import pnyx.perspectives.measures.mrecall as ours
 
     assert ir_measures.parse_measure("MRecall@5") == ours.MRecall @ 5
     assert repr(ours.MRecall(rel=2) @ 10) == "MRecall(rel=2)@10"

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from pnyx.core.errors import InputError
 from pnyx.core.records import Perspective, RunEntry
+from pnyx.formats.perspectives import by_question
 from pnyx.judging.verdicts import Verdict
 from pnyx.perspectives.measures import table as perspective_table
-from pnyx.perspectives.measures.coverage import by_question, measure_perspectives, perspective_qrels
+from pnyx.perspectives.measures.coverage import measure_perspectives, perspective_qrels
 from pnyx.perspectives.measures.leaning import measure_leaning, side_questions
 from pnyx.perspectives.measures.table import (
     PERSPECTIVE_MEASURES,

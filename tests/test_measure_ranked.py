@@ -218,8 +218,8 @@ def test_a_label_without_a_gain_gains_1_or_0():
 
 
 def test_the_names_are_public():
-    assert pnyx.search.ndcg is ndcg
-    assert pnyx.search.ranking_average_precision is ranking_average_precision
+    assert pnyx.stats.ndcg is ndcg
+    assert pnyx.stats.ranking_average_precision is ranking_average_precision
 
 
 def test_the_plot_at_the_command_line(tmp_path, capsys):

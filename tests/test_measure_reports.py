@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from argue_report import BANK, PlannedJudge, response
 from pnyx.core.errors import InputError
 from pnyx.core.records import Qrel
-from pnyx.reports import measure_report, measure_reports, read_judged_reports
-from pnyx.reports.measures.exports import leaderboard_cells, nugget_qrels
-from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
-from pnyx.reports.tree.judging import judge_reports
-from pnyx.reports.tree.records import (
+from pnyx.formats.reports.judged import (
     JudgedAnswer,
     JudgedCitation,
     JudgedNugget,
@@ -26,6 +22,10 @@ from pnyx.reports.tree.records import (
     NodeAnswer,
     TreePath,
 )
+from pnyx.reports import measure_report, measure_reports, read_judged_reports
+from pnyx.reports.measures.exports import leaderboard_cells, nugget_qrels
+from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
+from pnyx.reports.tree.judging import judge_reports
 from pnyx.stats import Bootstrap, Measured
 
 (REPORT,) = judge_reports([response()], [BANK], PlannedJudge())

@@ -23,7 +23,7 @@ from pnyx.audit.checks.table import read_table_rows
 from pnyx.core.files import write_jsonl
 from pnyx.core.records import LeaderboardCell, Qrel, RunEntry
 from pnyx.core.tabular import MOST_COLUMNS, MOST_LINES, Result, cut_to, width_of
-from pnyx.formats import Leaderboard, load_example
+from pnyx.formats import Leaderboard, by_question, load_example
 from pnyx.judging import (
     corrected_rate,
     join_labels,
@@ -35,7 +35,7 @@ from pnyx.judging import (
 )
 from pnyx.judging.answer_list import Answers
 from pnyx.judging.measures.summary import summarise_answers
-from pnyx.perspectives import Benched, by_question, measure_leaning
+from pnyx.perspectives import Benched, measure_leaning
 from pnyx.relevance import Distilled
 from pnyx.reports import compare_leaderboards, correct_leaderboard, judge_reports, measure_reports
 from pnyx.search import Tuned, Tuning, measure_correlation, tune

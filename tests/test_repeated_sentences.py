@@ -12,10 +12,7 @@ import pytest
 from command import write_rows
 from pnyx.core.errors import InputError
 from pnyx.formats import read_responses
-from pnyx.formats.text.lookalikes import name_shape, undisguised
-from pnyx.reports import measure_report, measure_reports, read_judged_reports
-from pnyx.reports.measures.registry import MAIN
-from pnyx.reports.tree.records import (
+from pnyx.formats.reports.judged import (
     JudgedCitation,
     JudgedReport,
     JudgedSentence,
@@ -23,6 +20,9 @@ from pnyx.reports.tree.records import (
     TreePath,
     report_of_row,
 )
+from pnyx.formats.text.lookalikes import name_shape, undisguised
+from pnyx.reports import measure_report, measure_reports, read_judged_reports
+from pnyx.reports.measures.registry import MAIN
 from pnyx.reports.tree.repetition import repeated_sentences
 from pnyx.stats import Bootstrap
 

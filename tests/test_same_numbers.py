@@ -14,10 +14,10 @@ import pytest
 from argue_report import BANK, PlannedJudge, response
 from label_fixture import OPEN, Person, item_rows, labelling
 from pnyx.audit.pages.compare_judges import compare_judges
-from pnyx.formats import read_leaderboard, read_perspectives, read_qrels, read_run
+from pnyx.formats import by_question, read_leaderboard, read_perspectives, read_qrels, read_run
 from pnyx.formats.label_words import ADJUDICATED
 from pnyx.judging import join_labels, measure_agreement
-from pnyx.perspectives import by_question, measure_perspectives, read_verdicts
+from pnyx.perspectives import measure_perspectives, read_verdicts
 from pnyx.perspectives.pages import _covered, _matrix
 from pnyx.reports import measure_reports, read_judged_reports, system_differences
 from pnyx.reports.measures.registry import MAIN

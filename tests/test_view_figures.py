@@ -25,7 +25,8 @@ from pnyx.core.errors import InputError
 from pnyx.display.profile import profile_order, profile_plot
 from pnyx.display.svg import document, drawn_text, inline
 from pnyx.display.tables import Column, Marked, Table
-from pnyx.perspectives.measures.coverage import by_question, measure_perspectives
+from pnyx.formats.perspectives import by_question
+from pnyx.perspectives.measures.coverage import measure_perspectives
 from pnyx.stats.base import Measured
 from pnyx.web.rendering import STATIC, Links
 from pnyx.web.results.export import export_pages

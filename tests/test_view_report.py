@@ -25,9 +25,9 @@ from pnyx.cases.page.report import render_html
 from pnyx.cases.placing import Expected
 from pnyx.core.records import Citation, Document, Question, Response, Sentence
 from pnyx.display.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
+from pnyx.formats.reports.judged import NodeAnswer
 from pnyx.judging.answers import QUOTED, Judged, Provenance
-from pnyx.reports.measures.responses import judged_response, precisions
-from pnyx.reports.tree.records import NodeAnswer
+from pnyx.judging.measures.responses import judged_response, precisions
 from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.stats.base import Measured
 from pnyx.web.results.wording import finding_worded, worded

@@ -28,7 +28,7 @@ from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.measures.registry import MEASURES
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.student import open_student
-from pnyx.search import ndcg
+from pnyx.stats import ndcg
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

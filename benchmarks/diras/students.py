@@ -28,7 +28,7 @@ from pnyx.judging.calibration.curves import best_f1_threshold, crossfit
 from pnyx.judging.measures.registry import MEASURES
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.student import open_student
-from pnyx.search import ndcg, ranking_average_precision
+from pnyx.stats import ndcg, ranking_average_precision
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

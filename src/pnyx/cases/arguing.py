@@ -45,10 +45,10 @@ from pnyx.core.records import (
 from pnyx.formats.text.language import other_language
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge
+from pnyx.judging.measures.responses import precisions
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.reports.measures.responses import precisions
 from pnyx.search.engine import Engine
 from pnyx.search.pipeline import Searcher
 from pnyx.search.sides import CORPUS_LABEL, label_topic, match_labels

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pnyx.cases.case import Draft, Writer, sentence
 from pnyx.cases.plan import PREMISES
 from pnyx.core.records import Evidence, Question, Side
-from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.answers import Answer, Judged, Provenance
 from pnyx.judging.base import Emit, Judge
 from pnyx.judging.questions import JudgeQuestion, Support
-from pnyx.reports.stand_ins import _BY, _SHORTEST, _WORDS
 
 
 class StandInJudge:
@@ -54,3 +53,14 @@ class StandInWriter:
         ids = [document.id for document in documents]
         texts = [" ".join([f"({number})", *["word"] * _WORDS]) for number in range(self._sentences)]
         return Draft(tuple(sentence("premise", text, ids) for text in texts))
+
+
+_BY = Provenance("stand-in", method="plan")
+
+
+_WORDS = 40
+"""Words of a sentence that is not written yet; few are longer."""
+
+
+_SHORTEST = 5
+"""Words of a sentence of prose, at least."""

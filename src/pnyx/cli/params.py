@@ -298,7 +298,7 @@ def _help_all() -> click.Option:
 def _insecure() -> SpecOption:
     def allow(_: click.Context, __: click.Parameter, value: bool) -> None:
         if value:
-            from pnyx.search.opensearch.client import INSECURE
+            from pnyx.core.network import INSECURE
 
             os.environ[INSECURE] = "1"
 

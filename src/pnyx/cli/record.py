@@ -145,10 +145,10 @@ def input_hash(path: str) -> str | None:
         found = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
         return hashlib.sha256(json.dumps(found).encode()).hexdigest()
     if manifest.get("format") == "pnyx-index":
-        from pnyx.search.opening import open_index
+        from pnyx.judging.documents import open_documents
 
         # A folder may be called NAME:REST, as the indexes of a plugin's engine are.
-        known_by = open_index(Path(path).absolute()).known_by
+        known_by = open_documents(Path(path).absolute()).known_by
         return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
     return file_hash(path)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,14 +18,14 @@ from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.core.network import network_limited_to
 from pnyx.core.placing import placed_together
-from pnyx.core.spec import flags_of, main_flag, opt, opts_of, out_opt
+from pnyx.core.rooms import load, named
+from pnyx.core.spec import opt, out_opt
 from pnyx.display.text import many
 from pnyx.formats.runs.sources import run_names
 from pnyx.judging.answers import ANSWERS, MANIFEST
-from pnyx.reports.options import JudgeReportSpec, WeightSpec, plan_of
 
 if TYPE_CHECKING:
-    from pnyx.judging.questions import Support
+    pass
 
 _PURPOSE = {
     "differ": "on which the judges differ",
@@ -170,8 +169,8 @@ def _drawn(
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
     """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
     chance = random.Random(spec.seed)
-    reports = record["command"] == "judge report"
-    every = list(_report_rows(record) if reports else _item_rows(record, path))
+    asked = named("SAMPLED").get(record["command"])
+    every = list(load(asked)(record) if asked else _item_rows(record, path))
     of_topics = population is None
     names = sorted({_topic(row) for _, row in every}) if population is None else population
     drawn = sorted(chance.sample(names, min(spec.size, len(names))))
@@ -215,34 +214,3 @@ def _rag_row(question: Any) -> Mapping[str, Any]:
         return facts | {"text": question.text, "statement": question.statement}
     facts["query"] = facts.pop("question")
     return facts | {"documents": list(question.documents), "argument": question.text}
-
-
-def _report_rows(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield all that the tree may ask about the reports, once each."""
-    from pnyx.judging.answers import Answer, Provenance, Unscored
-    from pnyx.reports.open_reports import read_report_inputs
-    from pnyx.reports.tree.judging import judge_topics
-
-    options = record["options"]
-    named = {
-        field.name: options[flag]
-        for field, told in opts_of(JudgeReportSpec)
-        for flag in (main_flag(flags_of(field, told)).lstrip("-"),)
-        if flag in options
-    }
-    spec = JudgeReportSpec(**named)
-    inputs = read_report_inputs(record["arguments"], spec)
-    found: dict[str, Support] = {}
-    nothing = Unscored("not asked", Provenance(""))
-
-    def collect(questions: Iterable[Support], take: Callable[[Support, Answer], None]) -> None:
-        for question in questions:
-            found.setdefault(question.id, question)
-            take(question, nothing)
-
-    for topic in inputs.topics(replace(plan_of(spec, WeightSpec()), every=True)):
-        judge_topics([topic], collect)
-    for question in found.values():
-        row = {"id": question.id, "text": question.text, "statement": question.statement}
-        more = {"question": question.question, "group": question.extra.get("topic_id")}
-        yield question.task, row | {k: v for k, v in more.items() if v}

@@ -98,3 +98,6 @@ SCHEMES: Final = ("opensearch://", "opensearch+https://")
 def is_remote(where: object) -> bool:
     """Whether this names an index of a cluster, not a folder."""
     return str(where).startswith(SCHEMES)
+
+
+CA, INSECURE = "PNYX_OPENSEARCH_CA", "PNYX_OPENSEARCH_INSECURE"

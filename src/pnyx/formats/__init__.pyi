@@ -5,7 +5,7 @@ from .bundled import load_example
 from .conqret import ConqretTopic, read_conqret
 from .debates import debate_arguments, read_debates, write_debates
 from .documents.evidence import write_jsonl
-from .perspectives import read_perspectives, write_perspectives
+from .perspectives import by_question, read_perspectives, write_perspectives
 from .rated import RatedText, read_rated
 from .reading import (
     check,
@@ -18,6 +18,7 @@ from .reading import (
     read_run,
 )
 from .recognition import FORMATS, find_format, sniff
+from .reports.judged import JudgedReport
 from .reports.leaderboard_layouts import averaged, settled
 from .reports.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
 from .reports.nugget_layouts import nugget_bank_row, parse_nugget_bank
@@ -35,6 +36,7 @@ __all__ = [
     "ConqretTopic",
     "Finding",
     "Format",
+    "JudgedReport",
     "Leaderboard",
     "Options",
     "QuestionResults",
@@ -43,6 +45,7 @@ __all__ = [
     "SearchResult",
     "TrackRules",
     "averaged",
+    "by_question",
     "check",
     "check_requests",
     "check_run",

@@ -7,9 +7,10 @@ perspectives that a retrieval must cover.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pnyx.core.errors import InputError
 from pnyx.core.records import STANCES, Perspective, Stance
@@ -25,6 +26,7 @@ from pnyx.formats.base import (
     with_options,
 )
 from pnyx.formats.fields import Fields, merged
+from pnyx.formats.runs.rankings import topic_order
 
 
 def _scan_written(source: str) -> Iterator[Row[Perspective]]:
@@ -147,3 +149,25 @@ FORMATS = (
     format_of("berds", with_options(_scan_gold)),
     format_of("berds-expansions", with_options(_scan_written)),
 )
+
+
+Questions: TypeAlias = Mapping[str, Sequence[Perspective]]
+
+
+def by_question(
+    perspectives: Iterable[Perspective], *, sides_by_order: bool = False
+) -> dict[str, list[Perspective]]:
+    """Return the perspectives of each question, questions in order.
+
+    With `sides_by_order`, of a question's two perspectives without a side the first supports it and
+    the second opposes it, as BERDS made them (Tables 9, 10 and 12).
+    """
+    by_topic: dict[str, list[Perspective]] = {}
+    for perspective in perspectives:
+        by_topic.setdefault(perspective.question_id, []).append(perspective)
+    if sides_by_order:
+        for question, sides in by_topic.items():
+            if [side.stance for side in sides] == [None, None]:
+                pro, con = sides
+                by_topic[question] = [replace(pro, stance="pro"), replace(con, stance="con")]
+    return {question: by_topic[question] for question in sorted(by_topic, key=topic_order)}

@@ -5,5 +5,5 @@
 - `pnyx.interop.inspect_ai`: a scorer;
 - `pnyx.interop.pytest_plugin`: the fixture `pnyx_check`, which pytest finds by itself.
 
-MRecall is a measure of ir_measures once `pnyx.search.MRecall` is imported.
+MRecall is a measure of ir_measures once `pnyx.perspectives.MRecall` is imported.
 """

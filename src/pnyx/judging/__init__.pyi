@@ -21,6 +21,7 @@ from .measures.ground_truth import LabelledVerdicts, join_labels, truth_of_label
 from .measures.ppi import PredictionPowered, prediction_powered
 from .measures.raters import RaterAgreement, measure_raters
 from .measures.rates import CorrectedRate, corrected_rate
+from .measures.responses import citation_precision, sentence_precision
 from .measures.summary import AnswerSummary, summarise_answers
 from .measures.thresholds import Amount, Thresholds, measure_amount, measure_thresholds
 from .measures.trials import Decline, measure_decline
@@ -87,6 +88,7 @@ __all__ = [
     "ask_perspectives",
     "cascade_from",
     "choose_thresholds",
+    "citation_precision",
     "combine",
     "corrected_rate",
     "join_documents",
@@ -108,6 +110,7 @@ __all__ = [
     "read_student",
     "reliability",
     "self_agreement",
+    "sentence_precision",
     "summarise_answers",
     "truth_of_labels",
     "truth_of_qrels",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from sys import intern
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pnyx.core.devices import file_in
 from pnyx.core.errors import InputError, shorten
@@ -317,3 +317,7 @@ def _identifier(value: Any, name: str) -> str:
     if isinstance(value, bool | list | dict):
         raise InputError(f"{name}: found {shown_value(value)}, expected an id")
     return "" if value is None else str(value)
+
+
+UnscoredPairs: TypeAlias = Literal["error", "skip", "zero"]
+"""Unscored pairs in qrels: an error, no line, or grade 0."""

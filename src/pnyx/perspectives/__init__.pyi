@@ -2,8 +2,9 @@
 
 from .bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .bench_plan import PerspectiveBench
-from .measures.coverage import by_question, measure_perspectives, perspective_qrels
+from .measures.coverage import measure_perspectives, perspective_qrels
 from .measures.leaning import Leaning, measure_leaning, side_questions
+from .measures.mrecall import MRecall
 from .measures.results import PerspectiveCoverage
 from .measures.table import PerspectiveMeasure
 from .measures.verdicts import Verdicts, read_verdicts
@@ -13,12 +14,12 @@ __all__ = [
     "BenchSearch",
     "Benched",
     "Leaning",
+    "MRecall",
     "PerspectiveBench",
     "PerspectiveCoverage",
     "PerspectiveMeasure",
     "Verdicts",
     "bench_perspectives",
-    "by_question",
     "measure_leaning",
     "measure_perspectives",
     "perspective_qrels",

@@ -20,6 +20,7 @@ from pnyx.core.placing import make_folder, placed_together
 from pnyx.core.records import SIDES, Question, RunEntry
 from pnyx.core.tabular import Result
 from pnyx.formats import write_run
+from pnyx.formats.perspectives import Questions
 from pnyx.formats.runs.run_ids import SafeIds
 from pnyx.formats.runs.trec import as_ranked
 from pnyx.judging.base import Judge
@@ -28,7 +29,7 @@ from pnyx.judging.runs.pairs import PairSource, pairs_of_views
 from pnyx.judging.runs.results import apply_judge
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.perspectives.bench_plan import PerspectiveBench
-from pnyx.perspectives.measures.coverage import Questions, measure_perspectives
+from pnyx.perspectives.measures.coverage import measure_perspectives
 from pnyx.perspectives.measures.leaning import Leaning, measure_leaning, side_questions
 from pnyx.perspectives.measures.verdicts import Verdicts, verdicts_of_answers
 from pnyx.search.engine import DocumentIndex
@@ -53,7 +54,7 @@ Runs: TypeAlias = dict[str, list[RunEntry]]
 class BenchSearch:
     """What is searched, for which questions, and how.
 
-    `perspectives` is what `pnyx.perspectives.by_question` returns, with the question's text in
+    `perspectives` is what `pnyx.formats.by_question` returns, with the question's text in
     `extra["question"]`. Retrievers that need an `embedder` take the packaged one by default;
     `expansions` writes the perspectives to search for; `problems` collects what a reader must know.
 

@@ -30,8 +30,8 @@ from pnyx.perspectives.measure_tables import coverage_legend, leaning_table, not
 
 if TYPE_CHECKING:
     from pnyx.display.tables import Part
+    from pnyx.formats.perspectives import Questions
     from pnyx.perspectives.bench import Benched, BenchJudge, BenchSearch
-    from pnyx.perspectives.measures.coverage import Questions
     from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
 
@@ -173,8 +173,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
 
 
 def _views(spec: BenchSpec) -> Questions:
-    from pnyx.formats.perspectives import read_perspectives
-    from pnyx.perspectives.measures.coverage import by_question
+    from pnyx.formats.perspectives import by_question, read_perspectives
 
     views = read_perspectives(spec.perspectives, gold=True)
     return by_question(views, sides_by_order=spec.sides == "order")

@@ -6,6 +6,9 @@ from typing import Final
 
 from pnyx.core.rooms import CommandDoor
 
+RUN_MEASURES: Final = ("pnyx.perspectives.measures.mrecall",)
+"""Modules that register a measure with ir-measures when they are imported."""
+
 COMMANDS: Final = (
     CommandDoor(
         "bench",

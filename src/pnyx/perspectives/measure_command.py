@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from pnyx.cli.measure.leaderboard import LeaderboardSpec
 from pnyx.cli.measure.strict import said_strictly
 from pnyx.cli.measure.tables import named_runs
 from pnyx.cli.options import Outcome, warn
@@ -21,6 +20,7 @@ from pnyx.formats.text_types import FileName, TextKind, Words
 from pnyx.judging.measures.options import ComparingSpec, CorrectionSpec, JudgedSpec, SidesSpec
 from pnyx.perspectives.measure_tables import notes, report
 from pnyx.perspectives.strict import COVERAGE_RULES, check_pairs
+from pnyx.search.measure_leaderboard import LeaderboardSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -148,9 +148,9 @@ def perspectives(
     """
     names, baseline = _checked(runs, spec, leaning, as_json)
     from pnyx.formats import read_run
-    from pnyx.formats.perspectives import read_perspectives
+    from pnyx.formats.perspectives import by_question, read_perspectives
     from pnyx.formats.runs.run_ids import with_document_ids
-    from pnyx.perspectives.measures.coverage import by_question, measure_perspectives
+    from pnyx.perspectives.measures.coverage import measure_perspectives
     from pnyx.perspectives.measures.verdicts import NO, read_verdicts
 
     known = by_question(

@@ -12,11 +12,11 @@ from pnyx.core.restricted import hides_text
 from pnyx.display.plots import PlotPanel, Point, interval_plot
 from pnyx.display.tables import Column, Table
 from pnyx.formats import read_run
+from pnyx.formats.runs.rankings import Rankings, rankings_of
 from pnyx.formats.runs.run_ids import with_document_ids
 from pnyx.judging.verdicts import Verdict
 from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, Bounded, table_of
 from pnyx.perspectives.measures.verdicts import Verdicts, verdicts_of_answers
-from pnyx.search.measures.rankings import Rankings, rankings_of
 from pnyx.search.measures.table import RunTable
 from pnyx.stats.base import Measured
 from pnyx.web.rendering import slug

@@ -13,8 +13,7 @@ from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import atomic_text
 from pnyx.core.records import Qrel
 from pnyx.formats import write_qrels
-from pnyx.judging.verdicts import Verdict
-from pnyx.perspectives.measures.verdicts import UnscoredPairs
+from pnyx.judging.verdicts import UnscoredPairs, Verdict
 
 
 def check_thresholds(thresholds: Sequence[float]) -> None:

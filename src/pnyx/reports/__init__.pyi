@@ -4,7 +4,6 @@ from .leaderboards.agreement import LeaderboardAgreement, LeaderboardsCompared, 
 from .leaderboards.corrected import CorrectedLeaderboard, correct_leaderboard, system_differences
 from .measures.measuring import MeasuredReports, Reports, measure_reports
 from .measures.registry import ReportMeasure, measure_report
-from .measures.responses import citation_precision, sentence_precision
 from .nuggets.creating import DraftedBank, NuggetSource, create_banks, rate_banks
 from .nuggets.extracting import extract_banks
 from .nuggets.merging import MergedBanks, merge_banks
@@ -12,7 +11,6 @@ from .nuggets.sources import sources_of
 from .tree.judging import judge_reports
 from .tree.plan import ReportPlan, Weights
 from .tree.reading import read_judged_reports
-from .tree.records import JudgedReport
 from .writing.extractive import ExtractiveReporter
 from .writing.generate import LlmReporter
 from .writing.reporting import Report, report_many
@@ -21,7 +19,6 @@ __all__ = [
     "CorrectedLeaderboard",
     "DraftedBank",
     "ExtractiveReporter",
-    "JudgedReport",
     "LeaderboardAgreement",
     "LeaderboardsCompared",
     "LlmReporter",
@@ -33,7 +30,6 @@ __all__ = [
     "ReportPlan",
     "Reports",
     "Weights",
-    "citation_precision",
     "compare_leaderboards",
     "correct_leaderboard",
     "create_banks",
@@ -45,7 +41,6 @@ __all__ = [
     "rate_banks",
     "read_judged_reports",
     "report_many",
-    "sentence_precision",
     "sources_of",
     "system_differences",
 ]

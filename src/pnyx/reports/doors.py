@@ -6,6 +6,12 @@ from typing import Final
 
 from pnyx.core.rooms import CommandDoor
 
+MERGED_RESULTS: Final = {"plan": "pnyx.reports.runs:merge_reports"}
+"""Field of a manifest -> what puts the shares of such results together, beside their answers."""
+
+SAMPLED: Final = {"judge report": "pnyx.reports.sampling:questions_of_record"}
+"""Command -> the questions that it asks again, of its record."""
+
 COMMANDS: Final = (
     CommandDoor(
         "nuggets",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cli.measure.leaderboard import LeaderboardSpec, refused
 from pnyx.cli.measure.tables import compared_legend, runs_table, topics_table
 from pnyx.cli.options import Outcome, warn
 from pnyx.cli.params import verb
@@ -31,12 +30,13 @@ from pnyx.reports.strict import (
     write_record,
 )
 from pnyx.reports.tree.plan import MIN_SCORED
+from pnyx.search.measure_leaderboard import LeaderboardSpec, refused
 
 if TYPE_CHECKING:
     from pnyx.core.records import LeaderboardCell, Qrel
     from pnyx.display.tables import Part
+    from pnyx.formats.reports.judged import JudgedReport
     from pnyx.reports.measures.measuring import MeasuredReports, Reports
-    from pnyx.reports.tree.records import JudgedReport
 
 _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
           "nuggetizer": "--nuggetizer"}  # fmt: skip

@@ -11,8 +11,8 @@ from pnyx.display.text import many
 from pnyx.reports.strict import zero_notes
 
 if TYPE_CHECKING:
+    from pnyx.formats.reports.judged import JudgedReport
     from pnyx.reports.measures.measuring import MeasuredReports, Reports
-    from pnyx.reports.tree.records import JudgedReport
 
 
 def report_notes(

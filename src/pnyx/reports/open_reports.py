@@ -145,8 +145,8 @@ def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> set[s
 def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
+        from pnyx.judging.documents import find_document
         from pnyx.search.opening import open_index
-        from pnyx.search.split_documents import find_document
 
         index = open_index(spec.index)
         return lambda doc_id: find_document(index, doc_id), index.known_by
@@ -166,6 +166,6 @@ def _grades(qrels: str | None) -> Mapping[str, Mapping[str, int]]:
     """Return topic -> document -> grade."""
     if qrels is None:
         return {}
-    from pnyx.search.measures.rankings import judgements_of
+    from pnyx.formats.runs.rankings import judgements_of
 
     return judgements_of(qrels).best_grades

@@ -15,20 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.core.errors import shorten
-from pnyx.core.files import write_json, write_jsonl
-from pnyx.core.placing import placed_together
+from pnyx.core.files import read_jsonl, write_json, write_jsonl
+from pnyx.core.placing import newest, placed_together
 from pnyx.core.records import NODES
+from pnyx.formats.reports.judged import OUTCOMES, JudgedReport, NodeAnswer, report_of_row
 from pnyx.judging.answers import MANIFEST, Answer, Provenance, Unscored, answer_of_row, answer_rows
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.questions import Support
 from pnyx.judging.runs.engine import Journal, answer_items
+from pnyx.judging.runs.pairs import file_hash
 from pnyx.judging.runs.results import results_journal, results_manifest, write_answers
 from pnyx.judging.runs.shards import Shard, marked
 from pnyx.judging.store.schema import now
 from pnyx.reports.tree.judging import judge_topics
 from pnyx.reports.tree.opened import STAGES, OpenTopic
 from pnyx.reports.tree.plan import ReportPlan
-from pnyx.reports.tree.records import OUTCOMES, JudgedReport, NodeAnswer
 
 REPORTS = "reports.jsonl"
 
@@ -87,6 +88,16 @@ def write_reports(folder: Path, reports: Sequence[JudgedReport]) -> dict[str, An
     """Write reports.jsonl; return what there is to know of the reports as a whole."""
     write_jsonl(folder / REPORTS, (report.row() for report in reports))
     return count_reports(reports)
+
+
+def merge_reports(shares: Sequence[Path], out: Path, manifest: dict[str, Any]) -> None:
+    """Write the reports of a run's shares, and what there is to know of them into the manifest."""
+    files = (share / REPORTS for share in shares)
+    reports = [report_of_row(row) for file in files for _, row in read_jsonl(file)]
+    manifest["reports"] = write_reports(out, sorted(reports, key=by_run))
+    if "record" in manifest:
+        outputs = {f"out/{REPORTS}": file_hash(newest(out / REPORTS))}
+        manifest["record"] = {**manifest["record"], "outputs": outputs}
 
 
 def _most_asked(topics: Iterable[OpenTopic], shard: Shard | None) -> list[int]:

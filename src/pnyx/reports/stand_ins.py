@@ -11,18 +11,8 @@ from dataclasses import replace
 from pnyx.cases.case import Draft
 from pnyx.cases.limits import Limits
 from pnyx.formats import ReportRequest
-from pnyx.judging.answers import Provenance
 from pnyx.reports.writing.gathering import Gathered
 from pnyx.reports.writing.reporting import Reporter
-
-_BY = Provenance("stand-in", method="plan")
-
-_WORDS = 40
-"""Words of a sentence that is not written yet; few are longer."""
-
-
-_SHORTEST = 5
-"""Words of a sentence of prose, at least."""
 
 
 class StandInReporter:

@@ -15,8 +15,6 @@ from .features.vectors import embed_documents, embed_question
 from .index import Index
 from .listing import Found
 from .measures.correlation import RetrieverCorrelation, measure_correlation
-from .measures.mrecall import MRecall
-from .measures.ranked import ndcg, ranking_average_precision
 from .measures.retrieval import Retrieval, measure_retrieval
 from .opening import verify_index
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
@@ -43,7 +41,6 @@ __all__ = [
     "IndexPerspectives",
     "Listwise",
     "LlmPerspectives",
-    "MRecall",
     "QualityModel",
     "Retrieval",
     "RetrieverCorrelation",
@@ -68,10 +65,8 @@ __all__ = [
     "measure_correlation",
     "measure_retrieval",
     "mmr",
-    "ndcg",
     "perspectives_of",
     "rank_documents",
-    "ranking_average_precision",
     "read_quality_model",
     "rerank",
     "rerank_many",

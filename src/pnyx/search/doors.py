@@ -6,6 +6,9 @@ from typing import Final
 
 from pnyx.core.rooms import CommandDoor
 
+OPENERS: Final = {"index": "pnyx.search.opening:open_index"}
+"""Opens the documents that judges are asked about."""
+
 COMMANDS: Final = (
     CommandDoor(
         "index",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cli.measure.leaderboard import LeaderboardSpec
 from pnyx.cli.measure.strict import said_strictly
 from pnyx.cli.measure.tables import (
     PlotSpec,
@@ -29,6 +28,7 @@ from pnyx.display.tables import Column, Table, draws_legend
 from pnyx.display.text import many
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.measures.options import ComparingSpec, JudgedSpec
+from pnyx.search.measure_leaderboard import LeaderboardSpec
 from pnyx.search.strict import RANKING_RULES, check_judged
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pnyx.core.errors import InputError
 from pnyx.core.records import Evidence, Perspective, Question, as_question, judged_text
 from pnyx.judging.base import Judge
+from pnyx.judging.documents import has_passages
 from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.models.http.flow import run_blocking
 from pnyx.search.engine import Engine, Hit
@@ -32,7 +33,7 @@ from pnyx.search.ranking.good_first import POOL, good_first
 from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
 from pnyx.search.ranking.scoring import choose_scoring
 from pnyx.search.sides import Sided, sides_of
-from pnyx.search.split_documents import DocumentRanking, has_passages
+from pnyx.search.split_documents import DocumentRanking
 from pnyx.search.topics import TopicMatcher
 
 if TYPE_CHECKING:

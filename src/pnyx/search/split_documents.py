@@ -3,61 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Final
 
-from pnyx.core.records import Argument, Evidence, document_id
-from pnyx.search.engine import DocumentIndex, Engine, Hit
-
-PASSAGES: Final = "passages"
-"""The feature that counts passages; see `Engine`."""
-
-
-def has_passages(engine: Engine) -> bool:
-    """Whether some documents of an engine are passages of longer ones."""
-    return engine.feature_info(PASSAGES) is not None
+from pnyx.core.records import Evidence, document_id
+from pnyx.judging.documents import has_passages
+from pnyx.search.engine import Engine, Hit
 
 
 def size_of(engine: Engine) -> str:
     """Return how much an engine holds, for people: "279 passages", or "40 documents"."""
     return f"{len(engine):,} {'passages' if has_passages(engine) else 'documents'}"
-
-
-def passages_of_document(index: DocumentIndex, doc_id: str) -> list[Evidence]:
-    """Return the passages of a document that was split, in order; none of any other id."""
-    first = f"{doc_id}#1"
-    if not has_passages(index) or first not in index:
-        return []
-    passage = index.document(first).passage
-    if passage is None or passage.document != doc_id:
-        return []
-    return list(index.fetch([f"{doc_id}#{number}" for number in range(1, passage.count + 1)]))
-
-
-def find_document(index: DocumentIndex, doc_id: str) -> Evidence | None:
-    """Return a document or passage by its id, also a document that was split; None for others."""
-    if doc_id in index:
-        return index.document(doc_id)
-    passages = passages_of_document(index, doc_id)
-    return _joined(doc_id, passages) if passages else None
-
-
-def _joined(doc_id: str, passages: Sequence[Evidence]) -> Evidence:
-    """Return a document as it was before it was split, headings and speakers as lines of it."""
-    parts: list[str] = []
-    heading = speaker = ""
-    for part in passages:
-        if (passage := part.passage) is not None:
-            parts += [passage.heading] if passage.heading not in ("", heading) else []
-            parts += [f"{passage.speaker}:"] if passage.speaker not in ("", speaker) else []
-            heading, speaker = passage.heading, passage.speaker
-        body = part.body if isinstance(part, Argument) else part.text
-        parts.append(body or "")
-    text = "\n\n".join(parts)
-    first = passages[0]
-    if isinstance(first, Argument):
-        return replace(first, id=doc_id, body=text, passage=None)
-    return replace(first, id=doc_id, text=text, passage=None)
 
 
 def place_of(evidence: Evidence) -> str:

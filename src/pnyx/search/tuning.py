@@ -19,10 +19,10 @@ import numpy as np
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Qrel, Question
 from pnyx.core.tabular import Result
+from pnyx.formats.runs.rankings import Judgements, judgements_of
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.index import Index
 from pnyx.search.measures.irmeasures import RunScorer, parse_measures
-from pnyx.search.measures.rankings import Judgements, judgements_of
 from pnyx.search.plan import AUTO, MODEL_PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.scoring import depth_of_parts, fuse_parts, question_vector, rank_documents

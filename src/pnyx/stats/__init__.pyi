@@ -4,6 +4,7 @@ from .alpha import krippendorff_alpha
 from .base import Bootstrap, Measured
 from .correlation import kendall_tau_b
 from .intervals import cluster_mean
+from .ranked import ndcg, ranking_average_precision
 
 __all__ = [
     "Bootstrap",
@@ -11,4 +12,6 @@ __all__ = [
     "cluster_mean",
     "kendall_tau_b",
     "krippendorff_alpha",
+    "ndcg",
+    "ranking_average_precision",
 ]

@@ -9,7 +9,7 @@ from pnyx.core.errors import shorten
 from pnyx.core.records import Response
 from pnyx.display.text import one_line
 from pnyx.judging.answers import Answer
-from pnyx.reports.measures.responses import quoted
+from pnyx.judging.measures.responses import quoted
 from pnyx.search.topics import LabelledTopic
 from pnyx.stats.base import Measured
 

@@ -11,7 +11,8 @@ from typing import Any
 from pnyx.core.devices import refuse_device, refuse_devices
 from pnyx.core.errors import InputError
 from pnyx.core.files import read_json, read_jsonl, write_json
-from pnyx.core.placing import newest, placed_together
+from pnyx.core.placing import placed_together
+from pnyx.core.rooms import load, named
 from pnyx.judging.answers import ANSWERS, MANIFEST, tally
 from pnyx.judging.runs.pairs import file_hash
 from pnyx.judging.runs.results import (
@@ -24,8 +25,6 @@ from pnyx.judging.runs.results import (
     write_answers,
 )
 from pnyx.judging.runs.shards import POSITION
-from pnyx.reports.runs import REPORTS, by_run, write_reports
-from pnyx.reports.tree.records import report_of_row
 
 _OF_ITSELF = (
     "shard counts started finished answers_sha256 store tokens models reports python record"
@@ -187,13 +186,9 @@ def _merge_folders(paths: Sequence[Path], out: Path, manifest: dict[str, Any]) -
     count = None if "plan" in manifest else manifest["items"]["count"]
     answers = _answers([path / ANSWERS for path in paths], count)
     manifest["counts"], manifest["answers_sha256"] = write_answers(out, answers)
-    if "plan" in manifest:
-        files = (path / REPORTS for path in paths)
-        reports = [report_of_row(row) for file in files for _, row in read_jsonl(file)]
-        manifest["reports"] = write_reports(out, sorted(reports, key=by_run))
-        if "record" in manifest:
-            outputs = {f"out/{REPORTS}": file_hash(newest(out / REPORTS))}
-            manifest["record"] = {**manifest["record"], "outputs": outputs}
+    for field, target in named("MERGED_RESULTS").items():
+        if field in manifest:
+            load(target)(paths, out, manifest)
     write_json(out / MANIFEST, manifest)
 
 

@@ -12,17 +12,14 @@ from typing import Any
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Question, judged_text
 from pnyx.formats import read_items, read_questions, read_run
-from pnyx.formats.perspectives import read_perspectives
+from pnyx.formats.perspectives import Questions, by_question, read_perspectives
+from pnyx.formats.runs.rankings import rankings_of
 from pnyx.formats.runs.run_ids import document_ids
+from pnyx.judging.documents import Documents, find_document, open_documents
 from pnyx.judging.perspectives import PASSAGE_WORDS, ask_perspectives
 from pnyx.judging.questions import Support
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.tasks import TASKS, question_of
-from pnyx.perspectives.measures.coverage import Questions, by_question
-from pnyx.search.engine import DocumentIndex
-from pnyx.search.measures.rankings import rankings_of
-from pnyx.search.opening import open_index
-from pnyx.search.split_documents import find_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ def pairs_of_run(
         InputError: a file is broken, or names a topic or document that is not there.
     """
     questions = questions_by_id(topics)
-    opened = open_index(index)
+    opened = open_documents(index)
     digest = file_hash(run)
     wanted = [
         (doc_id, rank, topic)
@@ -118,7 +115,7 @@ def pairs_of_run(
 
 
 def pairs_of_corpus(
-    index: DocumentIndex | str | Path, topics: str | Path | Iterable[Question]
+    index: Documents | str | Path, topics: str | Path | Iterable[Question]
 ) -> PairSource:
     """Return a pair of every document of an index and every question, document by document.
 
@@ -130,7 +127,7 @@ def pairs_of_corpus(
         InputError: a question's id comes twice, or a file is broken.
     """
     questions = questions_by_id(topics)
-    opened = open_index(index) if isinstance(index, str | Path) else index
+    opened = open_documents(index) if isinstance(index, str | Path) else index
 
     def make() -> Iterator[Support]:
         for document in opened.documents():
@@ -151,14 +148,14 @@ def pairs_of_perspectives(
 ) -> PairSource:
     """Pair each question's first `depth` documents in TREC runs with its perspectives."""
     views = by_question(read_perspectives(perspectives, gold=True))
-    opened = open_index(index)
+    opened = open_documents(index)
     lacks = f"has no perspectives in {perspectives}"
     parts = (part for run in runs for part in _first(run, opened, depth, views, lacks))
     return pairs_of_views(opened, views, parts, words)
 
 
 def pairs_of_views(
-    index: DocumentIndex,
+    index: Documents,
     views: Questions,
     parts: Iterable[tuple[str, Iterable[str]]],
     words: int = PASSAGE_WORDS,
@@ -189,7 +186,7 @@ def pairs_of_views(
 
 
 def _first(
-    run: str, index: DocumentIndex, depth: int, topics: Mapping[str, Any], lacks: str
+    run: str, index: Documents, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the topics of a run with their first documents, best first; all must be known."""
     own = document_ids(run)
@@ -204,7 +201,7 @@ def _first(
         yield topic, first
 
 
-def _text(index: DocumentIndex, doc_id: str) -> str:
+def _text(index: Documents, doc_id: str) -> str:
     """Return what is judged of a document, also of one that was split into passages."""
     document = find_document(index, doc_id)
     if document is None:
@@ -237,7 +234,7 @@ def _pair(question: Question, doc_id: str, text: str, **more: Any) -> Support:
     )
 
 
-def _known(index: DocumentIndex, questions: Iterable[Question]) -> dict[str, Any]:
+def _known(index: Documents, questions: Iterable[Question]) -> dict[str, Any]:
     """Return what an index and questions can be known again by; later features change neither."""
     asked = [(q.id, q.text, q.definition) for q in questions]
     return {"index": _digest(index.known_by), "topics": _digest(asked)}

@@ -8,12 +8,10 @@ from pathlib import Path
 from pnyx.core.errors import InputError, PluginError, shorten
 from pnyx.core.records import SIDES, Response, judged_text
 from pnyx.formats import find_format, read_responses
+from pnyx.judging.documents import Documents, find_document, open_documents
 from pnyx.judging.questions import Rating
 from pnyx.judging.rag.rag import dimensions_for
 from pnyx.judging.runs.pairs import questions_by_id
-from pnyx.search.engine import DocumentIndex
-from pnyx.search.opening import open_index
-from pnyx.search.split_documents import find_document
 
 
 def holds_responses(path: str) -> bool:
@@ -30,7 +28,7 @@ def items_of_responses(
     path: str, index: str | Path | None = None, topics: str | None = None
 ) -> list[Rating]:
     """Return an item for each response with references: its text, and theirs, in order."""
-    opened = None if index is None else open_index(index)
+    opened = None if index is None else open_documents(index)
     questions = {} if topics is None else questions_by_id(topics)
     known = {name: question.text for name, question in questions.items()}
     items = [
@@ -72,7 +70,7 @@ def _written_by(response: Response) -> dict[str, str]:
     return {"by": writer.rpartition(" (")[0] or writer} if writer else {}
 
 
-def _item(response: Response, index: DocumentIndex | None, known: Mapping[str, str]) -> Rating:
+def _item(response: Response, index: Documents | None, known: Mapping[str, str]) -> Rating:
     name = _name(response)
     question = known.get(response.topic_id) or response.topic
     if not question.strip():
@@ -105,7 +103,7 @@ def _lines(response: Response) -> Iterator[str]:
         yield " ".join(sentence.text.split()) + marks
 
 
-def _texts(response: Response, index: DocumentIndex | None, name: str) -> Iterator[str]:
+def _texts(response: Response, index: Documents | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
         if index is not None:  # its text, whatever the response says that the document is
             known = find_document(index, doc_id)

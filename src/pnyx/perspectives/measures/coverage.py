@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pnyx.core.errors import InputError
-from pnyx.core.records import Perspective, Qrel
+from pnyx.core.records import Qrel
+from pnyx.formats.perspectives import Questions
+from pnyx.formats.runs.rankings import (
+    Rankings,
+    judgements_of,
+    rankings_of,
+    topics_measured,
+)
 from pnyx.formats.runs.sources import Run, Runs, named_runs
 from pnyx.judging.measures.agreement import counts_of
 from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
-from pnyx.judging.verdicts import Source
+from pnyx.judging.verdicts import Source, UnscoredPairs
 from pnyx.perspectives.measures.corrected import Correction
 from pnyx.perspectives.measures.results import (
     MeasuredCoverage,
@@ -32,20 +38,8 @@ from pnyx.perspectives.measures.table import (
     parse_perspective_measure,
     table_of,
 )
-from pnyx.perspectives.measures.verdicts import (
-    UnscoredPairs,
-    Verdicts,
-    qrels_of_verdicts,
-    read_verdicts,
-)
+from pnyx.perspectives.measures.verdicts import Verdicts, qrels_of_verdicts, read_verdicts
 from pnyx.search.measures.irmeasures import RunScorer, parse_measures
-from pnyx.search.measures.rankings import (
-    Rankings,
-    judgements_of,
-    rankings_of,
-    topic_order,
-    topics_measured,
-)
 from pnyx.search.measures.retrieval import check_runs
 from pnyx.search.measures.table import RunTable, against
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap
@@ -53,28 +47,8 @@ from pnyx.stats.significance import Test
 
 PERSPECTIVE_DEPTHS = (5,)
 
-Questions: TypeAlias = Mapping[str, Sequence[Perspective]]
 Cells: TypeAlias = dict[str, dict[str, Bounded]]
 """Topic -> measure that applies to it -> value."""
-
-
-def by_question(
-    perspectives: Iterable[Perspective], *, sides_by_order: bool = False
-) -> dict[str, list[Perspective]]:
-    """Return the perspectives of each question, questions in order.
-
-    With `sides_by_order`, of a question's two perspectives without a side the first supports it and
-    the second opposes it, as BERDS made them (Tables 9, 10 and 12).
-    """
-    by_topic: dict[str, list[Perspective]] = {}
-    for perspective in perspectives:
-        by_topic.setdefault(perspective.question_id, []).append(perspective)
-    if sides_by_order:
-        for question, sides in by_topic.items():
-            if [side.stance for side in sides] == [None, None]:
-                pro, con = sides
-                by_topic[question] = [replace(pro, stance="pro"), replace(con, stance="con")]
-    return {question: by_topic[question] for question in sorted(by_topic, key=topic_order)}
 
 
 def measure_perspectives(

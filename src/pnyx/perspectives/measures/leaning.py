@@ -14,11 +14,11 @@ import numpy as np
 from pnyx.core.errors import InputError
 from pnyx.core.records import Perspective, Question, Side
 from pnyx.core.tabular import Result
+from pnyx.formats.runs.rankings import rankings_of
 from pnyx.formats.runs.sources import Run
 from pnyx.judging.verdicts import Source
 from pnyx.perspectives.measures.table import TopicTable, opposed, table_of
 from pnyx.perspectives.measures.verdicts import Verdicts, read_verdicts
-from pnyx.search.measures.rankings import rankings_of
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, plain, row_of
 from pnyx.stats.intervals import draw_weights, drawn_value
 from pnyx.stats.weighted import Floats, ratio
@@ -109,7 +109,7 @@ def measure_leaning(
         name: of the retriever.
         runs: `question`, `pro` and `con` -> its run when it is so asked (`side_questions`), under
             the questions' ids.
-        perspectives: what `pnyx.perspectives.by_question` returns; questions with two, one of each
+        perspectives: what `pnyx.formats.by_question` returns; questions with two, one of each
             side, count.
         verdicts: which document supports which perspective, as for `measure_perspectives`.
         k: how many documents, at least 1.

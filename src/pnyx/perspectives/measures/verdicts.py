@@ -16,18 +16,16 @@ from pnyx.core.files import read_head
 from pnyx.core.records import Qrel
 from pnyx.formats import read_qrels, sniff
 from pnyx.formats.base import located
+from pnyx.formats.runs.rankings import NO_SUBTOPIC
 from pnyx.judging.labels import consensus, counted_labels
 from pnyx.judging.measures.ground_truth import grade_of
 from pnyx.judging.perspectives import pair_id
-from pnyx.judging.verdicts import Source, Verdict, file_of, of_one_judge, shown_value
+from pnyx.judging.verdicts import Source, UnscoredPairs, Verdict, file_of, of_one_judge, shown_value
 from pnyx.judging.verdicts import read_verdicts as read_rows
-from pnyx.search.measures.rankings import NO_SUBTOPIC
 
 Unjudged: TypeAlias = Literal["unscored", "no"]
 """What pairs are that qrels lack: open, or no, for qrels that list only what supports."""
 
-UnscoredPairs: TypeAlias = Literal["error", "skip", "zero"]
-"""Unscored pairs in qrels: an error, no line, or grade 0."""
 
 Place: TypeAlias = tuple[str, str, str]
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
     from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
+    from pnyx.formats.reports.judged import JudgedReport
     from pnyx.reports.autojudge.asking import Answerer
     from pnyx.reports.measures.measuring import Missing, Reports
-    from pnyx.reports.tree.records import JudgedReport
 
 _SHOWN = 5
 

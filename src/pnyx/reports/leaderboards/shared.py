@@ -10,7 +10,7 @@ import numpy as np
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.formats.reports.leaderboards import Leaderboard
-from pnyx.search.measures.rankings import topic_order
+from pnyx.formats.runs.rankings import topic_order
 from pnyx.stats.weighted import Floats, ratio
 
 

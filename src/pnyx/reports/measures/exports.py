@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
+from pnyx.formats.reports.judged import JudgedReport
 from pnyx.reports.measures.measuring import Reports
 from pnyx.reports.measures.registry import MAIN, report_measures
 from pnyx.reports.tree.plan import MIN_SCORED
-from pnyx.reports.tree.records import JudgedReport
 from pnyx.stats.base import Measured
 
 NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.core.tabular import Result
+from pnyx.formats.reports.judged import JudgedReport, JudgedSentence
+from pnyx.judging.measures.sentences import citation_recall, sentence_precision
 from pnyx.reports.measures.nuggets import WEIGHTS, checked_weights
 from pnyx.reports.measures.registry import MAIN, measure_report, report_measures
-from pnyx.reports.measures.sentences import citation_recall, sentence_precision
-from pnyx.reports.tree.records import JudgedReport, JudgedSentence
 from pnyx.search.measures.table import ComparedRuns, RunTable, against
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.stats.significance import Test

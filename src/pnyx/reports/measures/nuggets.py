@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from pnyx.reports.measures.sentences import sentence_precision, share
-from pnyx.reports.tree.records import ANSWERED_ONLY, JudgedNugget, JudgedReport, all_of, any_of
+from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedNugget, JudgedReport, all_of, any_of
+from pnyx.judging.measures.sentences import sentence_precision, share
 from pnyx.stats.base import Measured
 
 WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0, "other": 1.0}

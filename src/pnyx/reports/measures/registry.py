@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from pnyx.core.plugins import loaded
-from pnyx.reports.measures import nuggets, sentences
-from pnyx.reports.tree.records import JudgedReport
+from pnyx.formats.reports.judged import JudgedReport
+from pnyx.judging.measures import sentences
+from pnyx.reports.measures import nuggets
 from pnyx.stats.base import Measured
 from pnyx.stats.intervals import UNIT, Range
 

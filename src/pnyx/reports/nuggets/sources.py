@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.formats import read_run
+from pnyx.formats.runs.rankings import judgements_of, rankings_of
 from pnyx.formats.runs.run_ids import document_ids
 from pnyx.judging.runs.pairs import questions_by_id
 from pnyx.reports.nuggets.creating import NuggetSource
-from pnyx.search.measures.rankings import judgements_of, rankings_of
 from pnyx.search.opening import open_index
 
 

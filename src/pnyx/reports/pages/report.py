@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from pnyx.core.records import Document, judged_text
 from pnyx.display.text import Segment, one_line, web_address
+from pnyx.formats.reports.judged import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.judging.answers import QUOTED, Answer, answer_of_row
+from pnyx.judging.measures.responses import precisions
 from pnyx.reports.measures.registry import SHOWN, measure_report
-from pnyx.reports.measures.responses import precisions
-from pnyx.reports.tree.records import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.stats.base import Measured
 from pnyx.web.results import wording
 from pnyx.web.results.catalogue import Catalogue

@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeAlias
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.records import Nugget, NuggetBank, Response
 from pnyx.core.restricted import hides_text
+from pnyx.formats.reports.judged import JudgedAnswer, JudgedNugget, JudgedReport
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.questions import Support
 from pnyx.reports.tree.asking import ask_answers
 from pnyx.reports.tree.own_text import is_own_text
-from pnyx.reports.tree.records import JudgedAnswer, JudgedNugget, JudgedReport
 
 Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "failed"]
 """How far a report gives a nugget; `failed` where that is not known (nuggetizer's words)."""

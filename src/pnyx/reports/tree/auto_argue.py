@@ -12,9 +12,7 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Document, Node, NuggetBank
-from pnyx.reports.tree.opened_sentence import citation_steps, uncited_steps
-from pnyx.reports.tree.plan import Weights
-from pnyx.reports.tree.records import (
+from pnyx.formats.reports.judged import (
     ANSWERED_ONLY,
     JudgedAnswer,
     JudgedCitation,
@@ -24,6 +22,8 @@ from pnyx.reports.tree.records import (
     NodeAnswer,
     TreePath,
 )
+from pnyx.reports.tree.opened_sentence import citation_steps, uncited_steps
+from pnyx.reports.tree.plan import Weights
 from pnyx.reports.tree.repetition import repeated_sentences
 
 KEYS: Final = frozenset({"report", "judgments"})

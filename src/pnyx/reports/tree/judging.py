@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from pnyx.core.progress import showing
 from pnyx.core.records import Evidence, NuggetBank, Response
+from pnyx.formats.reports.judged import JudgedReport
 from pnyx.judging.answers import Answer
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.questions import Support
@@ -19,7 +20,6 @@ from pnyx.judging.watched import watched
 from pnyx.reports.tree.assigning import by_keys
 from pnyx.reports.tree.opened import STAGES, DocumentSources, OpenTopic
 from pnyx.reports.tree.plan import ReportPlan
-from pnyx.reports.tree.records import JudgedReport
 
 _AT_ONCE = 20_000
 """Questions that are held in memory together."""

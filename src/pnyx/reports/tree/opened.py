@@ -8,13 +8,7 @@ from typing import Final
 
 from pnyx.core.errors import shorten
 from pnyx.core.records import Evidence, Nugget, NuggetBank, Response, judged_text
-from pnyx.judging.answers import Answer
-from pnyx.judging.questions import Support
-from pnyx.reports.tree.asking import ask_answers
-from pnyx.reports.tree.matching import share_held
-from pnyx.reports.tree.opened_sentence import OpenSentence, RelevantDocument, TopicBank
-from pnyx.reports.tree.plan import MAX_SENTENCE, ReportPlan
-from pnyx.reports.tree.records import (
+from pnyx.formats.reports.judged import (
     COLLECTION,
     RULE,
     JudgedAnswer,
@@ -22,6 +16,12 @@ from pnyx.reports.tree.records import (
     JudgedReport,
     NodeAnswer,
 )
+from pnyx.judging.answers import Answer
+from pnyx.judging.questions import Support
+from pnyx.reports.tree.asking import ask_answers
+from pnyx.reports.tree.matching import share_held
+from pnyx.reports.tree.opened_sentence import OpenSentence, RelevantDocument, TopicBank
+from pnyx.reports.tree.plan import MAX_SENTENCE, ReportPlan
 from pnyx.reports.tree.repetition import repeated_sentences
 
 STAGES: Final = 3

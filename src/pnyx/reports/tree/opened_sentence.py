@@ -6,6 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pnyx.core.records import Node, NuggetBank
+from pnyx.formats.reports.judged import (
+    COLLECTION,
+    RULE,
+    JudgedCitation,
+    JudgedSentence,
+    NodeAnswer,
+    TreePath,
+    all_of,
+    any_of,
+)
 from pnyx.judging.answers import Answer, Unscored
 from pnyx.judging.questions import Support
 from pnyx.reports.tree.asking import (
@@ -19,16 +29,6 @@ from pnyx.reports.tree.asking import (
 from pnyx.reports.tree.matching import ANSWER_RULE, contains, gives, plain_words, repeats
 from pnyx.reports.tree.own_text import is_own_text
 from pnyx.reports.tree.plan import MAX_SENTENCE, ReportPlan, Weights
-from pnyx.reports.tree.records import (
-    COLLECTION,
-    RULE,
-    JudgedCitation,
-    JudgedSentence,
-    NodeAnswer,
-    TreePath,
-    all_of,
-    any_of,
-)
 
 _BLANK = "the sentence has no words: it says nothing"
 _TOO_LONG = f"the sentence has more than {MAX_SENTENCE:,} characters"

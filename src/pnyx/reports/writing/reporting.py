@@ -19,9 +19,9 @@ from pnyx.core.tabular import MOST_COLUMNS, MOST_ROWS, Result, cut_to
 from pnyx.formats import ReportRequest
 from pnyx.judging.answers import Answer, Unscored, is_quoted
 from pnyx.judging.base import Judge
+from pnyx.judging.measures.responses import precisions
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.http.flow import run_all, run_blocking
-from pnyx.reports.measures.responses import precisions
 from pnyx.reports.writing.evidence import judge_evidence
 from pnyx.reports.writing.gathering import Gathered, choose_evidence, queries_of, search_candidates
 from pnyx.reports.writing.generate import sub_questions

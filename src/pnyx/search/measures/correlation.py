@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pnyx.core.errors import InputError, shorten
+from pnyx.formats.runs.rankings import scores_of, some_topics, topic_order
 from pnyx.formats.runs.sources import Run, Runs, named_runs
 from pnyx.judging.verdicts import Source, read_annotations
-from pnyx.search.measures.rankings import scores_of, some_topics, topic_order
 from pnyx.search.measures.retrieval import check_runs
 from pnyx.search.measures.table import ComparedRuns, RunTable, each_pair
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pnyx.core.errors import InputError, MissingExtra, shorten
-from pnyx.search.measures.rankings import MAX_GRADE, Judgements
+from pnyx.formats.runs.rankings import MAX_GRADE, Judgements
 
 DEFAULT_MEASURES = ("nDCG@10", "P@10", "AP", "R@100")
 DEFAULT_DIVERSITY = ("alpha_nDCG@10", "ERR_IA@10", "StRecall@10")

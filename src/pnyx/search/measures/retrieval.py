@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pnyx.formats.runs.sources import Run, Runs, named_runs
-from pnyx.search.measures.irmeasures import (
-    DEFAULT_DIVERSITY,
-    DEFAULT_MEASURES,
-    RunScorer,
-    parse_measures,
-)
-from pnyx.search.measures.rankings import (
+from pnyx.formats.runs.rankings import (
     Judgements,
     Qrels,
     Rankings,
     judgements_of,
     rankings_of,
     topics_measured,
+)
+from pnyx.formats.runs.sources import Run, Runs, named_runs
+from pnyx.search.measures.irmeasures import (
+    DEFAULT_DIVERSITY,
+    DEFAULT_MEASURES,
+    RunScorer,
+    parse_measures,
 )
 from pnyx.search.measures.table import ComparedRuns, RunTable, against
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of

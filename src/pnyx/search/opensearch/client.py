@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pnyx.core.errors import IndexFolderError, InputError, MissingExtra, PnyxError, escaped, shorten
-from pnyx.core.network import SCHEMES, check_network
+from pnyx.core.network import CA, INSECURE, SCHEMES, check_network
 from pnyx.search.opensearch.answers import (
     ClusterAnswer,
     PartialAnswerError,
@@ -30,7 +30,6 @@ OLDEST: Final = (2, 19)
 """The oldest OpenSearch that is known to work."""
 
 USER, PASSWORD = "PNYX_OPENSEARCH_USER", "PNYX_OPENSEARCH_PASSWORD"
-CA, INSECURE = "PNYX_OPENSEARCH_CA", "PNYX_OPENSEARCH_INSECURE"
 
 INDEX_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 _EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://HOST:PORT/NAME"

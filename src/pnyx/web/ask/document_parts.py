@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pnyx.core.records import Argument
 from pnyx.display.text import Segment, one_line
-from pnyx.search.split_documents import passages_of_document
+from pnyx.judging.documents import passages_of_document
 
 if TYPE_CHECKING:
     from pnyx.core.records import Evidence

@@ -21,6 +21,7 @@ from pnyx.core.errors import IndexFolderError, PnyxError
 from pnyx.core.native import advise_compiling
 from pnyx.core.network import is_remote
 from pnyx.core.records import Question, question_id
+from pnyx.judging.documents import find_document
 from pnyx.judging.naming import short_name
 from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import Say, open_model
@@ -31,7 +32,7 @@ from pnyx.search.listing import has_all
 from pnyx.search.open_search import open_perspectives
 from pnyx.search.options import SearchSpec
 from pnyx.search.plan import FOUND
-from pnyx.search.split_documents import find_document, size_of
+from pnyx.search.split_documents import size_of
 from pnyx.search.topics import prepare_topics
 from pnyx.web.ask.arguing import Job, Step
 from pnyx.web.ask.choices import MOST_HITS, MOST_VIEWS, chosen, chosen_for, question_text, whole

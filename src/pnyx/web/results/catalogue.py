@@ -15,14 +15,14 @@ from pnyx.core.files import decoded, parse_json_object, read_line_at, scan_raw_l
 from pnyx.core.records import Document, Evidence, NuggetBank, Perspective, Response
 from pnyx.core.restricted import hides_text, textless
 from pnyx.formats import read_perspectives
+from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedReport, report_of_row
 from pnyx.formats.reports.responses import parse_response
+from pnyx.judging.documents import find_document
 from pnyx.judging.runs.engine import rows_in
 from pnyx.reports.tree import auto_argue
 from pnyx.reports.tree.reading import judged_report_at
-from pnyx.reports.tree.records import ANSWERED_ONLY, JudgedReport, report_of_row
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.opening import open_index
-from pnyx.search.split_documents import find_document
 from pnyx.web.rendering import slug
 from pnyx.web.results import kinds
 from pnyx.web.results.kinds import Kind

@@ -9,9 +9,9 @@ from typing import Final
 
 from pnyx.audit.pages.compare_judges import compare_judges
 from pnyx.core.errors import shorten
+from pnyx.formats.reports.judged import JudgedNugget, JudgedReport
 from pnyx.judging.naming import short_name
 from pnyx.reports.measures.registry import SHOWN, measure_report
-from pnyx.reports.tree.records import JudgedNugget, JudgedReport
 from pnyx.search.measures.table import RunTable
 from pnyx.stats.base import Measured
 from pnyx.web.results import wording

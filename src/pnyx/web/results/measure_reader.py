@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError, escaped
 from pnyx.formats import averaged, read_leaderboard
+from pnyx.formats.reports.judged import JudgedReport
 from pnyx.formats.runs.sources import run_names
-from pnyx.reports.tree.records import JudgedReport
 from pnyx.web.results.builder import Builder
 from pnyx.web.results.sources import GivenSource
 

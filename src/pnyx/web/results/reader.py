@@ -15,11 +15,11 @@ from pnyx.core.restricted import hides_text
 from pnyx.formats.base import MAX_DEPTH, check_depth, located
 from pnyx.formats.label_words import LABEL_WORDS
 from pnyx.formats.recognition import FORMATS
+from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedReport, JudgedSentence
 from pnyx.formats.reports.responses import parse_response
 from pnyx.judging.runs.engine import rows_in
 from pnyx.reports.tree import auto_argue
 from pnyx.reports.tree.reading import judged_report_at
-from pnyx.reports.tree.records import ANSWERED_ONLY, JudgedReport, JudgedSentence
 from pnyx.search.opening import open_index
 from pnyx.web.results.builder import SEARCHED, Builder
 from pnyx.web.results.measure_reader import (

@@ -14,13 +14,13 @@ from pnyx.core.errors import PnyxError, shorten
 from pnyx.core.records import Document, judged_text
 from pnyx.core.restricted import hides_text
 from pnyx.display.text import Segment, cut, locate
+from pnyx.formats.reports.judged import JudgedReport
 from pnyx.judging.answers import asked_of
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.runs.engine import item_bytes
 from pnyx.judging.store.asked import Exchange, replies_of
 from pnyx.judging.store.store import Store
 from pnyx.judging.tasks import TASKS
-from pnyx.reports.tree.records import JudgedReport
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.records import JudgementRow, SentenceRow, SourceRow
 

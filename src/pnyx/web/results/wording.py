@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pnyx.cases.page.model import STATES, State, StateWording, said_of, state_of
-from pnyx.reports.tree.records import (
+from pnyx.formats.reports.judged import (
     JudgedAnswer,
     JudgedNugget,
     JudgedReport,

@@ -1,7 +1,7 @@
 """MRecall as a measure of ir-measures, on diversity qrels: `parse_measure("MRecall@5")`.
 
-Importing this module registers it; `pnyx.search.MRecall` does so. As for every measure there, a
-pair that the qrels lack counts as no: only `pnyx measure perspectives` keeps the unscored apart.
+Importing this module registers it; `pnyx.perspectives.MRecall` does so. As for every measure there,
+a pair that the qrels lack counts as no: only `pnyx measure perspectives` keeps the unscored apart.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pnyx.core.records import Response
+from pnyx.formats.reports.judged import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
 from pnyx.judging.answers import Answer, Judged, is_quoted
-from pnyx.reports.measures import sentences
-from pnyx.reports.tree.records import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
+from pnyx.judging.measures import sentences
 from pnyx.stats.base import Measured
 from pnyx.stats.intervals import share_of
 
