@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import pnyx
 from pnyx.core.errors import InputError, MissingExtra
 from pnyx.core.records import Qrel, RunEntry
-from pnyx.formats.runs.rankings import judgements_of, rankings_of, topic_order
+from pnyx.formats.questions import topic_order
+from pnyx.formats.runs.rankings import judgements_of, rankings_of
 from pnyx.search.measures.irmeasures import DEFAULT_DIVERSITY, DEFAULT_MEASURES, parse_measures
 from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.stats.base import Bootstrap

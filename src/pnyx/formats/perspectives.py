@@ -26,7 +26,7 @@ from pnyx.formats.base import (
     with_options,
 )
 from pnyx.formats.fields import Fields, merged
-from pnyx.formats.runs.rankings import topic_order
+from pnyx.formats.questions import topic_order
 
 
 def _scan_written(source: str) -> Iterator[Row[Perspective]]:

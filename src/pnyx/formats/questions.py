@@ -276,3 +276,9 @@ FORMATS = (
         _write,
     ),
 )
+
+
+def topic_order(topic: str) -> tuple[bool, int, str]:
+    """Return a sort key: numbers first, by size."""
+    number = topic.isascii() and topic.isdigit() and len(topic) < 19
+    return not number, int(topic) if number else 0, topic

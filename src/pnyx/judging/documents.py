@@ -14,7 +14,14 @@ PASSAGES: Final = "passages"
 """The feature that counts passages; see `pnyx.search.engine.Engine`."""
 
 
-class Documents(Protocol):
+class Featured(Protocol):
+    """What has features, as an index does."""
+
+    def feature_info(self, name: str) -> Any:
+        """Return what is known of a feature; None where there is none."""
+
+
+class Documents(Featured, Protocol):
     """Documents by id, which another room keeps."""
 
     @property
@@ -38,9 +45,6 @@ class Documents(Protocol):
     def fetch(self, ids: Sequence[str]) -> Sequence[Evidence]:
         """Return the records with these ids, in their order."""
 
-    def feature_info(self, name: str) -> Any:
-        """Return what is known of a feature; None where there is none."""
-
 
 def open_documents(where: str | Path) -> Documents:
     """Open an index of documents (door `OPENERS`).
@@ -52,7 +56,7 @@ def open_documents(where: str | Path) -> Documents:
     return documents
 
 
-def has_passages(index: Documents) -> bool:
+def has_passages(index: Featured) -> bool:
     """Whether some documents are passages of longer ones."""
     return index.feature_info(PASSAGES) is not None
 

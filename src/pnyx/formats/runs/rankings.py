@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Qrel
 from pnyx.formats import read_qrels, read_run
+from pnyx.formats.questions import topic_order
 from pnyx.formats.runs.sources import Run
 from pnyx.formats.runs.trec import trec_eval_order
 
@@ -60,12 +61,6 @@ class Judgements:
     def without_relevant(self) -> tuple[str, ...]:
         """The topics of which no document is graded 1 or more."""
         return tuple(t for t in self.by_topic if not any(g > 0 for g in self.grades(t).values()))
-
-
-def topic_order(topic: str) -> tuple[bool, int, str]:
-    """Return a sort key: numbers first, by size."""
-    number = topic.isascii() and topic.isdigit() and len(topic) < 19
-    return not number, int(topic) if number else 0, topic
 
 
 def topics_measured(

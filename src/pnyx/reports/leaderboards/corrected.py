@@ -10,8 +10,8 @@ import numpy as np
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.tabular import Result
+from pnyx.formats.questions import topic_order
 from pnyx.formats.reports.leaderboards import Leaderboard
-from pnyx.formats.runs.rankings import topic_order
 from pnyx.judging.measures.ppi import PredictionPowered, prediction_powered
 from pnyx.search.measures.table import RunTable, each_pair
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain, row_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pnyx.core.errors import InputError, shorten
+from pnyx.formats.questions import topic_order
 from pnyx.formats.reports.leaderboards import Leaderboard
-from pnyx.formats.runs.rankings import topic_order
 from pnyx.stats.weighted import Floats, ratio
 
 

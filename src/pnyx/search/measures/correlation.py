@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.formats.runs.rankings import scores_of, some_topics, topic_order
+from pnyx.formats.questions import topic_order
+from pnyx.formats.runs.rankings import scores_of, some_topics
 from pnyx.formats.runs.sources import Run, Runs, named_runs
 from pnyx.judging.verdicts import Source, read_annotations
 from pnyx.search.measures.retrieval import check_runs

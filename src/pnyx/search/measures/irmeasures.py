@@ -8,11 +8,13 @@ measures are checked here first, and only those of trec_eval are computed togeth
 from __future__ import annotations
 
 import ast
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pnyx.core.errors import InputError, MissingExtra, shorten
+from pnyx.core.rooms import offered
 from pnyx.formats.runs.rankings import MAX_GRADE, Judgements
 
 DEFAULT_MEASURES = ("nDCG@10", "P@10", "AP", "R@100")
@@ -28,7 +30,8 @@ def _library() -> Any:
         import ir_measures
     except ImportError as error:
         raise MissingExtra("measuring runs", "retrieval") from error
-    from pnyx.search.measures import mrecall as perspective_irmeasures  # noqa: F401 - registers MRecall
+    for module in offered("RUN_MEASURES"):
+        importlib.import_module(module)
 
     return ir_measures
 

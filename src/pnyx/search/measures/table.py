@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from pnyx.core.tabular import Result
-from pnyx.formats.runs.rankings import topic_order
+from pnyx.formats.questions import topic_order
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.stats.intervals import UNIT, Range, column_means
 from pnyx.stats.significance import FLIPS, ONE_SIDED, SIGNIFICANT, Comparison, Test, differ, family
