@@ -26,7 +26,7 @@ def test_a_card_says_what_was_chosen_by_its_figures(card):
 
 
 def test_the_line_of_each_packaged_judge_says_so_too():
-    files = list(PACKAGE.glob("judge/calibrations/*.json"))
+    files = list(PACKAGE.glob("judging/calibrations/*.json"))
     assert files
     cards = [json.loads(path.read_text(encoding="utf-8"))["card"] for path in files]
     cards = ["; ".join(card.values()) for card in cards]
@@ -36,7 +36,7 @@ def test_the_line_of_each_packaged_judge_says_so_too():
 
 
 def test_the_line_of_the_nugget_judge_says_what_it_was_calibrated_on():
-    content = json.loads((PACKAGE / "judge/calibrations/nugget.json").read_text(encoding="utf-8"))
+    content = json.loads((PACKAGE / "judging/calibrations/nugget.json").read_text(encoding="utf-8"))
     card, figures = content["card"]["nugget"], content["tasks"]["nugget"]["figures"]
     assert card.startswith("calibrated on nuggets of reports: on unseen questions and teams")
     assert "answers to questions: not measured" in card
@@ -47,7 +47,7 @@ def test_the_line_of_the_nugget_judge_says_what_it_was_calibrated_on():
 
 @pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the documentation is not in this copy")
 def test_the_page_of_nuggets_has_the_figures_of_the_shipped_calibration():
-    content = json.loads((PACKAGE / "judge/calibrations/nugget.json").read_text(encoding="utf-8"))
+    content = json.loads((PACKAGE / "judging/calibrations/nugget.json").read_text(encoding="utf-8"))
     task = content["tasks"]["nugget"]
     page = (ROOT / "docs/benchmarks/nuggets.md").read_text(encoding="utf-8")
     assert content["card"]["nugget"] in " ".join(page.split())
@@ -63,13 +63,13 @@ def test_the_page_of_nuggets_has_the_figures_of_the_shipped_calibration():
 
 
 def test_the_quality_model_names_the_settings_that_were_chosen():
-    path = PACKAGE / "students" / "weights" / "surface.json"
+    path = PACKAGE / "judging" / "students" / "weights" / "surface.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
     assert set(kept["chosen"]["penalties"]) == {"long", "short"}
 
 
 def test_the_card_of_the_judge_of_answers_is_made_of_its_figures():
-    content = json.loads((PACKAGE / "judge/calibrations/answer.json").read_text("utf-8"))
+    content = json.loads((PACKAGE / "judging/calibrations/answer.json").read_text("utf-8"))
     figures = content["tasks"]["support"]["figures"]
     held, fitted = figures["held_out"], figures["development"]
     card = content["card"]["support"]

@@ -43,6 +43,7 @@ from pnyx.core.records import (
     Response,
     Sentence,
 )
+from pnyx.core.rooms import room_commands
 from pnyx.formats import FORMATS, check
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored, answer_rows
 from pnyx.judging.base import Judge, ask
@@ -321,7 +322,7 @@ def modules(package: Any) -> Iterator[Any]:
 def test_every_judge_and_every_kind_of_question_is_covered():
     judges = {
         value
-        for room in ("pnyx.judging", "pnyx.judging.students")
+        for room in ("pnyx.judging", "pnyx.reports.tree")
         for module in modules(importlib.import_module(room))
         for value in vars(module).values()
         if inspect.isclass(value)
@@ -825,7 +826,7 @@ def test_the_command_lines_defaults_are_those_of_python():
 
 
 def _parameter(verb: str, name: str) -> Any:
-    command = importlib.import_module(f"pnyx.cli.{verb}").command
+    command = room_commands()[verb].load()
     return next(p for p in command.params if p.name.rpartition("__")[2] == name)
 
 

@@ -53,5 +53,5 @@ def test_names_in_the_documentation_exist(page: Path) -> None:
 def test_a_wrong_name_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("See `pnyx.judging.ask_asynch` and `pnyx.measure_agreement(a, b)`.", "utf-8")
-    assert names_of(page) == {".judge.ask_asynch", ".measure_agreement"}
+    assert names_of(page) == {".judging.ask_asynch", ".measure_agreement"}
     assert [resolves(name) for name in sorted(names_of(page))] == [False, True]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import pnyx.stats
+from pnyx.judging import measures
 from pnyx.judging.measures.registry import MEASURES, Measure
 from pnyx.stats.correlation import weighted_pearson, weighted_r2
 from pnyx.stats.weighted import ClusterWeights, EachCluster, RunningSums, numbers
@@ -107,7 +108,8 @@ def test_every_measure_has_a_reference_and_says_what_it_is():
 def test_every_weighted_measure_is_registered():
     found = {
         value
-        for module in pkgutil.walk_packages(pnyx.stats.__path__, "pnyx.stats.")
+        for room in (pnyx.stats, measures)
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
         for name, value in vars(importlib.import_module(module.name)).items()
         if name.startswith("weighted_")
     }

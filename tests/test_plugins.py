@@ -163,7 +163,7 @@ BROKEN = {
     "pnyx.prompts": {"support": "pnyx_broken", "broken": "pnyx_broken.gone"},
 }
 FIRST = """
-from pnyx.stats import PerspectiveMeasure
+from pnyx.perspectives import PerspectiveMeasure
 from pnyx.perspectives.measures.table import precision
 FIRST = PerspectiveMeasure("First", precision)
 """

@@ -17,13 +17,14 @@ from index_fixture import Fake, full_index, records
 from mcp_fixture import mcp_session
 from opensearch_fixture import cluster, lacking
 from page_fixture import served_by_command
+from pnyx.core import network
 from pnyx.core.errors import IndexFolderError, InputError, PnyxError
 from pnyx.core.records import Document
 from pnyx.search.engine import DocumentIndex, TopicQuery
 from pnyx.search.explain import explain
 from pnyx.search.index import Index
 from pnyx.search.opening import open_index
-from pnyx.search.opensearch import client, schema
+from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import read_settings
 from pnyx.search.opensearch.client import ClusterAddress
 from pnyx.search.plan import Scoring
@@ -455,7 +456,7 @@ def test_addresses_are_read():
     parsed = ClusterAddress.parse("opensearch+https://a:1,b,[::1]:3/name")
     assert (parsed.hosts, parsed.secure) == ((("a", 1), ("b", 9200), ("::1", 3)), True)
     assert str(parsed) == "opensearch+https://a:1,b:9200,[::1]:3/name"
-    assert client.is_remote(str(parsed))
+    assert network.is_remote(str(parsed))
 
 
 @pytest.mark.all

@@ -104,7 +104,7 @@ class Undecided:
 
 
 _RENDERERS: Final = {".html": "render_html", ".md": "render_markdown", ".json": "render_json"}
-"""Ending of a file -> the function of `pnyx.display` that writes a case in that format."""
+"""Ending of a file -> the function of `pnyx.cases` that writes a case in that format."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -191,7 +191,7 @@ class Case(Result):
         render = _RENDERERS.get(Path(path).suffix.lower())
         if render is None:
             raise InputError(f"expected a name that ends in {', '.join(_RENDERERS)}", path=path)
-        write_text(path, getattr(pnyx.display, render)(self))
+        write_text(path, getattr(pnyx.cases, render)(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each citation of a sentence, with its verdict of support.
