@@ -1,0 +1,115 @@
+"""Rooms: a system can be removed, and the rest works; doors name what can be imported."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import click
+import pytest
+
+import pnyx
+from pnyx.core import rooms
+from pnyx.core.rooms import SECTIONS, CommandDoor, load, named, offered, room_commands
+
+PACKAGE = Path(pnyx.__file__).parent
+
+# A room -> those that stand on it, which go with it.
+ABOVE = {
+    "interop": (),
+    "housekeeping": (),
+    "audit": ("housekeeping",),
+    "reports": ("housekeeping", "audit", "collection.py", "argue_documents.py", "interop"),
+    "relevance": (),
+}
+
+REST = """
+import contextlib, importlib, io, pkgutil, sys
+import pnyx
+from pnyx.core.rooms import room_commands
+failed = []
+for door in room_commands().values():
+    command = door.load()
+    with contextlib.redirect_stdout(io.StringIO()):
+        command.main(["--help"], prog_name=f"pnyx {door.name}", standalone_mode=False)
+for module in pkgutil.walk_packages(pnyx.__path__, "pnyx."):
+    if module.name.endswith("doors"):
+        importlib.import_module(module.name)
+print(*room_commands())
+"""
+
+
+def copy_without(room: str, to: Path) -> Path:
+    """Copy the package without a room and what stands on it."""
+    gone = {room, *ABOVE[room]}
+    shutil.copytree(
+        PACKAGE,
+        to / "pnyx",
+        ignore=lambda folder, names: (
+            ({"__pycache__"} | (gone if Path(folder) == PACKAGE else set())) & set(names)
+        ),
+        symlinks=True,
+    )
+    return to
+
+
+def run(code: str, path: Path) -> subprocess.CompletedProcess[str]:
+    program = f"import sys; sys.path.insert(0, {str(path)!r})\n{code}"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, cwd=path
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ABOVE)
+def test_a_room_can_be_removed(room: str, tmp_path: Path) -> None:
+    done = run(REST, copy_without(room, tmp_path))
+    assert done.returncode == 0, done.stderr[-2000:]
+    gone = {room, *ABOVE[room]}
+    expected = {
+        name
+        for name, door in room_commands().items()
+        if door.target.split(".")[1].partition(":")[0] not in gone
+    }
+    assert set(done.stdout.split()) == expected
+    assert expected < set(room_commands()) or room == "interop"
+
+
+@pytest.mark.slow
+def test_without_a_room_the_engine_judges_and_measures(tmp_path: Path) -> None:
+    """The commands of the engine, without reports, audit and what stands on these."""
+    path = copy_without("reports", tmp_path)
+    (path / "items.jsonl").write_text(
+        '{"id": "1", "text": "Bus fares fell by half.", "statement": "Buses became cheaper."}\n'
+    )
+    command = "from pnyx.cli import main; main({})"
+    for words in (["judge", "support", "items.jsonl", "--out", "out"], ["measure", "out"]):
+        done = run(command.format(words), path)
+        assert done.returncode == 0, done.stderr[-2000:]
+    assert "1 of 1" in done.stdout
+
+
+def test_every_door_leads_somewhere() -> None:
+    for door in offered("COMMANDS"):
+        assert isinstance(door, CommandDoor)
+        assert isinstance(door.load(), click.Command), door
+        assert (door.section in SECTIONS and bool(door.summary)) or " " in door.name, door
+    for target in (*named("OPENERS").values(), *named("MERGED_RESULTS").values()):
+        assert callable(load(target))
+
+
+def test_no_two_rooms_offer_the_same_command() -> None:
+    names = [door.name for door in offered("COMMANDS")]
+    assert len(set(names)) == len(names)
+    places = [(d.section, d.order) for d in offered("COMMANDS") if d.section]
+    assert len(set(places)) == len(places)
+
+
+def test_a_name_of_two_rooms_is_noticed(monkeypatch) -> None:
+    doors = SimpleNamespace(OPENERS={"index": "pnyx.core.files:write_json"})
+    monkeypatch.setattr(rooms, "rooms", lambda: {"one": doors, "two": doors})
+    with pytest.raises(RuntimeError, match="two: 'index' of OPENERS has two rooms"):
+        named("OPENERS")
