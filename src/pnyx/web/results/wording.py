@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pnyx.cases.page.model import STATES, State, StateWording, said_of, state_of
+from pnyx.display.states import STATES, State, StateWording, said_of, state_of
 from pnyx.reports.tree.records import (
     JudgedAnswer,
     JudgedNugget,
