@@ -28,7 +28,7 @@ from pnyx.web.results.boards import leaderboard
 from pnyx.web.results.kinds import JUDGEMENTS, TABLES
 from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
 from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError
-from pnyx.web.results.routes import PAGES, address_of, addresses, rendered, show
+from pnyx.web.results.routes import address_of, addresses, page_routes, rendered, show
 from tries import tries
 from view_results import make_results, run
 
@@ -240,7 +240,7 @@ def test_every_page_renders_and_every_link_on_it_leads_somewhere(catalogue):
         seen |= {own_address, *(f"{Links().to(*address.here)}/{name}" for name in shown.files)}
         for part in html.split('href="')[1:]:
             hrefs.setdefault(part.partition('"')[0].partition("#")[0], address)
-    own = {page.name for page in PAGES}
+    own = {page.name for page in page_routes()}
     for href, where in hrefs.items():
         path, _, query = href.partition("?")
         kind = path.strip("/").partition("/")[0]

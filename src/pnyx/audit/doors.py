@@ -23,3 +23,5 @@ COMMANDS: Final = (
     ),
     CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
 )
+
+DOCUMENTS: Final = ("pnyx.audit.pages.trials:TRIALS", "pnyx.audit.pages.cards:CARDS")

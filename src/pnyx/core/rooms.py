@@ -43,6 +43,14 @@ class CommandDoor:
         return load(self.target)
 
 
+@dataclass(frozen=True, slots=True)
+class PageDoor:
+    """Pages of results that a room adds to `pnyx view`."""
+
+    target: str  # module:name of a sequence of `web.results.pages.PageRoute`
+    order: int  # their position among all pages, from low to high
+
+
 @cache
 def rooms() -> dict[str, ModuleType]:
     """Return the doors of each room that has some, by the room's name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, PageDoor
 
 COMMANDS: Final = (
     CommandDoor(
@@ -16,3 +16,5 @@ COMMANDS: Final = (
     ),
     CommandDoor("measure perspectives", "pnyx.perspectives.measure_command:perspectives", 20),
 )
+
+PAGES: Final = (PageDoor("pnyx.perspectives.pages:PAGES", 90),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, PageDoor
 
 COMMANDS: Final = (
     CommandDoor(
@@ -31,3 +31,5 @@ COMMANDS: Final = (
     CommandDoor("judge report", "pnyx.reports.judge_command:command", 10),
     CommandDoor("measure report", "pnyx.reports.measure_command:report", 60),
 )
+
+PAGES: Final = (PageDoor("pnyx.reports.pages.report:PAGES", 40),)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Final
 
-from pnyx.audit.pages.compare_judges import compare_judges
 from pnyx.core.errors import shorten
 from pnyx.judging.naming import short_name
 from pnyx.reports.measures.registry import SHOWN, measure_report
@@ -16,6 +15,7 @@ from pnyx.search.measures.table import RunTable
 from pnyx.stats.base import Measured
 from pnyx.web.results import wording
 from pnyx.web.results.catalogue import Catalogue
+from pnyx.web.results.judge_pair import compare_judges
 from pnyx.web.results.pages import Address, Content, PageRoute, Parts, is_number
 from pnyx.web.results.records import MeasureValue, NotFoundError, SourceRow, cut_page, pages_of
 
