@@ -22,9 +22,9 @@ from pnyx.reports import measure_reports, read_judged_reports, system_difference
 from pnyx.reports.measures.registry import MAIN
 from pnyx.reports.tree.judging import judge_reports
 from pnyx.search import measure_correlation, measure_retrieval
+from pnyx.search.pages.run_pair import _differences, _run_table
 from pnyx.stats.base import Measured
 from pnyx.web.label.organising import agreement_of
-from pnyx.web.results.compare import _differences, _run_table
 from pnyx.web.results.judge_pair import compare_judges
 from pnyx.web.results.opening import open_catalogue
 

@@ -27,10 +27,11 @@ from pnyx.display.states import probability, state_of
 from pnyx.display.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
 from pnyx.judging.answers import QUOTED, Judged, Provenance
 from pnyx.reports.measures.responses import judged_response, precisions
+from pnyx.reports.pages.tree_wording import finding_worded
 from pnyx.reports.tree.records import NodeAnswer
 from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.stats.base import Measured
-from pnyx.web.results.wording import finding_worded, worded
+from pnyx.web.results.wording import worded
 from tries import tries
 
 ATTACKS = st.one_of(

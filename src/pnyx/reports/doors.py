@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor, PageDoor
+from pnyx.core.rooms import CommandDoor, PageDoor, ReaderDoor
 
 COMMANDS: Final = (
     CommandDoor(
@@ -33,3 +33,22 @@ COMMANDS: Final = (
 )
 
 PAGES: Final = (PageDoor("pnyx.reports.pages.report:PAGES", 40),)
+
+READERS: Final = {
+    "reports": ReaderDoor(
+        "pnyx.reports.pages.judged_reader:read_reports",
+        "results",
+        file="reports.jsonl",
+        recognise="pnyx.reports.pages.judged_reader:is_judged_reports",
+    ),
+}
+"""Part of a source -> what reads it."""
+
+REPORTS: Final = {"judged": "pnyx.reports.pages.judged_texts:JudgedTexts"}
+"""Kind of a report in the catalogue -> its `web.results.report_texts.ReportTexts`."""
+
+COMPARISONS: Final = {"reports": "pnyx.reports.pages.report_pair:show_reports"}
+"""What is compared -> what makes the page of two."""
+
+DEFINITIONS: Final = ("pnyx.reports.pages.measure_definitions:with_reports",)
+"""What adds the definitions of this room's measures to those of a table."""
