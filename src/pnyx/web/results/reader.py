@@ -352,8 +352,11 @@ READERS: Final[Mapping[str, Reader]] = {
 }
 """Kind of a source that is one file -> its reader."""
 
-KINDS: Final = tuple(
+_ORDERED_KINDS: Final = (
     "retrieval begun results stress answers labels items responses ranking leaderboard nuggets "
-    "topics perspectives collection measures calibration trial card compared argued unknown".split()
-)
+    "topics perspectives collection measures calibration trial card compared argued unknown"
+).split()
+_ROOM_KINDS: Final = (door.kind for door in named("READERS").values())
+
+KINDS: Final = tuple(dict.fromkeys([*_ORDERED_KINDS, *_ROOM_KINDS]))
 """Every kind of source, in the order of the first page."""
