@@ -13,7 +13,6 @@ import pytest
 
 from argue_report import BANK, PlannedJudge, response
 from label_fixture import OPEN, Person, item_rows, labelling
-from pnyx.audit.pages.compare_judges import compare_judges
 from pnyx.formats import by_question, read_leaderboard, read_perspectives, read_qrels, read_run
 from pnyx.formats.label_words import ADJUDICATED
 from pnyx.judging import join_labels, measure_agreement
@@ -23,9 +22,10 @@ from pnyx.reports import measure_reports, read_judged_reports, system_difference
 from pnyx.reports.measures.registry import MAIN
 from pnyx.reports.tree.judging import judge_reports
 from pnyx.search import measure_correlation, measure_retrieval
+from pnyx.search.pages.run_pair import _differences, _run_table
 from pnyx.stats.base import Measured
 from pnyx.web.label.organising import agreement_of
-from pnyx.web.results.compare import _differences, _run_table
+from pnyx.web.results.judge_pair import compare_judges
 from pnyx.web.results.opening import open_catalogue
 
 pytestmark = pytest.mark.usefixtures("own_place")

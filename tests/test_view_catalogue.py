@@ -21,14 +21,16 @@ from hypothesis import strategies as st
 from command import rows_of, write_rows
 from command import run as pnyx
 from pnyx.core.errors import InputError
-from pnyx.reports.pages.report import links_of, sentences_resting_on
+from pnyx.reports.pages.judged_texts import judged_report
+from pnyx.reports.pages.report import links_of
 from pnyx.web.rendering import Links, Site, slug
 from pnyx.web.results import opening
 from pnyx.web.results.boards import leaderboard
+from pnyx.web.results.judgement import sentences_resting_on
 from pnyx.web.results.kinds import JUDGEMENTS, TABLES
 from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
 from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError
-from pnyx.web.results.routes import PAGES, address_of, addresses, rendered, show
+from pnyx.web.results.routes import address_of, addresses, page_routes, rendered, show
 from tries import tries
 from view_results import make_results, run
 
@@ -166,7 +168,7 @@ def test_reports_in_any_order_have_the_intervals_of_pnyx_measure(made, tmp_path)
 
 def test_a_reports_sentences_lead_to_what_was_judged_and_back(made, catalogue):
     (at,) = catalogue.reports(source="judged")
-    report = catalogue.judged_report(at)
+    report = judged_report(catalogue, at)
     assert at.sentences == len(report.sentences) == 11
     assert at.scored < at.asked  # one cited document has no text
     states = [one.state for one in catalogue.sentences(at)]
@@ -240,7 +242,7 @@ def test_every_page_renders_and_every_link_on_it_leads_somewhere(catalogue):
         seen |= {own_address, *(f"{Links().to(*address.here)}/{name}" for name in shown.files)}
         for part in html.split('href="')[1:]:
             hrefs.setdefault(part.partition('"')[0].partition("#")[0], address)
-    own = {page.name for page in PAGES}
+    own = {page.name for page in page_routes()}
     for href, where in hrefs.items():
         path, _, query = href.partition("?")
         kind = path.strip("/").partition("/")[0]
@@ -356,7 +358,7 @@ def test_files_may_be_compressed(tmp_path, made):
     found = open_catalogue([str(tmp_path / f"{name}.jsonl.gz") for name in ("answers", "reports")])
     one = found.judgements().rows[3]
     assert found.line(one)["id"] == one.item
-    assert len(found.judged_report(found.reports()[0]).sentences) == 11
+    assert len(judged_report(found, found.reports()[0]).sentences) == 11
 
 
 def test_pages_of_long_lists(tmp_path):
@@ -449,7 +451,7 @@ def test_restricted_mode_shows_no_text(made, monkeypatch):
     monkeypatch.setenv("PNYX_NO_TEXT", "1")
     found = open_catalogue([str(made)])
     (at,) = found.reports(source="judged")
-    assert {one.text for one in found.judged_report(at).sentences} == {""}
+    assert {one.text for one in judged_report(found, at).sentences} == {""}
     assert found.texts(at) == [""] * 11
     secret = "turnout"
     for one in found.every(JUDGEMENTS):

@@ -19,18 +19,19 @@ from case_fixture import DOCUMENTS, argued, build_case, no, one_sided_case, unsc
 from pnyx.cases.case import Case, Undecided
 from pnyx.cases.page.build import view_case
 from pnyx.cases.page.markdown import render_markdown
-from pnyx.cases.page.model import probability, state_of
 from pnyx.cases.page.notes import said_of_precision
 from pnyx.cases.page.report import render_html
 from pnyx.cases.placing import Expected
 from pnyx.core.records import Citation, Document, Question, Response, Sentence
+from pnyx.display.states import probability, state_of
 from pnyx.display.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
 from pnyx.formats.reports.judged import NodeAnswer
 from pnyx.judging.answers import QUOTED, Judged, Provenance
 from pnyx.judging.measures.responses import judged_response, precisions
+from pnyx.reports.pages.tree_wording import finding_worded
 from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.stats.base import Measured
-from pnyx.web.results.wording import finding_worded, worded
+from pnyx.web.results.wording import worded
 from tries import tries
 
 ATTACKS = st.one_of(

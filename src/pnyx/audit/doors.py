@@ -24,3 +24,5 @@ COMMANDS: Final = (
     CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
     CommandDoor("measure preference", "pnyx.audit.preference_command:preference", 70),
 )
+
+DOCUMENTS: Final = ("pnyx.audit.pages.trials:TRIALS", "pnyx.audit.pages.cards:CARDS")

@@ -43,6 +43,35 @@ class CommandDoor:
         return load(self.target)
 
 
+@dataclass(frozen=True, slots=True)
+class PageDoor:
+    """Pages of results that a room adds to `pnyx view`."""
+
+    target: str  # module:name of a sequence of `web.results.pages.PageRoute`
+    order: int  # their position among all pages, from low to high
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderDoor:
+    """Files of results that a room reads into the catalogue of `pnyx view`.
+
+    Attributes:
+        read: module:name of what reads a source: (`Builder`, number of the source, `GivenSource`).
+        kind: the kind of a source that is such a file, or such a folder, alone.
+        file: the name of the file in a folder of results.
+        manifest: `kind` in the manifest of a folder that is one.
+        recognise: module:name of what tells whether the file at a path is one.
+        documents: module:name of what opens one at a path: a function from an id to a document.
+    """
+
+    read: str
+    kind: str
+    file: str = ""
+    manifest: str = ""
+    recognise: str = ""
+    documents: str = ""
+
+
 @cache
 def rooms() -> dict[str, ModuleType]:
     """Return the doors of each room that has some, by the room's name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, PageDoor
 
 RUN_MEASURES: Final = ("pnyx.perspectives.measures.mrecall",)
 """Modules that register a measure with ir-measures when they are imported."""
@@ -19,3 +19,5 @@ COMMANDS: Final = (
     ),
     CommandDoor("measure perspectives", "pnyx.perspectives.measure_command:perspectives", 20),
 )
+
+PAGES: Final = (PageDoor("pnyx.perspectives.pages:PAGES", 90),)

@@ -23,7 +23,7 @@ from pnyx.web.rendering import slug
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.figure import Figure, FigureSection, figure_page, link_group
 from pnyx.web.results.kinds import JUDGEMENTS
-from pnyx.web.results.pages import Address, Content, PageFile, PageRoute, Parts
+from pnyx.web.results.pages import Address, Content, FigureEntry, PageFile, PageRoute, Parts
 from pnyx.web.results.records import JudgementRow, NotFoundError, SourceRow
 
 _DRAWN: Final = 40
@@ -360,4 +360,11 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
         yield "Perspectives", ("perspectives", source.name)
 
 
-PAGE: Final = PageRoute("perspectives", _show, _addresses, most=3, of_source=_of_source)
+_ENTRY: Final = FigureEntry(
+    "Perspectives",
+    "Which documents support which perspective; what is missing.",
+    "verdicts of pnyx judge support --perspectives",
+)
+PAGES: Final = (
+    PageRoute("perspectives", _show, _addresses, most=3, of_source=_of_source, entry=_ENTRY),
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, PageDoor
 
 COMMANDS: Final = (CommandDoor("judge dimensions", "pnyx.quality.commands:dimensions", 20),)
+
+PAGES: Final = (PageDoor("pnyx.quality.pages:PAGES", 80),)

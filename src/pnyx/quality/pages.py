@@ -18,7 +18,7 @@ from pnyx.stats.weighted import numbers
 from pnyx.web.rendering import slug
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.figure import Figure, FigureSection, LinkGroup, figure_page, link_group
-from pnyx.web.results.pages import Address, Content, PageRoute, Parts
+from pnyx.web.results.pages import Address, Content, FigureEntry, PageRoute, Parts
 from pnyx.web.results.records import NotFoundError, SourceRow
 
 _MOST_CHIPS: Final = 60
@@ -295,4 +295,11 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
         yield "Quality profile", ("quality", source.name)
 
 
-PAGE: Final = PageRoute("quality", _show, _addresses, most=3, of_source=_of_source)
+_ENTRY: Final = FigureEntry(
+    "Quality profile",
+    "Ratings by dimension: of a judge, a side, a topic, a text.",
+    "ratings of pnyx judge quality",
+)
+PAGES: Final = (
+    PageRoute("quality", _show, _addresses, most=3, of_source=_of_source, entry=_ENTRY),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, ReaderDoor
 
 OPENERS: Final = {"index": "pnyx.search.opening:open_index"}
 """Opens the documents that judges are asked about."""
@@ -41,3 +41,17 @@ COMMANDS: Final = (
     CommandDoor("measure retrieval", "pnyx.search.measure_command:retrieval", 10),
     CommandDoor("measure correlation", "pnyx.search.measure_command:correlation", 30),
 )
+
+READERS: Final = {
+    "qrels": ReaderDoor("pnyx.search.pages.readers:read_runs", "retrieval"),
+    "index": ReaderDoor(
+        "pnyx.search.pages.readers:read_index",
+        "collection",
+        manifest="pnyx-index",
+        documents="pnyx.search.pages.readers:document_finder",
+    ),
+}
+"""Part of a source -> what reads it."""
+
+COMPARISONS: Final = {"runs": "pnyx.search.pages.run_pair:show_runs"}
+"""What is compared -> what makes the page of two."""

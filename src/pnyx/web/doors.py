@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.core.rooms import CommandDoor
+from pnyx.core.rooms import CommandDoor, PageDoor
 
 COMMANDS: Final = (
     CommandDoor(
@@ -42,4 +42,13 @@ COMMANDS: Final = (
         "Servers",
         "Offer search, perspectives, argue and judge to a language model (MCP).",
     ),
+)
+
+PAGES: Final = (
+    PageDoor("pnyx.web.results.overview:PAGES", 10),
+    PageDoor("pnyx.web.results.boards:PAGES", 20),
+    PageDoor("pnyx.web.results.tables:PAGES", 30),
+    PageDoor("pnyx.web.results.judgement:PAGES", 50),
+    PageDoor("pnyx.web.results.compare:PAGES", 60),
+    PageDoor("pnyx.web.results.figures:PAGES", 70),
 )

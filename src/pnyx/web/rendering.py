@@ -152,7 +152,7 @@ def environment() -> jinja2.Environment:
     import jinja2
     from jinja2.ext import Extension
 
-    from pnyx.cases.page.model import probability
+    from pnyx.display.states import probability
     from pnyx.display.tables import interval, number, withheld_line
     from pnyx.display.text import one_line, web_address
     from pnyx.judging.naming import short_name, undated_name

@@ -1,1 +1,1 @@
-"""Pages of trials and of compared judges."""
+"""Pages of trials and of judges' cards."""

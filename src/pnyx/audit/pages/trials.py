@@ -1,4 +1,4 @@
-"""A trial of a judge as figures: what came of it, and examples of what was changed."""
+"""The page of each trial of a judge: what came of it, and examples of what was changed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pnyx.core.files import read_jsonl
+from pnyx.core.restricted import hides_text
 from pnyx.display.tables import Column, Table
 from pnyx.display.trials import curve_plot, figure, trial_lines, trial_tables
 from pnyx.judging.naming import short_name
-from pnyx.web.results.figure import Figure, FigureSection
+from pnyx.web.results.catalogue import Catalogue
+from pnyx.web.results.documents import DocumentPage, JsonDocument, SourceDocuments, build_checked
+from pnyx.web.results.figure import Figure, FigureSection, figure_page
+from pnyx.web.results.pages import Content, FigureEntry
+from pnyx.web.results.records import SourceRow
 
 Row = Mapping[str, Any]
 _EXAMPLES: Final = 5
@@ -132,3 +138,64 @@ def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def _is_trial(document: JsonDocument) -> bool:
+    return {"trial", "outcome", "measures"} <= document.keys()
+
+
+def _show_trial(catalogue: Catalogue, source: SourceRow, document: JsonDocument) -> Content:
+    section = build_checked(source, trial_section, document)
+    examples: list[Any] = []
+    if {"answers", "items"} <= source.files.keys() and not hides_text():
+        answers = (line for _, line in catalogue.lines(source.name))
+        items = (row for _, row in read_jsonl(source.files["items"]))
+        examples = build_checked(source, examples_of, items, answers)
+    problems = "; ".join(str(problem.get("said", "")) for problem in document.get("problems") or ())
+    outcome = document["outcome"]
+    return figure_page(
+        f"Trial: {document['trial']}, {document['task']}",
+        ("stress", source.name),
+        [section],
+        crumbs=[("Trials", ("stress",))],
+        lead=f"{short_name(document['judge'])}. Expected: {document['expects']}.",
+        template="trial",
+        outcome={"word": outcome, "bad": outcome == "failed", "why": problems},
+        no_text=hides_text(),
+        examples=examples,
+    )
+
+
+def _all_trials(documents: SourceDocuments) -> list[FigureSection]:
+    if not documents:
+        return []
+    table = build_checked(documents[0][0], trials_table, [document for _, document in documents])
+    caption = "The main measure of each trial, with its 95 % interval."
+    figures = [Figure("trials", "Trials", "", table, caption)]
+    for n, (source, document) in enumerate(documents, 1):
+        first = build_checked(source, trial_section, document).figures[0]
+        if first.picture:
+            title = f"{document['trial']}, {document['task']}"
+            curve = Figure(f"curve-{n}", title, first.picture, first.table, first.caption)
+            figures.append(curve)
+    return [FigureSection("All trials", (), figures)]
+
+
+TRIALS: Final = DocumentPage(
+    "stress",
+    _is_trial,
+    lambda document: [trial_section(document)],
+    _show_trial,
+    FigureEntry(
+        "Trials",
+        "Does a judge notice what it must, and nothing else?",
+        "results of pnyx audit stress",
+    ),
+    "Items were changed in ways whose effect is known. Does the judge notice?",
+    "Trials",
+    "Trial",
+    _all_trials,
+)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pnyx.cases.case import ArguedSide, Case, Undecided, likelihood, percent, warning, why_empty
 from pnyx.cases.page.model import (
-    STATES,
     VERDICT_WORDS,
     CaseView,
     Check,
@@ -21,14 +20,12 @@ from pnyx.cases.page.model import (
     UndecidedView,
     VerdictView,
     measure_wording,
-    probability,
-    said_of,
     side_wording,
-    state_of,
 )
 from pnyx.cases.page.notes import doubts, label_notes, near_said, said_of_number, said_of_placing
 from pnyx.core.errors import shorten
 from pnyx.core.records import Argument, Citation, Evidence, Sentence
+from pnyx.display.states import STATES, probability, said_of, state_of
 from pnyx.display.text import Span, cut, locate, one_line, web_address
 from pnyx.judging.answers import Answer, Judged, is_quoted
 from pnyx.judging.naming import introduced, short_name

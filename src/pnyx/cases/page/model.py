@@ -1,4 +1,4 @@
-"""What a page shows of a case, and the words that all pages use for verdicts and figures.
+"""What a page shows of a case, and its words for verdicts and figures.
 
 All text is numbered, cut, and ready to be escaped and printed. References are numbered across both
 sides in the order of their first citation; sentences are labelled P1, P2 ... and C1, C2 ...
@@ -6,84 +6,14 @@ sides in the order of their first citation; sentences are labelled P1, P2 ... an
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pnyx.core.records import Side
+from pnyx.display.states import State, StateWording
 from pnyx.display.text import Segment
 
-State: TypeAlias = Literal["quoted", "yes", "weak", "no", "mixed", "unscored", "uncited"]
-"""What the judges' verdicts on one sentence, or one verdict, add up to."""
-
 Check: TypeAlias = Literal["support", "relevance", "stance"]
-
-
-@dataclass(frozen=True, slots=True)
-class StateWording:
-    """A state of a sentence: a sign for plain text, a word, and what it means."""
-
-    sign: str
-    word: str
-    meaning: str
-
-
-STATES: dict[State, StateWording] = {
-    "quoted": StateWording(
-        "=",
-        "quoted verbatim",
-        "the sentence stands word for word in every passage it cites; whether it is true is not "
-        "said",
-    ),
-    "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
-    "weak": StateWording(
-        "~",
-        "perhaps supported",
-        "every passage that the sentence cites passes the judge's threshold, at least one with a "
-        "probability below one half; it counts as supported",
-    ),
-    "no": StateWording("✗", "not supported", "no passage that the sentence cites supports it"),
-    "mixed": StateWording(
-        "◐",
-        "mixed",
-        "at least one cited passage supports the sentence and another does not; it counts as not "
-        "supported",
-    ),
-    "unscored": StateWording(
-        "?",
-        "unscored",
-        "no cited passage is known not to support it, and for at least one the judge gave no "
-        "verdict; this counts neither for nor against",
-    ),
-    "uncited": StateWording(
-        "–", "no citation", "the sentence cites nothing; it counts as not supported"
-    ),
-}
-
-
-def state_of(verdicts: Iterable[State]) -> State:
-    """Sum up the verdicts on a sentence so that counts agree with sentence precision."""
-    states = set(verdicts)
-    if not states:
-        return "uncited"
-    if states == {"quoted"}:
-        return "quoted"
-    states = {"yes" if state == "quoted" else state for state in states}
-    if "no" in states:
-        return "mixed" if states & {"yes", "weak"} else "no"
-    if "unscored" in states:
-        return "unscored"
-    return "weak" if "weak" in states else "yes"
-
-
-def said_of(value: bool, chance: float | None, words: tuple[str, str]) -> tuple[State, str]:
-    """Return the state and the word of a verdict; a yes that is likelier a no has no tick."""
-    if not value:
-        return "no", words[1]
-    if chance is not None and chance < 0.5:
-        return "weak", f"perhaps {words[0]}"
-    return "yes", words[0]
 
 
 VERDICT_WORDS: dict[Check, tuple[str, str]] = {
@@ -148,17 +78,6 @@ def measure_wording(name: str) -> MeasureWording:
     if known is not None:
         return known
     return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "")
-
-
-def probability(value: float | None) -> str:
-    """Return `p = 0.93`, without ever rounding a doubt away; empty where there is none."""
-    if value is None or not math.isfinite(value):
-        return ""
-    if 0.99 < value < 1:
-        return "p > 0.99"
-    if 0 < value < 0.01:
-        return "p < 0.01"
-    return f"p = {value:.2f}"
 
 
 @dataclass(frozen=True, slots=True)

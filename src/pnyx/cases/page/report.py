@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pnyx._version import __version__
 from pnyx.cases.case import Case
 from pnyx.cases.page.build import view_case
-from pnyx.cases.page.model import STATES, CaseView, State, StateWording
+from pnyx.cases.page.model import CaseView
+from pnyx.display.states import STATES, State, StateWording
 
 if TYPE_CHECKING:
     import jinja2

@@ -11,8 +11,9 @@ from pnyx.formats.reports.judged import JudgedCitation, JudgedReport, JudgedSent
 from pnyx.judging.answers import QUOTED, Answer, answer_of_row
 from pnyx.judging.measures.responses import precisions
 from pnyx.reports.measures.registry import SHOWN, measure_report
+from pnyx.reports.pages import tree_wording as wording
+from pnyx.reports.pages.judged_texts import judged_report
 from pnyx.stats.base import Measured
-from pnyx.web.results import wording
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.pages import Address, Content, PageRoute, Parts, is_number
 from pnyx.web.results.records import JudgementRow, LinkedJudgement, NotFoundError, ReportRow
@@ -32,43 +33,10 @@ def links_of(
     """Return the judgements that a report's findings rest on, of all sentences or one."""
     return [
         LinkedJudgement(judgement, place, node, about)
-        for place, node, about, name in _finding_ids(catalogue, report)
+        for place, node, about, name in catalogue.report_texts(report).findings()
         if sentence in (None, place)
         for judgement in catalogue.judgements_under(report.source, name)
     ]
-
-
-def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[int]:
-    """Return the sentences, from 1, whose findings rest on a judgement, in its run's report."""
-    if not (judgement.run and judgement.topic):
-        return []
-    try:
-        report = catalogue.report(judgement.source, judgement.run, judgement.topic)
-    except NotFoundError:
-        return []
-    item = judgement.item
-    places = {
-        place
-        for place, _, _, name in _finding_ids(catalogue, report)
-        if item == name or item.startswith(f"{name}/")
-    }
-    return [place + 1 for place in sorted(places)]
-
-
-def _finding_ids(catalogue: Catalogue, report: ReportRow) -> Iterator[tuple[int, str, str, str]]:
-    """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
-    if report.kind != "judged":
-        for place in range(report.sentences):
-            yield place, "attests", "", f"{report.topic}/{report.run}/{place}"
-        return
-    for place, sentence in enumerate(catalogue.judged_report(report).sentences):
-        findings = [("", *pair) for pair in sentence.findings.items()]
-        for citation in sentence.citations:
-            findings += [(citation.doc_id, "relevant", citation.relevant),
-                         (citation.doc_id, "attests", citation.attests)]  # fmt: skip
-        for about, node, finding in findings:
-            if finding.id:
-                yield place, node, about, finding.id
 
 
 def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
@@ -83,7 +51,7 @@ def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
 def report_of(catalogue: Catalogue, row: ReportRow, supports: Supports | None) -> JudgedReport:
     """Return a judged report, or a response as one, with what `supports` say of its citations."""
     if supports is None:
-        return catalogue.judged_report(row)
+        return judged_report(catalogue, row)
     response, texts = catalogue.response(row), catalogue.texts(row)
     sentences = [
         JudgedSentence(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.cases.page.model import probability
 from pnyx.cases.placing import chance
 from pnyx.core.records import SIDES
+from pnyx.display.states import probability
 from pnyx.display.text import Segment, one_line
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.naming import short_name

@@ -9,6 +9,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import Final
 
+from pnyx.core.rooms import load, offered
 from pnyx.web.rendering import slug
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.kinds import DIFFERENCES, MEASURES
@@ -278,15 +279,13 @@ def _names(by: str, catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
 
 # What measures mean -------------------------------------------------------------------------------
 
-_OF_REPORTS: Final = frozenset({"sentence_precision", "citation_precision", "nugget_recall"})
-
 
 def definitions_of(measures: Iterable[str]) -> dict[str, str]:
     """Return measure -> its definition, for those that have one here."""
     names = list(dict.fromkeys(measures))
-    # `f1` is another measure of reports than of answers.
-    reports = not _OF_REPORTS.isdisjoint(names)
-    known = _written() | _of_functions() if reports else _of_functions() | _written()
+    known: Mapping[str, str] = _written()
+    for target in offered("DEFINITIONS"):
+        known = load(target)(known, names)
     definitions = {name: _definition(name, known) for name in names}
     return {name: text for name, text in definitions.items() if text}
 
@@ -305,19 +304,6 @@ def _definition(name: str, known: Mapping[str, str]) -> str:
 def _written() -> dict[str, str]:
     text = resources.files("pnyx.web.results").joinpath("definitions.toml").read_text("utf-8")
     return dict(tomllib.loads(text)["measures"])
-
-
-@cache
-def _of_functions() -> dict[str, str]:
-    from pnyx.reports.measures.registry import report_measures
-
-    definitions = {}
-    for name, measure in report_measures().items():
-        first = (measure.of.__doc__ or "").partition("\n\n")[0]
-        text = " ".join(first.split()).removeprefix("Return ").removeprefix("the ")
-        text = text.replace("None where", "no value where")
-        definitions[name] = text if "_" in text.partition(" ")[0] else text[:1].upper() + text[1:]
-    return definitions
 
 
 PAGES: Final = (

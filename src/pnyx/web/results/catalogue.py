@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pnyx.core.files import decoded, parse_json_object, read_line_at, scan_raw_lines
-from pnyx.core.records import Document, Evidence, NuggetBank, Perspective, Response
+from pnyx.core.records import Evidence, Perspective, Response
 from pnyx.core.restricted import hides_text, textless
+from pnyx.core.rooms import ReaderDoor, load, named
 from pnyx.formats import read_perspectives
-from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedReport, report_of_row
 from pnyx.formats.reports.responses import parse_response
-from pnyx.judging.documents import find_document
 from pnyx.judging.runs.engine import rows_in
-from pnyx.reports.tree import auto_argue
-from pnyx.reports.tree.reading import judged_report_at
-from pnyx.search.engine import DocumentIndex
-from pnyx.search.opening import open_index
 from pnyx.web.rendering import slug
 from pnyx.web.results import kinds
 from pnyx.web.results.kinds import Kind
@@ -42,7 +37,7 @@ from pnyx.web.results.records import (
     offset_of,
     page_of,
 )
-from pnyx.web.results.sources import banks_of
+from pnyx.web.results.report_texts import ReportTexts, ResponseTexts
 
 
 class Catalogue:
@@ -290,20 +285,6 @@ class Catalogue:
         where, values = self._where(kinds.REPORTS, chosen)
         return self.row(kinds.REPORTS, f"WHERE {where} ORDER BY p.kind", *values)
 
-    def judged_report(self, report: ReportRow) -> JudgedReport:
-        """Return a report of the kind `judged`, read from its file."""
-        path = self._path(report.file)
-        text = read_line_at(path, report.place, report.line)
-        judged = judged_report_at(text, path, report.line)
-        if ANSWERED_ONLY in judged.notes:
-            judged = auto_argue.completed(judged, self._banks.get(judged.topic_id))
-        return report_of_row(judged.row()) if hides_text() else judged
-
-    @cached_property
-    def _banks(self) -> dict[str, NuggetBank]:
-        rows = self.each("SELECT path FROM file WHERE format = 'nuggets'")
-        return banks_of([path for (path,) in rows])
-
     @cached_property
     def perspectives(self) -> dict[tuple[str, str], Perspective]:
         """Perspectives whose texts are among the results, by question and id."""
@@ -315,26 +296,32 @@ class Catalogue:
         }
 
     @cached_property
-    def _collections(self) -> list[DocumentIndex]:
-        rows = self.each("SELECT path FROM file WHERE format = 'index'")
-        return [open_index(path) for (path,) in rows]
+    def _collections(self) -> list[Callable[[str], Evidence | None]]:
+        readers: dict[str, ReaderDoor] = named("READERS")
+        return [
+            load(readers[part].documents)(path)
+            for part, path in self.each("SELECT format, path FROM file")
+            if part in readers and readers[part].documents
+        ]
 
     def passage(self, doc_id: str) -> Evidence | None:
         """Return a document of the indexes that were given; None where there is none."""
         if hides_text():
             return None
-        found = (find_document(index, doc_id) for index in self._collections)
+        found = (find_document(doc_id) for find_document in self._collections)
         return next((document for document in found if document is not None), None)
 
-    def embedded(self, report: ReportRow) -> dict[str, Document]:
-        """Return id -> document of those that the line of a report embeds."""
+    def report_texts(self, report: ReportRow) -> ReportTexts:
+        """Return what reads the texts of a report."""
         if report.kind == "response":
-            return dict(self.response(report).documents)
+            return ResponseTexts(self, report)
+        texts: ReportTexts = load(named("REPORTS")[report.kind])(self, report)
+        return texts
+
+    def report_line(self, report: ReportRow) -> tuple[str, str]:
+        """Return the line of a report, and the path of its file."""
         path = self._path(report.file)
-        text = read_line_at(path, report.place, report.line)
-        if not text.startswith(auto_argue.BEGINNING):
-            return {}
-        return auto_argue.documents_of(parse_json_object(text, path=path, number=report.line))
+        return read_line_at(path, report.place, report.line), path
 
     def response(self, report: ReportRow) -> Response:
         """Return a report of the kind `response`, read from its file, with its texts."""
@@ -344,9 +331,7 @@ class Catalogue:
         """Return the texts of a report's sentences (restricted mode: empty ones)."""
         if hides_text():
             return [""] * report.sentences
-        judged = report.kind == "judged"
-        read = self.judged_report(report) if judged else self.response(report)
-        return [sentence.text for sentence in read.sentences]
+        return self.report_texts(report).sentences()
 
     def sentences(self, report: ReportRow) -> list[SentenceRow]:
         """Return the sentences of a report and their states."""

@@ -1,36 +1,36 @@
-"""Two side by side: two runs, their reports on a topic, two judges; and the page that chooses."""
+"""Two side by side: the page that chooses, two judges, and what rooms compare of two runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Final
 
-from pnyx.audit.pages.compare_judges import compare_judges
 from pnyx.core.errors import shorten
-from pnyx.formats.reports.judged import JudgedNugget, JudgedReport
+from pnyx.core.rooms import load, named
 from pnyx.judging.naming import short_name
-from pnyx.reports.measures.registry import SHOWN, measure_report
-from pnyx.search.measures.table import RunTable
-from pnyx.stats.base import Measured
 from pnyx.web.results import wording
 from pnyx.web.results.catalogue import Catalogue
+from pnyx.web.results.judge_pair import compare_judges
 from pnyx.web.results.pages import Address, Content, PageRoute, Parts, is_number
-from pnyx.web.results.records import MeasureValue, NotFoundError, SourceRow, cut_page, pages_of
+from pnyx.web.results.records import NotFoundError, SourceRow, cut_page, pages_of
 
 MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""
+
+_OF_RUNS: Final = {2: "runs", 3: "runs", 4: "reports"}
+"""How many parts follow two runs in an address (a source, a topic) -> what is compared."""
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
     what, *rest = address.parts or ("",)
     if not what:
         return _show_choice(catalogue)
-    if what == "runs" and len(rest) in (2, 3):
-        return _show_runs(catalogue, *rest)
-    if what == "runs" and len(rest) == 4:
-        return _show_topic(catalogue, *rest)
+    comparisons = named("COMPARISONS")
+    of_runs = _OF_RUNS.get(len(rest)) if what == "runs" else None
+    if of_runs in comparisons:
+        content: Content = load(comparisons[of_runs])(catalogue, *rest)
+        return content
     if what == "judges" and len(rest) in (2, 3):
         number = rest[2] if len(rest) == 3 else "1"
         if is_number(number):
@@ -57,6 +57,8 @@ def _show_choice(catalogue: Catalogue) -> Content:
 
 def _pairs_of_runs(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
     """Yield the pairs of runs that a source measures or judges both of."""
+    if "runs" not in named("COMPARISONS"):
+        return
     groups: dict[int, dict[str, None]] = {}
     sql = (
         "SELECT DISTINCT o.source, r.name FROM (SELECT source, run FROM value WHERE run NOT NULL "
@@ -91,25 +93,7 @@ def prepare(catalogue: Catalogue) -> None:
         compare_judges(catalogue, first, second)
 
 
-# Two runs -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RunDifference:
-    """A measure of two runs."""
-
-    measure: str
-    first: MeasureValue | None  # value over all topics
-    second: MeasureValue | None  # value over all topics
-    difference: float | None = None  # mean over shared topics, first less second
-    low: float | None = None  # of its 95 % interval
-    high: float | None = None  # of its 95 % interval
-    p: float | None = None  # not corrected for the number of measures
-    topics: int = 0  # how many that is, of `asked`
-    asked: int = 0
-
-
-def _sources_of_runs(catalogue: Catalogue, first: str, second: str) -> list[SourceRow]:
+def sources_of_runs(catalogue: Catalogue, first: str, second: str) -> list[SourceRow]:
     """Return the sources that measure or judge both runs, those with judged reports first."""
     ids = {catalogue.run(first).id, catalogue.run(second).id}
     sources = []
@@ -120,129 +104,6 @@ def _sources_of_runs(catalogue: Catalogue, first: str, second: str) -> list[Sour
         if ids <= judged or ids <= measured:
             sources.append((not ids <= judged, source))
     return [source for _, source in sorted(sources, key=lambda pair: pair[0])]
-
-
-def _differences(
-    catalogue: Catalogue, source: SourceRow, runs: tuple[str, str], table: RunTable[Measured]
-) -> list[RunDifference]:
-    first, second = (
-        {value.measure: value for value in catalogue.values(source=source.name, run=run)}
-        for run in runs
-    )
-    topics = {measure: set[str]() for _, _, measure, *_ in table}
-    for cell in table:
-        topics[cell.measure].add(cell.query_id)
-    compared = {c.measure: c for c in table.compare([(*runs, name) for name in topics])}
-    rows = []
-    for name in dict.fromkeys([*first, *second, *topics]):
-        one, asked = compared.get(name), len(topics.get(name, ()))
-        row = RunDifference(name, first.get(name), second.get(name), asked=asked)
-        if one is not None:
-            p = one.test.p if one.test.topics > 1 else None
-            row = replace(
-                row, difference=one.test.difference, low=one.low, high=one.high, p=p,
-                topics=one.test.topics,
-            )  # fmt: skip
-        rows.append(row)
-    return rows
-
-
-def _run_table(
-    catalogue: Catalogue, source: SourceRow, runs: tuple[str, str]
-) -> RunTable[Measured]:
-    sql = (
-        "SELECT r.name, t.name, v.measure, v.value FROM value v JOIN run r ON r.id = v.run "
-        "JOIN topic t ON t.id = v.topic WHERE v.source = ? AND r.name IN (?, ?) ORDER BY v.place"
-    )
-    cells: dict[str, dict[str, dict[str, Measured]]] = {run: {} for run in runs}
-    for run, topic, measure, value in catalogue.each(sql, source.id, *runs):
-        cell = Measured(value, int(value is not None), 1)
-        cells[run].setdefault(topic, {})[measure] = cell
-    return RunTable(cells)
-
-
-def _show_runs(catalogue: Catalogue, first: str, second: str, source: str = "") -> Content:
-    """Show the measures of two runs, and the topics on which they differ most."""
-    runs = catalogue.run(first).name, catalogue.run(second).name
-    sources = _sources_of_runs(catalogue, *runs)
-    if not sources:
-        raise NotFoundError("no source measures or judges both runs")
-    chosen = catalogue.source(source) if source else sources[0]
-    if chosen not in sources:
-        raise NotFoundError("this source does not have both runs")
-    table = _run_table(catalogue, chosen, runs)
-    measures = _differences(catalogue, chosen, runs, table)
-    main = next((m.measure for m in measures if m.difference is not None), "")
-    judged = [
-        {row.topic for row in catalogue.reports(source=chosen.name, run=run, kind="judged")}
-        for run in runs
-    ]
-    cells = {(cell.run, cell.query_id): cell.value for cell in table if cell.measure == main}
-    rows = []
-    for topic in dict.fromkeys(topic for _, topic in cells):
-        a, b = (cells.get((run, topic)) for run in runs)
-        gap = None if a is None or b is None else a - b
-        rows.append((catalogue.topic(topic), (a, b), gap, topic in judged[0] & judged[1]))
-    # What cannot be compared first, then where they are farthest apart.
-    rows.sort(key=lambda row: (row[2] is not None, -abs(row[2] or 0.0)))
-    values = {
-        "runs": runs,
-        "source": chosen,
-        "sources": sources,
-        "measures": measures,
-        "main": wording.measure_label(main) if main else "",
-        "topics": rows,
-        "words": wording,
-    }
-    return Content("compare_runs", values)
-
-
-def _show_topic(catalogue: Catalogue, first: str, second: str, source: str, topic: str) -> Content:
-    """Show two runs' reports on a topic in two columns, with the nuggets that only one answers."""
-    rows = [catalogue.report(source, run, topic, kind="judged") for run in (first, second)]
-    reports = [catalogue.judged_report(row) for row in rows]
-    values = {
-        "source": catalogue.source(source),
-        "topic": catalogue.topic(topic),
-        "rows": rows,
-        "reports": reports,
-        "nuggets": _nuggets_of_both(*reports),
-        "measures": zip(SHOWN, *(measure_report(r, names=SHOWN).values() for r in reports),
-                        strict=True),
-        "words": wording,
-    }  # fmt: skip
-    return Content("compare_topic", values)
-
-
-_GROUPS: Final = {
-    ("yes", "no"): "Answered by {first} alone",
-    ("no", "yes"): "Answered by {second} alone",
-    ("yes", "yes"): "Answered by both",
-    ("no", "no"): "Missed by both",
-}
-"""The states of a nugget in two reports -> the heading it stands under."""
-
-_OPEN: Final = "Unscored in one"
-
-
-def _nuggets_of_both(
-    first: JudgedReport, second: JudgedReport
-) -> list[tuple[str, str, list[JudgedNugget]]]:
-    """Return (heading, sign, nuggets): open in one, answered by one alone, by both, by neither."""
-    sides = [{n.id: n for _, n in wording.nuggets_in_order(r)} for r in (first, second)]
-    groups: dict[str, list[JudgedNugget]] = {name: [] for name in (_OPEN, *_GROUPS.values())}
-    for name in dict.fromkeys([*sides[0], *sides[1]]):
-        nuggets = [side.get(name) for side in sides]
-        a, b = ("unscored" if n is None else wording.nugget_state(n) for n in nuggets)
-        if "uncited" not in (a, b):  # known to have no answer: nobody can give one
-            group = _GROUPS.get((a, b), _OPEN)
-            groups[group].append(next(nugget for nugget in nuggets if nugget is not None))
-    signs = dict(zip(groups, ("unscored", "mixed", "mixed", "yes", "no"), strict=True))
-    return [
-        (group.format(first=first.run_id, second=second.run_id), signs[group], nuggets)
-        for group, nuggets in groups.items()
-        if nuggets
-    ]
 
 
 # Two judges ---------------------------------------------------------------------------------------
@@ -276,8 +137,10 @@ def _addresses(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
             yield ("judges", judge.name, other.name, *([str(number)] if number > 1 else [])), 1
     for first, second in islice(_pairs_of_runs(catalogue), MOST_PAIRS):
         yield ("runs", first, second), 1
-        for source in _sources_of_runs(catalogue, first, second):
+        for source in sources_of_runs(catalogue, first, second):
             yield ("runs", first, second, source.name), 1
+            if "reports" not in named("COMPARISONS"):
+                continue
             topics = [
                 {row.topic for row in catalogue.reports(source=source.name, run=run, kind="judged")}
                 for run in (first, second)

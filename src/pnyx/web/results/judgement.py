@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pnyx.core.rooms import load, named
 from pnyx.judging.answers import NOTES
 from pnyx.judging.tasks import TASKS
-from pnyx.reports.pages.report import sentences_resting_on
 from pnyx.web.results import wording
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.pages import Address, Content, PageRoute, Parts, is_number
@@ -42,7 +42,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         "threshold": _threshold(line),
         "width": _WIDTH,
         "asked": asked_texts(catalogue, judgement, line, prompt_blocks(behind.calls)),
-        "node": wording.NODES.get(text_of(line, "node"), ("",))[0],
+        "node": _question(line),
         "task": task.asks if task else "",
         "evidence": text_of(line, "evidence"),
         "explanation": text_of(line, "explanation"),
@@ -89,6 +89,29 @@ def _report_of(
                 inside = isinstance(place, int) and 0 <= place < report.sentences
                 return report, [place + 1] if inside else []  # type: ignore[operator]
     return None, []
+
+
+def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[int]:
+    """Return the sentences, from 1, whose findings rest on a judgement, in its run's report."""
+    if not (judgement.run and judgement.topic):
+        return []
+    try:
+        report = catalogue.report(judgement.source, judgement.run, judgement.topic)
+    except NotFoundError:
+        return []
+    item = judgement.item
+    places = {
+        place
+        for place, _, _, name in catalogue.report_texts(report).findings()
+        if item == name or item.startswith(f"{name}/")
+    }
+    return [place + 1 for place in sorted(places)]
+
+
+def _question(line: Mapping[str, Any]) -> str:
+    """Return what a line asks of a part of a report; empty where no room knows it."""
+    kinds = map(load, named("REPORTS").values())
+    return next((question for kind in kinds if (question := kind.question(line))), "")
 
 
 def _neighbours(catalogue: Catalogue, judgement: JudgementRow) -> tuple[int, int, int]:

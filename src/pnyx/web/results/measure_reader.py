@@ -1,4 +1,4 @@
-"""Measures read into a catalogue: of files, of leaderboards, and those of judged reports."""
+"""Measures read into a catalogue, of files and of leaderboards."""
 
 from __future__ import annotations
 
@@ -7,36 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from pnyx.core.errors import InputError, escaped
+from pnyx.core.errors import InputError
 from pnyx.formats import averaged, read_leaderboard
-from pnyx.formats.reports.judged import JudgedReport
-from pnyx.formats.runs.sources import run_names
 from pnyx.web.results.builder import Builder
-from pnyx.web.results.sources import GivenSource
 
 MICRO: Final = "_micro"
 """Ends the name of a share over the items of all topics, as of one long report."""
-
-_POOLED: Final = ("sentence_precision", "citation_precision", "citation_relevance",
-                  "citation_recall", "nugget_recall")  # fmt: skip
-
-
-def measure_runs(builder: Builder, source: int, runs_source: GivenSource) -> None:
-    """Measure runs on their qrels, with what `pnyx measure retrieval` takes by default."""
-    from pnyx.search.measures.retrieval import measure_retrieval
-
-    paths, files = runs_source.runs, runs_source.files
-    runs = dict(zip(run_names(paths), paths, strict=True))
-    wanted = runs_source.baseline or paths[0]
-    baseline = next((name for name, path in runs.items() if wanted in (name, path)), None)
-    if baseline is None:
-        names = escaped(", ".join(runs), 200)
-        raise InputError(f"--baseline {escaped(wanted)}: expected one of the runs {names}")
-    for part, path in (*runs.items(), *files.items()):
-        builder.file(source, path, part)
-    builder.about(source, task="retrieval")
-    result = measure_retrieval(runs, files["qrels"], baseline=baseline)
-    read_measures(builder, source, result.row())
 
 
 def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
@@ -144,56 +120,3 @@ def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -
         topic = None if over_all else builder.topic(cell.topic_id)
         where = (source, builder.run(cell.run_id), topic, cell.measure, order[cell.measure])
         builder.value((*where, cell.value, None, None, *counts))
-
-
-class ReportMeasures:
-    """Measures of reports, one by one as memory may not hold all, and of runs over all topics."""
-
-    def __init__(self, builder: Builder, source: int) -> None:
-        self.builder, self.source = builder, source
-        self.runs: dict[int, dict[str, list[float | None]]] = {}
-        self.topics: set[str] = set()
-        self.pooled: dict[int, dict[str, tuple[float, int, int]]] = {}
-
-    def add(self, report: JudgedReport, run: int, topic: int) -> None:
-        """Measure a report."""
-        from pnyx.reports.measures.registry import SHOWN, measure_report
-
-        measures = measure_report(report, names=SHOWN)
-        self.topics.add(report.topic_id)
-        values = [measures[name].value for name in SHOWN]
-        self.runs.setdefault(run, {})[report.topic_id] = values
-        self._write(run, topic, measures)
-        pooled = self.pooled.setdefault(run, {})
-        for name in _POOLED:
-            m = measures[name]
-            got, scored, asked = pooled.get(name, (0.0, 0, 0))
-            got += 0.0 if m.value is None else m.value * m.scored
-            pooled[name] = got, scored + m.scored, asked + m.asked
-
-    def finish(self) -> None:
-        """Add the means over all topics, which are those of `pnyx measure report`."""
-        from pnyx.reports.measures.measuring import means_over_topics
-        from pnyx.reports.measures.registry import SHOWN
-        from pnyx.stats.base import Measured
-
-        absent: list[float | None] = [None] * len(SHOWN)
-        for run, values in self.runs.items():
-            per_topic = {
-                topic: {
-                    name: Measured(value, 0, 0)
-                    for name, value in zip(SHOWN, values.get(topic, absent), strict=True)
-                }
-                for topic in sorted(self.topics)
-            }
-            self._write(run, None, means_over_topics(per_topic, SHOWN))
-            for name, (got, scored, asked) in self.pooled[run].items():
-                of = asked if name == "citation_recall" else scored
-                place = SHOWN.index(name) + 0.5  # beside the mean over topics
-                where = (self.source, run, None, f"{name}{MICRO}", place)
-                self.builder.value((*where, got / of if of else None, None, None, scored, asked))
-
-    def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
-        for place, (name, m) in enumerate(measures.items()):
-            where = (self.source, run, topic, name, place)
-            self.builder.value((*where, m.value, m.low, m.high, m.scored, m.asked), m.no_interval)

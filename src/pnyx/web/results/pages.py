@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.records import NotFoundError, SourceRow
@@ -65,6 +65,14 @@ Addresses: TypeAlias = Callable[[Catalogue], Iterable[tuple[Parts, int]]]
 """catalogue -> (parts, how many pages) of everything that can be shown, for the export."""
 
 
+class FigureEntry(NamedTuple):
+    """What the page "Figures" says of a page of figures."""
+
+    heading: str
+    shows: str  # a sentence
+    made_of: str  # the results that it needs
+
+
 @dataclass(frozen=True, slots=True)
 class PageRoute:
     """A line of the route table."""
@@ -77,6 +85,7 @@ class PageRoute:
     paged: bool = False  # whether the number of a page may follow
     of_source: Callable[[Catalogue, SourceRow], Iterable[tuple[str, Parts]]] = lambda *_: ()
     nav: str = ""  # what the head of every page calls it
+    entry: FigureEntry | None = None  # of a page of figures
 
     def address(self, parts: Parts, sort: str = "") -> Address:
         """Return the address that the parts behind the page's name are."""

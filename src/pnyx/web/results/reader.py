@@ -10,25 +10,17 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import clean_text, decoded, read_json, scan_raw_lines
-from pnyx.core.records import SIDES, NuggetBank
+from pnyx.core.records import SIDES
 from pnyx.core.restricted import hides_text
+from pnyx.core.rooms import ReaderDoor, load, named
 from pnyx.formats.base import MAX_DEPTH, check_depth, located
 from pnyx.formats.label_words import LABEL_WORDS
 from pnyx.formats.recognition import FORMATS
-from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedReport, JudgedSentence
 from pnyx.formats.reports.responses import parse_response
 from pnyx.judging.runs.engine import rows_in
-from pnyx.reports.tree import auto_argue
-from pnyx.reports.tree.reading import judged_report_at
-from pnyx.search.opening import open_index
 from pnyx.web.results.builder import SEARCHED, Builder
-from pnyx.web.results.measure_reader import (
-    ReportMeasures,
-    measure_runs,
-    read_leaderboard_file,
-    read_measures,
-)
-from pnyx.web.results.sources import GivenSource, banks_of
+from pnyx.web.results.measure_reader import read_leaderboard_file, read_measures
+from pnyx.web.results.sources import ROOM_FILES, GivenSource
 
 Reader = Callable[[Builder, int, str, str], None]
 """Reads a file of a source: (builder, number of the source, its part, its path)."""
@@ -39,9 +31,6 @@ UNFINISHED: Final = "unfinished"
 _NEAR: Final = 0.1
 """A probability is near its threshold up to this far from it."""
 
-_STATES: Final = ("unscored", "penalty", "reward", "neutral")
-"""Of a sentence with several steps, the first of these counts."""
-
 
 def read_source(builder: Builder, given: GivenSource) -> None:
     """Read a source; a fault in it becomes its problem."""
@@ -50,20 +39,25 @@ def read_source(builder: Builder, given: GivenSource) -> None:
             raise InputError(given.problem)
         if "manifest" in given.files:
             _about(builder, source, read_json(Path(given.files["manifest"])) or {})
-        if given.kind == "retrieval":
-            measure_runs(builder, source, given)
-            return
         if given.kind == "begun":
             _judgements(builder, source, "begun", given.files["answers"])
             builder.about(source, finished=UNFINISHED)
             return
-        if given.kind not in ("results", "stress"):
-            ((part, path),) = ((p, f) for p, f in given.files.items() if p != "manifest")
-            READERS[given.kind](builder, source, part, path)
-            return
-        for part, read in _PARTS.items():
+        parts = _ORDER if given.kind in _FOLDERS else [p for p in given.files if p != "manifest"]
+        for part in parts:
             if part in given.files:
-                read(builder, source, part, given.files[part])
+                _read_part(builder, source, part, given)
+
+
+def _read_part(builder: Builder, source: int, part: str, given: GivenSource) -> None:
+    rooms: dict[str, ReaderDoor] = named("READERS")
+    if part in rooms:
+        load(rooms[part].read)(builder, source, given)
+        return
+    read = _PARTS.get(part) if given.kind in _FOLDERS else READERS.get(given.kind)
+    if read is None:
+        raise InputError(f"nothing that is installed reads {part}", path=given.path)
+    read(builder, source, part, given.files[part])
 
 
 def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
@@ -81,7 +75,7 @@ def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
     )
 
 
-def _lines(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]]:
+def lines_of(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]]:
     """Yield (line, place, text) of each line; InputError at the first that is no text.
 
     What is only `begun` may be empty, and may end within a line.
@@ -97,7 +91,7 @@ def _lines(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]]:
 
 def _rows(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield (line, place, object) of each line, or row of it; InputError at the first fault."""
-    for line, place, text in _lines(path, begun=begun):
+    for line, place, text in lines_of(path, begun=begun):
         rows = rows_in(text, path, line)
         if text.count("[") + text.count("{") > MAX_DEPTH:
             try:
@@ -230,47 +224,7 @@ def _items(builder: Builder, source: int, part: str, path: str) -> None:
         builder.about(source, task="items", about={"items": count})
 
 
-# Reports and responses ----------------------------------------------------------------------------
-
-
-def _reports(builder: Builder, source: int, part: str, path: str) -> None:
-    file = builder.file(source, path, "reports")
-    seen: set[tuple[int, int]] = set()
-    measures = ReportMeasures(builder, source)
-    banks: dict[str, NuggetBank] | None = None
-    judges: dict[str, None] = {}
-    for line, place, text in _lines(path):
-        report = judged_report_at(text, path, line)
-        if ANSWERED_ONLY in report.notes:
-            banks = banks_of(builder.banks) if banks is None else banks
-            report = auto_argue.completed(report, banks.get(report.topic_id))
-            judges[auto_argue.NAME] = None
-        ids = builder.run(report.run_id), builder.topic(report.topic_id)
-        if ids in seen:
-            raise InputError("found a second report of its run and topic", path=path, line=line)
-        seen.add(ids)
-        values = [finding.value for finding in _findings(report)]
-        counts = sum(value is not None for value in values), len(values)
-        states = [_state(sentence) for sentence in report.sentences]
-        texts = [] if hides_text() else [clean_text(s.text) for s in report.sentences]
-        head = (source, *ids, "judged", "", len(states), *counts, int(report.missing))
-        builder.report((*head, file, place, line), states, texts)
-        measures.add(report, *ids)
-    measures.finish()
-    if judges:
-        builder.about(source, judge=", ".join(judges))
-
-
-def _findings(report: JudgedReport) -> Iterator[Any]:
-    for sentence in report.sentences:
-        yield from sentence.findings.values()
-        for citation in sentence.citations:
-            yield from (citation.relevant, citation.attests)
-
-
-def _state(sentence: JudgedSentence) -> str:
-    outcomes = {step.outcome for step in sentence.steps}
-    return next((state for state in _STATES if state in outcomes), "neutral")
+# Responses ----------------------------------------------------------------------------------------
 
 
 def _responses(builder: Builder, source: int, part: str, path: str) -> None:
@@ -333,12 +287,6 @@ def _file_alone(builder: Builder, source: int, part: str, path: str) -> None:
     builder.file(source, path, part)
 
 
-def _collection(builder: Builder, source: int, part: str, path: str) -> None:
-    """Keep where an index is, whose documents are shown beside what was said of them."""
-    builder.file(source, path, part)
-    builder.about(source, about={"documents": len(open_index(path))})
-
-
 def _document(builder: Builder, source: int, part: str, path: str) -> None:
     from pnyx.web.results.documents import check_document
 
@@ -366,14 +314,23 @@ def _measures(builder: Builder, source: int, part: str, path: str) -> None:
 
 _PARTS: Final[Mapping[str, Reader]] = {
     "responses": _responses,
-    "reports": _reports,
     "answers": _judgements,
     "measures": _measures,
     "run": _ranking,
     "summary": _document,
     "items": _items,
 }
-"""Part of a results folder -> its reader, in the order in which they are read."""
+"""Part of a results folder -> its reader."""
+
+_FOLDERS: Final = ("results", "stress")
+"""Kinds of sources that are folders of results."""
+
+_ORDER: Final = (
+    "responses",
+    *ROOM_FILES.values(),
+    *(part for part in _PARTS if part != "responses"),
+)
+"""The order in which the parts of a results folder are read."""
 
 READERS: Final[Mapping[str, Reader]] = {
     "answers": _judgements,
@@ -385,7 +342,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "nuggets": _nuggets,
     "topics": _topics,
     "perspectives": _file_alone,
-    "collection": _collection,
     "measures": _document,
     "calibration": _document,
     "trial": _document,
@@ -396,5 +352,11 @@ READERS: Final[Mapping[str, Reader]] = {
 }
 """Kind of a source that is one file -> its reader."""
 
-KINDS: Final = ("retrieval", "begun", "results", "stress", *READERS)
+_ORDERED_KINDS: Final = (
+    "retrieval begun results stress answers labels items responses ranking leaderboard nuggets "
+    "topics perspectives collection measures calibration trial card compared argued unknown"
+).split()
+_ROOM_KINDS: Final = (door.kind for door in named("READERS").values())
+
+KINDS: Final = tuple(dict.fromkeys([*_ORDERED_KINDS, *_ROOM_KINDS]))
 """Every kind of source, in the order of the first page."""

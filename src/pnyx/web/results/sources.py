@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,22 +10,28 @@ from typing import Any, Final
 
 from pnyx.core.compression import plain_name
 from pnyx.core.errors import InputError, escaped
-from pnyx.core.files import MAX_LINE_BYTES, open_text, read_json
-from pnyx.core.records import NuggetBank
-from pnyx.formats import read_nugget_banks
+from pnyx.core.files import read_json
+from pnyx.core.rooms import ReaderDoor, load, named
 from pnyx.formats.recognition import FORMATS, sniff
 from pnyx.judging.answers import ANSWERS, MANIFEST
 from pnyx.judging.runs.engine import partial_of
-from pnyx.reports.tree import auto_argue
-from pnyx.reports.tree.reading import REPORTS
 from pnyx.web.results.other_documents import LISTED, other_document, unknown_file
 
 _DEEPEST: Final = 6
 _BEGUN: Final = partial_of("").name
 _SKIPPED: Final = ".html .md .css .js .svg .png .sqlite .onnx .npz .toml".split()
-_PARTS: Final = {ANSWERS: "answers", REPORTS: "reports", "responses.jsonl": "responses",
-                 "measures.json": "measures", "summary.json": "summary", "run.trec": "run",
-                 "items.jsonl": "items"}  # fmt: skip
+
+_READERS: Final[Mapping[str, ReaderDoor]] = named("READERS")
+
+ROOM_FILES: Final = {door.file: part for part, door in _READERS.items() if door.file}
+"""File of a results folder that a room reads -> its part."""
+
+_ROOM_FOLDERS: Final = {door.manifest: part for part, door in _READERS.items() if door.manifest}
+"""`kind` in the manifest of a folder that a room reads -> its part."""
+
+_PARTS: Final = {ANSWERS: "answers", "responses.jsonl": "responses", "measures.json": "measures",
+                 "summary.json": "summary", "run.trec": "run", "items.jsonl": "items",
+                 **ROOM_FILES}  # fmt: skip
 """File of a results folder -> its part."""
 
 _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
@@ -61,7 +65,7 @@ class GivenSource:
 
     name: str  # what it is called, not yet unique
     path: str  # as it was given
-    kind: str  # of `reader.READERS`, or `unknown`
+    kind: str  # a name in `reader.KINDS`
     files: Mapping[str, str] = field(default_factory=dict)  # part -> path
     problem: str = ""  # why it cannot be read
     is_fault: bool = False  # it may be meant as results
@@ -93,15 +97,6 @@ def given_sources(paths: Sequence[str], qrels: RunQrels | None = None) -> list[G
     files, name = {"qrels": qrels.path}, _name(Path(qrels.path))
     measured = GivenSource(name, qrels.path, "retrieval", files, runs=runs, baseline=qrels.baseline)
     return [measured, *(source for source in sources if source.kind != "ranking")]
-
-
-def banks_of(paths: Sequence[str]) -> dict[str, NuggetBank]:
-    """Return topic -> nugget bank of files; what cannot be read is said of its own source."""
-    banks: dict[str, NuggetBank] = {}
-    for path in paths:
-        with contextlib.suppress(InputError):
-            banks |= {bank.topic_id: bank for bank in read_nugget_banks(path)}
-    return banks
 
 
 def state_of(paths: Sequence[str]) -> State:
@@ -155,14 +150,15 @@ def _sources(path: Path) -> Iterator[GivenSource]:
 def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
     """Yield the results that a folder is, then what else is in it."""
     manifest = None if (path / MANIFEST).is_symlink() else read_json(path / MANIFEST)
-    if manifest is not None and manifest.get("kind") == "pnyx-index":
-        own = GivenSource(_name(path), str(path), "collection", {"index": str(path)})
+    part = None if manifest is None else _ROOM_FOLDERS.get(str(manifest.get("kind")))
+    if part is not None:
+        own = GivenSource(_name(path), str(path), _READERS[part].kind, {part: str(path)})
         yield from [own] * (depth == 0)
         return
     entries = _entries(path)
     files = {part: str(path / name) for name, part in _PARTS.items() if path / name in entries}
     taken: set[str] = set()
-    if files.keys() & {"answers", "reports"} or (manifest is not None and files):
+    if files.keys() & {"answers", *ROOM_FILES.values()} or (manifest is not None and files):
         taken = {*_PARTS, MANIFEST}
         begun = "begun" if path.name.endswith(_BEGUN) else "results"
         kind = "stress" if "summary" in files else begun
@@ -218,8 +214,9 @@ def _kind(path: Path) -> tuple[str, str]:
         kind = named or next(fits, "")
         if kind:
             return kind, "document"
-    if _is_reports(path):
-        return "results", "reports"
+    for part, door in _READERS.items():
+        if door.recognise and load(door.recognise)(path):
+            return door.kind, part
     sniffed = _sniffed(path, document)
     known = FORMATS.get(sniffed)
     kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(known.kind, "") if known else "")
@@ -233,19 +230,3 @@ def _sniffed(path: Path, document: Mapping[str, Any] | None) -> str:
     except InputError as error:
         problem = unknown_file(error.problem, document or read_json(path))
         raise InputError(problem, path=path, line=error.line) from error
-
-
-def _is_reports(path: Path) -> bool:
-    with open_text(path) as stream:
-        head = stream.readline(MAX_LINE_BYTES)
-    if (
-        head.startswith(auto_argue.BEGINNING.encode()) and b'"judgment_type_id"' in head
-    ):  # of Auto-ARGUE
-        return True
-    if not all(key in head for key in (b'"sentences"', b'"nuggets"', b'"run_id"', b'"relevant"')):
-        return False
-    try:
-        row = json.loads(head)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(row, dict) and {"sentences", "nuggets", "run_id", "topic_id"} <= row.keys()

@@ -14,7 +14,6 @@ from pnyx.core.errors import PnyxError, shorten
 from pnyx.core.records import Document, judged_text
 from pnyx.core.restricted import hides_text
 from pnyx.display.text import Segment, cut, locate
-from pnyx.formats.reports.judged import JudgedReport
 from pnyx.judging.answers import asked_of
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.runs.engine import item_bytes
@@ -23,6 +22,7 @@ from pnyx.judging.store.store import Store
 from pnyx.judging.tasks import TASKS
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.records import JudgementRow, SentenceRow, SourceRow
+from pnyx.web.results.report_texts import ReportTexts
 
 _KEY: Final = ("source", "run", "topic")
 _CLIPPED: Final = 80
@@ -166,7 +166,7 @@ def documents_of(catalogue: Catalogue, run: str, topic: str) -> dict[str, Docume
     documents: dict[str, Document] = {}
     if not hides_text():
         for report in catalogue.reports(run=run, topic=topic):
-            for name, document in catalogue.embedded(report).items():
+            for name, document in catalogue.report_texts(report).documents().items():
                 if document.text.strip():
                     documents.setdefault(name, document)
     return documents
@@ -216,7 +216,7 @@ class _Listed:
         self.catalogue = catalogue
         self.sources = {source.name: source for source in catalogue.sources()}
         self.reports = cache(lambda *key: catalogue.reports(**dict(zip(_KEY, key, strict=True))))
-        self.judged = cache(catalogue.judged_report)
+        self.report_texts = cache(catalogue.report_texts)
         self.texts = cache(catalogue.texts)
 
     def of_sentence(self, row: SentenceRow) -> list[str]:
@@ -229,8 +229,11 @@ class _Listed:
         found = found or _fields(self.catalogue.item(row), "")
         if not found and row.run and row.topic:
             reports = self.reports(row.source, row.run, row.topic)
-            judged = [self.judged(report) for report in reports if report.kind == "judged"]
-            found = [text for report in judged for text in _of_tree(row, line, report)]
+            found = [
+                text
+                for report in reports
+                for text in _of_report(self.report_texts(report), row, line)
+            ]
         if not any(text.judged for text in found):
             found = [*_of_collection(self.catalogue, row, ""), *found]
         return [" ".join(text.words) for text in found]
@@ -319,21 +322,12 @@ def _of_reports(
     reports = catalogue.reports(source=judgement.source, topic=topic, kind="judged")
     report = next((report for report in reports if not run or report.run == run), None)
     if report is not None:
-        yield from _of_tree(judgement, line, catalogue.judged_report(report))
+        yield from _of_report(catalogue.report_texts(report), judgement, line)
 
 
-def _of_tree(
-    judgement: JudgementRow, line: Mapping[str, Any], report: JudgedReport
+def _of_report(
+    texts: ReportTexts, judgement: JudgementRow, line: Mapping[str, Any]
 ) -> Iterator[AskedText]:
-    """Yield what a question of the tree was about, from the judged report itself."""
-    n = line.get("sentence")
-    inside = isinstance(n, int) and 1 <= n <= len(report.sentences)
-    sentence = report.sentences[n - 1].text if inside else ""  # type: ignore[operator]
-    if sentence and line.get("node") != "relevant":
-        yield AskedText("sentence", marked(sentence))
-    nugget = next((nugget for nugget in report.nuggets if nugget.id == judgement.perspective), None)
-    if nugget is not None:
-        yield AskedText("nugget", marked(nugget.text))
-        place = line.get("answer")
-        if isinstance(place, int) and 0 <= place < len(nugget.answers) and not nugget.is_claim:
-            yield AskedText("answer", marked(nugget.answers[place].text))
+    """Yield what a judgement on a report was about, from the report itself."""
+    for label, text in texts.asked(judgement, line):
+        yield AskedText(label, marked(text))

@@ -1,0 +1,1 @@
+"""Pages of two runs, and how `pnyx view` reads indexes and runs."""

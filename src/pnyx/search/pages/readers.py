@@ -1,0 +1,44 @@
+"""Runs that are measured and indexes, read into the catalogue of `pnyx view`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pnyx.core.errors import InputError, escaped
+from pnyx.core.records import Evidence
+from pnyx.formats.runs.sources import run_names
+from pnyx.judging.documents import find_document
+from pnyx.search.measures.retrieval import measure_retrieval
+from pnyx.search.opening import open_index
+from pnyx.web.results.builder import Builder
+from pnyx.web.results.measure_reader import read_measures
+from pnyx.web.results.sources import GivenSource
+
+
+def read_runs(builder: Builder, source: int, runs_source: GivenSource) -> None:
+    """Measure runs on their qrels, with what `pnyx measure retrieval` takes by default."""
+    paths, files = runs_source.runs, runs_source.files
+    runs = dict(zip(run_names(paths), paths, strict=True))
+    wanted = runs_source.baseline or paths[0]
+    baseline = next((name for name, path in runs.items() if wanted in (name, path)), None)
+    if baseline is None:
+        names = escaped(", ".join(runs), 200)
+        raise InputError(f"--baseline {escaped(wanted)}: expected one of the runs {names}")
+    for part, path in (*runs.items(), *files.items()):
+        builder.file(source, path, part)
+    builder.about(source, task="retrieval")
+    result = measure_retrieval(runs, files["qrels"], baseline=baseline)
+    read_measures(builder, source, result.row())
+
+
+def read_index(builder: Builder, source: int, given: GivenSource) -> None:
+    """Keep where an index is, whose documents are shown next to what was said of them."""
+    path = given.files["index"]
+    builder.file(source, path, "index")
+    builder.about(source, about={"documents": len(open_index(path))})
+
+
+def document_finder(path: str) -> Callable[[str], Evidence | None]:
+    """Open an index; return what finds a document of it by its id, None where there is none."""
+    index = open_index(path)
+    return lambda doc_id: find_document(index, doc_id)
