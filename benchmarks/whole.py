@@ -125,7 +125,7 @@ def serve(folder: Path, searches: int) -> str:
 
 
 def words(folder: Path) -> None:
-    from pnyx.formats.bundled import load_example
+    from pnyx.formats.bundled_example import load_example
 
     found = {w for a in load_example().arguments for w in re.findall(r"[a-z]{4,}", a.text)}
     (folder / "words.txt").write_text(" ".join(sorted(found)), encoding="utf-8")
@@ -142,7 +142,7 @@ def per_second(work: Callable[[], object], count: int) -> str:
 
 def texts(count: int, length: int) -> list[str]:
     """Return texts of so many words of the example, no two alike."""
-    from pnyx.formats.bundled import load_example
+    from pnyx.formats.bundled_example import load_example
 
     rng = random.Random(length)
     known = " ".join(a.text for a in load_example().arguments).split()

@@ -245,7 +245,7 @@ def write_files(folder: Path, style: CitationStyle = "ids") -> tuple[str, str]:
 
 def questions() -> list[Support]:
     """Every question that the tree asks of the report."""
-    from pnyx.reports.tree.judging import judge_reports
+    from pnyx.reports.tree.walk import judge_reports
 
     judge = PlannedJudge()
     judge_reports([response()], [BANK], judge)

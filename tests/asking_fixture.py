@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.options import PaidModelSpec
 from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.models.embed.embedder import embedder_from

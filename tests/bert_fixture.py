@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pnyx.relevance.labelled import LabelledPair
+from pnyx.relevance.labelled_pairs import LabelledPair
 
 ANIMALS = "otters foxes herons badgers".split()
 DEFINITION = "Looks for where they live.\n1. Rivers and lakes that are named.\n2. Woods and fields."

@@ -26,9 +26,9 @@ from pnyx.search.features.vectors import embed_documents, embed_question
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import write_manifest
 from pnyx.search.lexical.storage import BLOCK_BYTES
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from pnyx.search.ranking.dense import dense_rank
-from pnyx.search.ranking.scoring import touche_rank
+from pnyx.search.ranking.scores import touche_rank
 
 QUESTION = "word3 word17 often rare29"
 SIZES = {"u1": 1, "i1": 1, "<u2": 2, "<u4": 4, "<u8": 8, "<f2": 2, "<f4": 4}

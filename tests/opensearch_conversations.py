@@ -32,10 +32,11 @@ from pnyx.search.explain import explain
 from pnyx.search.features.clusters import Clusters, cluster_documents
 from pnyx.search.features.topic_points import ClusterLabel
 from pnyx.search.features.vectors import embed_documents
-from pnyx.search.opening import open_index
-from pnyx.search.opensearch import loader, naming
+from pnyx.search.open_engine import open_index
+from pnyx.search.opensearch import aliases as naming
+from pnyx.search.opensearch import loader
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
-from pnyx.search.opensearch.loading import LoadPlan, add, copy, load, update
+from pnyx.search.opensearch.load import LoadPlan, add, copy, load, update
 from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import score_documents
 

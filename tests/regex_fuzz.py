@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import pnyx
-from pnyx.formats.text import folded, word_breaks
+from pnyx.formats.text import folded_words as folded
+from pnyx.formats.text import word_breaks
 from pnyx.judging.students import rules
 from pnyx.models.http import addresses
 from regex_steps import Steps, TooManyStepsError
@@ -86,7 +87,7 @@ def collect() -> tuple[list[Found], list[str]]:
     found += [
         Found(place, pattern, frozenset({"findall"}))
         for place, patterns in (
-            ("formats/text/folded.py:_patterns", vars_of(folded._patterns())),
+            ("formats/text/folded_words.py:_patterns", vars_of(folded._patterns())),
             ("formats/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
             ("formats/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
             (

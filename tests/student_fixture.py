@@ -9,11 +9,11 @@ from typing import Any
 
 from command import run
 from pnyx.core.files import json_line
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.students.lexical import LexicalTrainer
 from pnyx.judging.students.student import StudentJudge, open_student
 from pnyx.relevance.distillation import Distillation, distil
-from pnyx.relevance.labelled import read_labelled
+from pnyx.relevance.labelled_pairs import read_labelled
 
 
 def labelled_rows(questions: int = 4, passages: int = 4) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from pnyx.judging.base import ask
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.combined import PARTS, CombinedTrainer, closeness, load, open_parts
 from pnyx.judging.students.late import LateTrainer
-from pnyx.judging.students.scoring import CombinedScorer, Standard
+from pnyx.judging.students.scorers import CombinedScorer, Standard
 from pnyx.judging.students.student import open_student
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.relevance.distillation import Distillation, distil

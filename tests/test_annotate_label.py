@@ -18,7 +18,7 @@ from pnyx.cli import main
 from pnyx.core.errors import InputError
 from pnyx.judging.store.store import Store
 from pnyx.relevance import read_labelled
-from pnyx.relevance.labelled import LabelledPair, ShotPool
+from pnyx.relevance.labelled_pairs import LabelledPair, ShotPool
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -27,7 +27,7 @@ from pnyx.judging.students.lexical import (
 )
 from pnyx.judging.students.student import open_student
 from pnyx.relevance.distillation import Distillation, distil
-from pnyx.relevance.labelled import LabelledPair
+from pnyx.relevance.labelled_pairs import LabelledPair
 from tries import tries
 
 PASSAGES = (

@@ -21,11 +21,11 @@ from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.lora import ADAPTER, load
 from pnyx.judging.students.lora_base import ELSEWHERE, find_base, load_tokenizer
 from pnyx.judging.students.lora_text import Texts, _wording, render, stated
-from pnyx.judging.students.lora_training import LoraTrainer, _lessons
+from pnyx.judging.students.lora_trainer import LoraTrainer, _lessons
 from pnyx.judging.students.student import open_student
 from pnyx.judging.students.trainer import quiet
 from pnyx.relevance.distillation import Distillation, distil, example_of
-from pnyx.relevance.labelled import LabelledPair
+from pnyx.relevance.labelled_pairs import LabelledPair
 
 pytestmark = [
     pytest.mark.train,
@@ -307,7 +307,7 @@ def test_the_loss_is_that_of_the_replies_alone(base):
     """Of a padded batch, in which lessons are of different lengths."""
     import torch
 
-    from pnyx.judging.students.lora_training import Lesson, collate
+    from pnyx.judging.students.lora_trainer import Lesson, collate
 
     texts = texts_of(base)
     examples = [example_of(p) for p in make_pairs(12)[4:]]

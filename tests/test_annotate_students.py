@@ -16,7 +16,7 @@ from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.late import MAX_TOKENS, LateTrainer, pieces_of, sentence_spans
-from pnyx.judging.students.scoring import read_tokenizer
+from pnyx.judging.students.scorers import read_tokenizer
 from pnyx.judging.students.student import open_student
 from pnyx.relevance.distillation import Distillation, distil, example_of, split_questions
 from tries import tries

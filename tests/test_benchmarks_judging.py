@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "judging"
 

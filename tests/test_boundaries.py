@@ -9,15 +9,15 @@ import pytest
 
 import pnyx
 from chat_server import ChatServer
-from pnyx.audit.trials.falling import _judged
+from pnyx.audit.trials.falling_scores import _judged
 from pnyx.core.errors import PnyxError
 from pnyx.core.spec import opt, opts_of
 from pnyx.formats.cells import python_literal
-from pnyx.formats.reports.judged import JudgedCitation, NodeAnswer
+from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
 from pnyx.judging.llm.judge import Asking, LlmJudge
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.questions import AGAIN, Support
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import _FAILURES, EndpointPool, _Health
 from pnyx.reports.tree.opened_sentence import citation_steps
 from pnyx.reports.tree.plan import Weights

@@ -11,7 +11,7 @@ import pytest
 
 import pnyx
 from command import called, write_rows
-from pnyx.audit.checks.checked import CheckedJudge
+from pnyx.audit.checks.result import CheckedJudge
 from pnyx.judging.measures.ground_truth import join_labels
 from pnyx.judging.measures.rates import corrected_rate
 

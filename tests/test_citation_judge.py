@@ -14,7 +14,7 @@ from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
 from pnyx.cases.open_citations import CITATIONS_PER_CALL, DOCUMENTS_PER_CALL, citation_judge
 from pnyx.cases.plan import PREMISES
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
 from pnyx.judging.questions import Support

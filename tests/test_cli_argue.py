@@ -17,7 +17,7 @@ from pnyx.cases.plan import ARGUED
 from pnyx.core.errors import InputError
 from pnyx.core.records import Argument, Document, Premise, Question, question_id
 from pnyx.formats import read_responses
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents

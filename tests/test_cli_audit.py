@@ -10,7 +10,7 @@ import pytest
 import planted_judges as planted
 from chat_server import ChatServer
 from command import runner, write_rows
-from pnyx.audit.trials.posing import rotated_texts
+from pnyx.audit.trials.trial_items import rotated_texts
 from pnyx.audit.trials.trials import TRIALS
 from pnyx.cli import app, main
 from pnyx.core.errors import InputError

@@ -11,8 +11,8 @@ import pytest
 import planted_judges as planted
 from chat_server import ChatServer
 from command import called, rows_of, write_rows
-from pnyx.audit.trials.dressing import FORMATS
 from pnyx.audit.trials.patterns import lengthened, patterns
+from pnyx.audit.trials.presentation import FORMATS
 from test_cli_audit import ALWAYS_YES, MAKE, run, trial
 
 pytestmark = pytest.mark.usefixtures("own_place")

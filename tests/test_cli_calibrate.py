@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from command import rows_of, run, write_rows
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.base import ask
 from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
 from pnyx.judging.combining.panel import cascade_from

@@ -13,7 +13,7 @@ from command import run
 from pnyx.audit.example import Unlabelled, argued_agreement
 from pnyx.core.records import Document, judged_text
 from pnyx.formats import read_evidence, read_qrels, read_questions
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.formats.perspectives import read_perspectives
 from pnyx.judging.measures.ground_truth import read_labels
 from pnyx.judging.tasks import TASKS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command import called, refuser, rows_of
-from pnyx.core.placing import try_lock, unlock
+from pnyx.core.placement import try_lock, unlock
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import contents, read_manifest, write_manifest
 

@@ -11,7 +11,7 @@ import pytest
 
 from command import caller, write_rows
 from pnyx.core.files import write_text
-from pnyx.core.placing import newest, placed, placed_together
+from pnyx.core.placement import newest, placed, placed_together
 from test_cli_strict import COLLECTION, campaign
 from test_runs_engine import disk_of
 

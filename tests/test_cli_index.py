@@ -14,7 +14,7 @@ from embedding_server import EmbeddingServer
 from pnyx.cli import app
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from pnyx.search.pipeline import Searcher
 
 ROWS = [

@@ -29,11 +29,11 @@ from argue_report import (
 )
 from chat_server import ChatServer
 from command import killed_and_run_again, rows_of, wait_for, write_rows
-from pnyx.formats.reports.judged import JudgedReport, report_of_row
+from pnyx.formats.reports.judged_report import JudgedReport, report_of_row
 from pnyx.reports.runs import judge_reports_into
-from pnyx.reports.tree.judging import opened_topics
-from pnyx.reports.tree.opened import DocumentSources
+from pnyx.reports.tree.open_report import DocumentSources
 from pnyx.reports.tree.plan import ReportPlan
+from pnyx.reports.tree.walk import opened_topics
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

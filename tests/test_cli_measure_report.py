@@ -13,9 +13,9 @@ from command import refuser, runner
 from pnyx.core.spec import opts_of
 from pnyx.formats import read_leaderboard, read_qrels
 from pnyx.reports.measure_command import MeasureReportSpec
-from pnyx.reports.measures.measuring import Missing
 from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
-from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.measures.report_measures import Missing
+from pnyx.reports.tree.walk import judge_reports
 
 (REPORT,) = judge_reports([response()], [BANK], PlannedJudge())
 SCORED = replace(REPORT, sentences=(*REPORT.sentences[:6], *REPORT.sentences[7:]))

@@ -19,7 +19,7 @@ from chat_server import ChatServer
 from command import caller, rows_of, write_rows
 from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from pnyx.formats import read_nugget_banks
-from pnyx.formats.reports.judged import report_of_row
+from pnyx.formats.reports.judged_report import report_of_row
 from pnyx.judging.answers import Judged, Provenance, Unscored
 from pnyx.judging.questions import Support
 from pnyx.reports.measures.nuggets import (
@@ -28,9 +28,9 @@ from pnyx.reports.measures.nuggets import (
     strict_vital_score,
     vital_score,
 )
-from pnyx.reports.nuggets.growing import Growing, reply_shape
-from pnyx.reports.nuggets.merging import merge_banks
-from pnyx.reports.tree.assigning import assignment_of
+from pnyx.reports.nuggets.growth import Growing, reply_shape
+from pnyx.reports.nuggets.merge import merge_banks
+from pnyx.reports.tree.assignment import assignment_of
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")

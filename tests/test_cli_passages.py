@@ -27,7 +27,7 @@ from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import read_manifest
 from pnyx.search.lexical.record_codec import from_row, to_row
-from pnyx.search.opening import open_index, verify_index
+from pnyx.search.open_engine import open_index, verify_index
 from pnyx.search.split_documents import DocumentRanking
 from pnyx.web.ask.application import build_asking
 from pnyx.web.ask.document_parts import _window

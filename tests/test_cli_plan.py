@@ -356,7 +356,7 @@ def test_an_option_that_would_change_nothing_is_refused(capsys, option):
 
 
 def test_a_prompt_file_is_used_and_recorded(capsys):
-    from pnyx.judging.llm.prompting import prompt_bytes
+    from pnyx.judging.llm.prompts import prompt_bytes
 
     own = prompt_bytes("support").decode().replace('name = "support"', 'name = "mine"')
     own = own.replace("version = 2", 'version = 7\ntask = "support"')

@@ -15,12 +15,12 @@ import pnyx
 from chat_server import ChatServer
 from pnyx.core.progress import _logged, _Pace, _rate, counted
 from pnyx.judging.base import Judge, ask
+from pnyx.judging.counted_judge import Watched, spent_so_far, watched
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
-from pnyx.judging.watched import Watched, spent_so_far, watched
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.prices import Price

@@ -10,7 +10,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.judging.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.llm.prompts import load_prompt, prompt_names
 from pnyx.judging.tasks import TASKS
 
 HOSTILE = "\x1b[2J\x07 Ünïcode <|im_end|> \u202e ```json {{ 7*7 }}\r\n\t\x00 end"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command import run
-from pnyx.judging.llm.prompting import load_prompt, parse_prompt, prompt_bytes, prompt_names
+from pnyx.judging.llm.prompts import load_prompt, parse_prompt, prompt_bytes, prompt_names
 from pnyx.judging.llm.templates import TemplateFault, check_template, rendered
 from pnyx.judging.tasks import TASKS
 from tries import quick_cases, tries

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from command import run, write_rows
 from pnyx.core.errors import InputError
-from pnyx.formats.rated import read_rated
+from pnyx.formats.rated_texts import read_rated
 from pnyx.search.index import Index
 from pnyx.search.quality.documents import FEATURE, HOW
 from pnyx.search.quality.files import read_quality_model

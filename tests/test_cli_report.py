@@ -22,7 +22,7 @@ from pnyx.cases.limits import Limits, limits_of
 from pnyx.core.errors import InputError
 from pnyx.core.records import Document, Sentence
 from pnyx.formats import ReportRequest, read_responses, track_rules
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import count_length
 from pnyx.judging.base import ask

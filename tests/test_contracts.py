@@ -27,7 +27,7 @@ from chat_replies import instance
 from chat_server import ChatServer
 from command import run, write_rows
 from pnyx import cli
-from pnyx.audit.trials import editing
+from pnyx.audit.trials import model_edits as editing
 from pnyx.cases.extractive import ExtractiveWriter
 from pnyx.cases.generate import LlmWriter
 from pnyx.cases.plan import Plan
@@ -50,15 +50,16 @@ from pnyx.judging.base import Judge, ask
 from pnyx.judging.calibration.curves import Temperature
 from pnyx.judging.calibration.recalibration import Recalibrated, Recalibration, WithThreshold
 from pnyx.judging.calibration.selective import ConfidenceRegions, Region
-from pnyx.judging.combining.formatted import Formatted
+from pnyx.judging.combining.in_format import Formatted
 from pnyx.judging.combining.panel import Cascade, Panel, Repeats
+from pnyx.judging.counted_judge import Watched
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.forms import FORMS, form_of
 from pnyx.judging.forms.base import FormCall
 from pnyx.judging.llm.judge import Asking, LlmJudge
 from pnyx.judging.llm.nuggets import NuggetJudge
-from pnyx.judging.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.llm.prompts import load_prompt, prompt_names
 from pnyx.judging.llm.reading import schema_of, validated
 from pnyx.judging.llm.templates import _environment
 from pnyx.judging.lookup import HumanLabels, Lookup
@@ -82,16 +83,15 @@ from pnyx.judging.students.judge import (
     load_perspective_student,
 )
 from pnyx.judging.students.quality.overall import QualityJudge
-from pnyx.judging.students.related import RelatedJudge
+from pnyx.judging.students.related_task import RelatedJudge
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import SCORERS, StudentJudge
 from pnyx.judging.tasks import TASKS, Task
-from pnyx.judging.watched import Watched
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
 from pnyx.reports.measures.registry import REPORT_MEASURES
-from pnyx.reports.nuggets.creating import importance_shape
-from pnyx.reports.nuggets.growing import Style, reply_shape
+from pnyx.reports.nuggets.growth import Style, reply_shape
+from pnyx.reports.nuggets.model_banks import importance_shape
 from pnyx.reports.tree.own_text import OwnTextJudge
 from pnyx.reports.tree.shots import ReportExample, ReportShots, ShotJudge
 from pnyx.search.build import build_index
@@ -644,7 +644,7 @@ SHAPES: dict[str, Callable[[], Any]] = {
     "report": sentences_reply,
     "report-evidence": importlib.import_module("pnyx.reports.writing.evidence")._reply_shape,
     "passage-sides": importlib.import_module("pnyx.cases.model_sides")._reply_shape,
-    "question": importlib.import_module("pnyx.cases.question_reading")._reply_shape,
+    "question": importlib.import_module("pnyx.cases.question_claims")._reply_shape,
     "contradict": editing.contradiction_reply,
     "paraphrase": editing.text_reply,
     "definition": importlib.import_module("pnyx.relevance.definitions")._reply_model,
@@ -871,7 +871,7 @@ def _reports(given: Sequence[Answer]) -> dict[str, Measured]:
 
     Those that count one kind of items; tests/test_measure_reports.py has a contract of all.
     """
-    from pnyx.formats.reports.judged import (
+    from pnyx.formats.reports.judged_report import (
         JudgedAnswer,
         JudgedCitation,
         JudgedNugget,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.errors import InputError
-from pnyx.formats.text.folded import STOP_WORDS, FoldedWords
+from pnyx.formats.text.folded_words import STOP_WORDS, FoldedWords
 from pnyx.formats.text.tokens import Tokenizer, is_superseded, languages
 
 ENGLISH = Tokenizer()

@@ -17,7 +17,7 @@ from pnyx.judging.students.judge import ANSWER, CITATION
 from pnyx.judging.tasks import TASKS
 from pnyx.reports.open_reports import open_report_judge
 from pnyx.reports.options import ReportJudgeSpec
-from pnyx.reports.tree.asking import ask_attests, ask_said_before
+from pnyx.reports.tree.node_questions import ask_attests, ask_said_before
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEADING = "## Which judge answers without a language model\n"

@@ -12,7 +12,7 @@ import pytest
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
 from pnyx.judging.calibration.selective import ConfidenceRegions, Region, choose_thresholds
-from pnyx.judging.llm.prompting import load_prompt, prompt_names
+from pnyx.judging.llm.prompts import load_prompt, prompt_names
 
 ARGUMENT = {
     "id": "1",

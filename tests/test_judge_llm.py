@@ -20,7 +20,7 @@ from pnyx.judging.forms import FORMS
 from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.leniency import watching_departures
-from pnyx.judging.llm.prompting import load_prompt, parse_prompt
+from pnyx.judging.llm.prompts import load_prompt, parse_prompt
 from pnyx.judging.llm.reading import validated
 from pnyx.judging.llm.templates import block
 from pnyx.judging.passages import find_evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pnyx.judging.naming import UNMEASURED, introduced, short_name
+from pnyx.judging.judge_names import UNMEASURED, introduced, short_name
 from pnyx.judging.students.judge import PackagedJudge
 from pnyx.search.relevance import _fitted
 

@@ -19,7 +19,7 @@ from pnyx.judging.dimensions import aspects_of, dimensions_of, normalised, scale
 from pnyx.judging.forms import form_of
 from pnyx.judging.forms.base import FormCall
 from pnyx.judging.llm.json_objects import UnreadableReply
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.questions import Rating
 from pnyx.judging.shots import RatedExample, RatedPool, read_rated
 from tries import tries

@@ -20,9 +20,9 @@ from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.forms import FORMS
 from pnyx.judging.forms.base import FormCall
 from pnyx.judging.llm.json_objects import UnreadableReply
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.questions import Rating
-from pnyx.judging.rag.grounding import SUPPORT_FORMAT
+from pnyx.judging.rag.groundedness import SUPPORT_FORMAT
 from pnyx.judging.rag.rag import RAG_DIMENSIONS, RAG_FORMATS
 from pnyx.judging.tasks import TASKS, read_items
 from pnyx.search.build import build_index

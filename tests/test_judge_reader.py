@@ -33,7 +33,7 @@ from pnyx.judging.students.reader import (
     open_reader,
     read_matrices,
 )
-from pnyx.judging.students.scoring import CombinedScorer, Standard, read_tokenizer
+from pnyx.judging.students.scorers import CombinedScorer, Standard, read_tokenizer
 from pnyx.judging.students.student import StudentJudge, load_scorer, open_student, read_student
 from pnyx.models.embed.encoder import load_encoder
 from tries import tries

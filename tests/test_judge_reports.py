@@ -25,9 +25,9 @@ from argue_report import (
 from pnyx.core.errors import InputError
 from pnyx.core.records import Citation, Document, Nugget, NuggetBank, Response, Sentence
 from pnyx.formats import read_responses, write_responses
-from pnyx.formats.reports.judged import NodeAnswer
-from pnyx.reports.tree.judging import judge_reports
+from pnyx.formats.reports.judged_report import NodeAnswer
 from pnyx.reports.tree.plan import ReportPlan, Weights
+from pnyx.reports.tree.walk import judge_reports
 from tries import tries
 
 CREDITS = ("attested", "cited", "any")

@@ -11,7 +11,7 @@ from pnyx.core.errors import InputError
 from pnyx.judging.answers import Judged
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students import late
-from pnyx.judging.students.scoring import MODEL, TOKENIZER
+from pnyx.judging.students.scorers import MODEL, TOKENIZER
 from pnyx.judging.students.student import StudentJudge
 from student_fixture import tiny_student
 

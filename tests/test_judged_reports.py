@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pnyx.core.records import NODES, Nugget, NuggetAnswer, NuggetBank, NuggetReference
-from pnyx.formats.reports.judged import (
+from pnyx.formats.reports.judged_report import (
     OUTCOMES,
     JudgedAnswer,
     JudgedCitation,

@@ -14,7 +14,7 @@ from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
 from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.judging.verdicts import Verdict
-from pnyx.perspectives.measures.corrected import FEWEST, Correction, place_of
+from pnyx.perspectives.measures.correction import FEWEST, Correction, place_of
 from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, TopicTable, mrecall
 from pnyx.stats.base import Bootstrap
 

@@ -16,7 +16,7 @@ from pnyx.formats.perspectives import by_question
 from pnyx.judging.verdicts import Verdict
 from pnyx.perspectives.measures import table as perspective_table
 from pnyx.perspectives.measures.coverage import measure_perspectives, perspective_qrels
-from pnyx.perspectives.measures.leaning import measure_leaning, side_questions
+from pnyx.perspectives.measures.lean import measure_leaning, side_questions
 from pnyx.perspectives.measures.table import (
     PERSPECTIVE_MEASURES,
     SIDED,

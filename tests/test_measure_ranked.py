@@ -21,7 +21,7 @@ from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.measures.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
 from pnyx.judging.verdicts import Verdict
 from pnyx.stats.base import Bootstrap
-from pnyx.stats.ranked import ndcg, ranking_average_precision
+from pnyx.stats.rankings import ndcg, ranking_average_precision
 from tries import tries
 
 GRADES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])

@@ -19,7 +19,7 @@ import pnyx.stats
 from pnyx.judging import measures
 from pnyx.judging.measures.registry import MEASURES, Measure
 from pnyx.stats.correlation import weighted_pearson, weighted_r2
-from pnyx.stats.weighted import ClusterWeights, EachCluster, RunningSums, numbers
+from pnyx.stats.weighted_measures import ClusterWeights, EachCluster, RunningSums, numbers
 from raters_fixture import alpha_by_coincidences
 from tries import tries
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from argue_report import BANK, PlannedJudge, response
 from pnyx.core.errors import InputError
 from pnyx.core.records import Qrel
-from pnyx.formats.reports.judged import (
+from pnyx.formats.reports.judged_report import (
     JudgedAnswer,
     JudgedCitation,
     JudgedNugget,
@@ -25,7 +25,7 @@ from pnyx.formats.reports.judged import (
 from pnyx.reports import measure_report, measure_reports, read_judged_reports
 from pnyx.reports.measures.exports import leaderboard_cells, nugget_qrels
 from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
-from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.tree.walk import judge_reports
 from pnyx.stats import Bootstrap, Measured
 
 (REPORT,) = judge_reports([response()], [BANK], PlannedJudge())

@@ -19,7 +19,7 @@ from chat_server import ChatServer, Handler, patience
 from pnyx.core.errors import InputError, ModelError
 from pnyx.models.chat.completion import read_reply
 from pnyx.models.chat.endpoint import ChatEndpoint
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.dialect import Dialect, refused_parameter
 from pnyx.models.http.responses import RetryPolicy, retry_after

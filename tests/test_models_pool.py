@@ -13,7 +13,7 @@ from pnyx.core.errors import InputError, ModelError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.chat.ledger import Ledger
 from pnyx.models.chat.model import ChatModel
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.pool import EndpointPool
 from pnyx.models.chat.types import CallFailed, ChatRequest, Message, Reply
 from pnyx.models.http.flow import run_all

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chat_server import ChatServer, Handler, patience
 from pnyx.core.errors import PnyxError
 from pnyx.models.chat.endpoint import ChatEndpoint
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.probe import ProbeReport, models_in, probe, window_in
 from pnyx.models.chat.types import ChatRequest, Message, Reply
 from pnyx.models.http.responses import RetryPolicy

@@ -20,7 +20,7 @@ from pnyx.formats import read_evidence
 from pnyx.judging.students.lora_base import Base
 from pnyx.models.http.transport import HttpResponse, HttpTransport
 from pnyx.models.ray import ray_workers
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from test_plugins import install
 
 SOURCE = Path(__file__).parents[1] / "src" / "pnyx"

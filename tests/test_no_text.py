@@ -8,7 +8,7 @@ import pytest
 
 from chat_server import ChatServer
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.restricted import HiddenError, hides_text, no_text, textless
+from pnyx.core.restricted_mode import HiddenError, hides_text, no_text, textless
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from pnyx.core import placing
+from pnyx.core import placement as placing
 from pnyx.core.errors import InputError, PnyxError
 from pnyx.core.files import atomic_folder, atomic_text
 from pnyx.core.locks import locked

@@ -32,7 +32,7 @@ def test_every_regular_expression_is_linear():
     # Tried as they are compiled, or made of a text that is searched for as it is.
     assert sorted(made.split(", ")) == [
         "audit/trials/patterns.py",
-        *["formats/text/folded.py"] * 3,
+        *["formats/text/folded_words.py"] * 3,
         "formats/text/segment.py",
         *["formats/text/word_breaks.py"] * 2,
         "formats/tracks/responses.py",  # the ids that a track's own rules ask for

@@ -12,7 +12,7 @@ import pytest
 from command import write_rows
 from pnyx.core.errors import InputError
 from pnyx.formats import read_responses
-from pnyx.formats.reports.judged import (
+from pnyx.formats.reports.judged_report import (
     JudgedCitation,
     JudgedReport,
     JudgedSentence,

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pnyx.core.records import NuggetAnswer, NuggetReference
 from pnyx.judging.base import ask
 from pnyx.judging.llm.judge import Asking
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
-from pnyx.reports.tree.matching import gives, plain_words, repeats
+from pnyx.reports.tree.word_rules import gives, plain_words, repeats
 
 SENTENCES = {
     ("negative", True): (

@@ -12,7 +12,7 @@ import pytest
 from argue_report import DOCUMENTS, REPORT, write_files
 from chat_server import ChatServer
 from pnyx.core.records import NODES
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

@@ -10,9 +10,9 @@ import pytest
 
 from command import write_rows as write
 from inspect_fixture import run
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.stats.base import Measured
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.routes import address_of, show
 
 pytestmark = pytest.mark.usefixtures("own_place", "run_once")

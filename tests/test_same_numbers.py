@@ -20,13 +20,13 @@ from pnyx.perspectives import measure_perspectives, read_verdicts
 from pnyx.perspectives.pages import _covered, _matrix
 from pnyx.reports import measure_reports, read_judged_reports, system_differences
 from pnyx.reports.measures.registry import MAIN
-from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.tree.walk import judge_reports
 from pnyx.search import measure_correlation, measure_retrieval
 from pnyx.search.pages.run_pair import _differences, _run_table
 from pnyx.stats.base import Measured
-from pnyx.web.label.organising import agreement_of
+from pnyx.web.label.organiser import agreement_of
 from pnyx.web.results.judge_pair import compare_judges
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 
 pytestmark = pytest.mark.usefixtures("own_place")
 

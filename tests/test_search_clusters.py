@@ -29,7 +29,7 @@ from pnyx.search.features.topic_points import (
 )
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 
 WORDS = ["zoo", "vote", "tax", "car"]
 

@@ -24,7 +24,7 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features import vectors
 from pnyx.search.features.vectors import document_vectors, embed_documents, embed_question
 from pnyx.search.index import Index
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from pnyx.search.plan import Scoring
 from pnyx.search.ranking import dense
 from pnyx.search.ranking.dense import build_ann, cosine_top, dense_rank

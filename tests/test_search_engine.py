@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pnyx.cases.arguing import argue
+from pnyx.cases.argument import argue
 from pnyx.cases.case import Draft
 from pnyx.cases.plan import Plan
 from pnyx.core.errors import InputError

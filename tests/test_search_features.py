@@ -11,7 +11,7 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.access import put_feature, read_feature
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import read_manifest
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import FEATURES
 from tries import tries

@@ -12,7 +12,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import Question
 from pnyx.search import Index, Scoring, Searcher, SearchPlan
 from pnyx.search.engine import Hit
-from pnyx.search.listing import list_hits
+from pnyx.search.hits import list_hits
 from pnyx.search.ranking.good_first import good_first
 
 

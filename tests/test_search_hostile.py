@@ -18,9 +18,9 @@ from pnyx.cli import main
 from pnyx.core.errors import IndexFolderError
 from pnyx.search.features.clusters import clusters_of
 from pnyx.search.index import Index
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from pnyx.search.ranking.dense import dense_rank
-from pnyx.search.ranking.scoring import touche_rank
+from pnyx.search.ranking.scores import touche_rank
 
 HERE = Path(__file__).parent
 

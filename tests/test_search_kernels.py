@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from pnyx.core import native
 from pnyx.core.errors import MissingExtra
 from pnyx.search import lexical
-from pnyx.search.lexical import compiled, index, kernels, term_numbering
+from pnyx.search.lexical import compiled_kernel as compiled
+from pnyx.search.lexical import index, kernels
+from pnyx.search.lexical import term_numbers as term_numbering
 from pnyx.search.lexical.index import WordIndex
 from pnyx.search.lexical.kernels import Boosts, Kernel, SegmentPart, TermPart, best
 from pnyx.search.lexical.postings import PostingsBuilder, join, split

@@ -23,7 +23,7 @@ from pnyx.core.records import Document
 from pnyx.search.engine import DocumentIndex, TopicQuery
 from pnyx.search.explain import explain
 from pnyx.search.index import Index
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from pnyx.search.opensearch import schema
 from pnyx.search.opensearch.answers import read_settings
 from pnyx.search.opensearch.client import ClusterAddress
@@ -83,7 +83,7 @@ def assert_alike(here, there):
 @needs_cluster
 @pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.all), 3])
 def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
-    from pnyx.search.opensearch.loading import LoadPlan, copy
+    from pnyx.search.opensearch.load import LoadPlan, copy
 
     where = f"{server}/same-{shards}"
     stats = copy(str(folder), where, LoadPlan(shards=shards))
@@ -124,7 +124,7 @@ def test_it_ranks_and_knows_what_the_folder_does(server, folder, shards):
 @needs_cluster
 def test_what_is_loaded_is_seen_when_it_is_complete(server):
     from pnyx.judging.students.quality.surface import QualityModel
-    from pnyx.search.opensearch.loading import LoadPlan, add, load, update
+    from pnyx.search.opensearch.load import LoadPlan, add, load, update
 
     where, plan = f"{server}/grown", LoadPlan(embedder=Fake())
 
@@ -162,7 +162,7 @@ def test_what_is_loaded_is_seen_when_it_is_complete(server):
 @slow
 @needs_cluster
 def test_what_cannot_be_used_is_one_line(server, monkeypatch):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     with pytest.raises(IndexFolderError, match="is not there"):
         open_index(f"{server}/none")
@@ -184,7 +184,7 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
     remote.cluster.ask("POST", f"/{remote.concrete}/_close")
     with pytest.raises(PnyxError):
         remote.retrieve("often", Scoring("bm25"), 5)
-    monkeypatch.setattr("pnyx.search.opensearch.naming.OLDEST", (99, 0))
+    monkeypatch.setattr("pnyx.search.opensearch.aliases.OLDEST", (99, 0))
     with pytest.raises(PnyxError, match=r"expected 99\.0 or newer"):
         open_index(where)
 
@@ -193,7 +193,7 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
 @slow
 @needs_cluster
 def test_an_index_of_an_older_format_is_loaded_again(server):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     where = f"{server}/older"
     load(records(0, 5), where)
@@ -222,7 +222,7 @@ def test_an_index_of_an_older_format_is_loaded_again(server):
 @pytest.fixture(scope="module")
 def full(server):
     """The example's index in the cluster."""
-    from pnyx.search.opensearch.loading import LoadPlan, copy
+    from pnyx.search.opensearch.load import LoadPlan, copy
 
     copy(str(example_index()), f"{server}/example", LoadPlan(shards=2))
     return f"{server}/example"
@@ -308,7 +308,7 @@ def test_commands_take_an_address(server, tmp_path, capsys):
 @slow
 @needs_cluster
 def test_an_index_is_verified(server, full, capsys):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     own = "ok (index, 128 documents, quality, vectors, clusters)\n"
     for index in (example_index(), full):
@@ -408,7 +408,7 @@ def test_a_language_model_is_served_as_from_a_folder(full, tmp_path):
 @pytest.mark.all
 @needs_cluster
 def test_a_server_goes_over_to_the_index_that_takes_the_place_of_its_own(server):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     where = f"{server}/replaced"
     load(records(0, 20), where)

@@ -20,7 +20,7 @@ from opensearch_front import front
 from page_fixture import served_by_command
 from pnyx.core.errors import PnyxError
 from pnyx.search.build import build_index
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from pnyx.search.plan import Scoring
 
 pytestmark = [pytest.mark.all, pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")]
@@ -79,7 +79,7 @@ def then(act, at=COUNT // 2):
 
 
 def test_a_node_that_is_killed_while_documents_are_loaded_loses_none(three, expected):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     where = f"{three.all}/killed"
     try:
@@ -94,7 +94,7 @@ def test_a_node_that_is_killed_while_documents_are_loaded_loses_none(three, expe
 
 
 def test_a_part_that_is_away_in_the_end_drops_nothing(three, expected):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     where, plan = f"{three.all}/away", LoadPlan(shards=3, replace=True)
 
@@ -136,7 +136,7 @@ def test_a_load_that_is_killed_goes_on_with_nothing_twice_and_nothing_missing(th
 
 
 def test_searches_go_on_or_end_in_a_line_while_nodes_go_and_come(three, expected):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     where = f"{three.all}/served"
     load(records(0, COUNT), where, LoadPlan(shards=3, replicas=2))
@@ -167,7 +167,7 @@ def test_searches_go_on_or_end_in_a_line_while_nodes_go_and_come(three, expected
 
 
 def test_a_part_of_the_shards_is_not_the_whole(three, expected, capsys):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     where = f"{three.all}/alone"
     load(records(0, COUNT), where, LoadPlan(shards=3, replicas=0))
@@ -206,7 +206,7 @@ def full(count):
 
 
 def test_a_cluster_without_room_is_given_time(three, expected):
-    from pnyx.search.opensearch.loading import LoadPlan, load
+    from pnyx.search.opensearch.load import LoadPlan, load
 
     with front(three.first) as before:
         before.refuse = full(5)
@@ -217,7 +217,7 @@ def test_a_cluster_without_room_is_given_time(three, expected):
 
 
 def test_a_search_in_a_cluster_that_is_too_busy_is_one_line(three, capsys):
-    from pnyx.search.opensearch.loading import load
+    from pnyx.search.opensearch.load import load
 
     load(records(0, 5), f"opensearch://{three.first}/few")
     error = {"type": "circuit_breaking_exception", "reason": "[parent] Data too large"}
@@ -230,7 +230,7 @@ def test_a_search_in_a_cluster_that_is_too_busy_is_one_line(three, capsys):
 
 
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(three, expected, capsys):
-    from pnyx.search.opensearch.loading import load
+    from pnyx.search.opensearch.load import load
 
     where = f"opensearch://{three.first}/full"
 

@@ -17,7 +17,7 @@ from pnyx.search.perspectives import PerspectiveSet
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import AUTO, SCORINGS, Listwise, Scoring, SearchPlan
 from pnyx.search.ranking.rerank import rerank_pointwise
-from pnyx.search.ranking.scoring import rank_documents
+from pnyx.search.ranking.scores import rank_documents
 
 BY = Provenance("oracle")
 TOPIC = Question("t", "word")

@@ -15,7 +15,7 @@ from pnyx.search.build import add_to_index, build_index
 from pnyx.search.features.vectors import document_vectors
 from pnyx.search.index import Index
 from pnyx.search.lexical.manifest import read_manifest
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from pnyx.search.refresh import is_source, refresh_index
 
 TEXTS = {f"{n}.txt": f"Zoos should be banned, reason {n}." for n in range(1, 5)}

@@ -24,10 +24,10 @@ from pnyx.core.records import Argument, Document, Premise
 from pnyx.search.build import add_to_index, build_index
 from pnyx.search.index import Index
 from pnyx.search.lexical import record_codec, segments
-from pnyx.search.lexical import term_numbering as words
+from pnyx.search.lexical import term_numbers as words
 from pnyx.search.lexical.manifest import write_manifest
 from pnyx.search.lexical.storage import BLOCK_BYTES
-from pnyx.search.opening import verify_index
+from pnyx.search.open_engine import verify_index
 from tries import tries
 
 QUESTION = "word3 word17 rare299"

@@ -16,7 +16,7 @@ from pnyx.search.features.access import put_feature
 from pnyx.search.features.clusters import NO_CLUSTER
 from pnyx.search.index import Index
 from pnyx.search.plan import PARAMETERS
-from pnyx.search.ranking.scoring import touche_rank, touche_scores
+from pnyx.search.ranking.scores import touche_rank, touche_scores
 from tries import tries
 
 WORDS = "tea coffee milk water wine".split()

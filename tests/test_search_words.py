@@ -11,8 +11,8 @@ from pnyx.core.records import Document
 from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.build import build_index
 from pnyx.search.lexical import segments
-from pnyx.search.lexical import term_numbering as words
-from pnyx.search.lexical.term_numbering import WordNumbers
+from pnyx.search.lexical import term_numbers as words
+from pnyx.search.lexical.term_numbers import WordNumbers
 
 TOKENIZER = Tokenizer()
 FOLDED = Tokenizer("none")

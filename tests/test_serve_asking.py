@@ -14,8 +14,8 @@ from pnyx.core.errors import InputError
 from pnyx.models.http.flow import LeftError
 from pnyx.search.options import SearchSpec
 from pnyx.web.api.rows import search_row
-from pnyx.web.ask.arguing import Job
 from pnyx.web.ask.choices import chosen, chosen_for
+from pnyx.web.ask.job import Job
 from pnyx.web.ask.pool import Busy, Pool, SharedResults, while_there
 
 

@@ -16,7 +16,7 @@ from chat_server import ChatServer
 from pnyx.core.errors import InputError
 from pnyx.web.rendering import Links, Site
 from pnyx.web.results.kinds import JUDGEMENTS
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.records import NotFoundError
 from pnyx.web.results.routes import address_of, addresses, rendered, show
 from view_results import run
@@ -378,7 +378,7 @@ def test_pairs_are_listed_and_chosen_by_a_form(catalogue):
     from starlette.testclient import TestClient
 
     from pnyx.web.results.application import view_app
-    from pnyx.web.results.opening import CurrentCatalogue
+    from pnyx.web.results.open_catalogue import CurrentCatalogue
 
     page = page_of(catalogue, "/compare")
     assert 'href="/compare/runs/run-a/run-b"' in page

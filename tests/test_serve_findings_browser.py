@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def address(results):  # noqa: F811
     from pnyx.web.results.application import view_app
-    from pnyx.web.results.opening import CurrentCatalogue
+    from pnyx.web.results.open_catalogue import CurrentCatalogue
 
     before = Path.cwd()
     os.chdir(results)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from pnyx.core.errors import InputError
 from pnyx.core.records import Argument, Document
 from pnyx.display.text import clean
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.formats.text.tokens import Tokenizer
 from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.search import Index, Scoring, build_index, cluster_documents, score_documents
 from pnyx.search.explain import Explanation, explain
 from pnyx.web.ask.address import Asked, document_link, read_asked
 from pnyx.web.ask.examples import example_questions
-from pnyx.web.ask.marking import Marker
+from pnyx.web.ask.highlights import Marker
 from pnyx.web.ask.why import why_view
 from pnyx.web.rendering import Links
 

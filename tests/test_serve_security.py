@@ -18,8 +18,8 @@ from pnyx.core.errors import InputError, OptionError
 from pnyx.web import Links, build_app, run_app
 from pnyx.web.ask.options import ServerSpec
 from pnyx.web.rendering import STATIC, Site, render, slug
-from pnyx.web.running import _listening
 from pnyx.web.security import MAX_BODY
+from pnyx.web.server import _listening
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 
@@ -30,7 +30,7 @@ from label_fixture import item_rows, labelling
 from pnyx.web.ask.application import build_asking
 from pnyx.web.label.application import build_labelling
 from pnyx.web.results.application import view_app
-from pnyx.web.results.opening import CurrentCatalogue
+from pnyx.web.results.open_catalogue import CurrentCatalogue
 
 
 def make_app(token: str = ""):
@@ -233,7 +233,7 @@ def test_a_refusal_of_a_long_body_can_be_read(plain):
 
 def test_a_head_that_does_not_end_is_ended(monkeypatch):
     """Bytes that trickle in win no time; a request that is under way has all it needs."""
-    monkeypatch.setattr("pnyx.web.running.HEAD_SECONDS", 0.2)
+    monkeypatch.setattr("pnyx.web.server.HEAD_SECONDS", 0.2)
     ready = queue.Queue()
     spec, app = ServerSpec(port=0), make_app()
 
@@ -257,7 +257,7 @@ def test_the_usual_port_gives_way_and_a_named_one_does_not(monkeypatch):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        monkeypatch.setattr("pnyx.web.running._PORT", port)
+        monkeypatch.setattr("pnyx.web.server._PORT", port)
         with _listening(ServerSpec()) as found:
             assert port < found.getsockname()[1] < port + 100
         with pytest.raises(InputError, match=f"--port {port}: cannot listen there"):

@@ -23,10 +23,10 @@ from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.responses import RetryPolicy
-from pnyx.reports.tree.asking import ask_answers, ask_attests, ask_negative, ask_said_before
-from pnyx.reports.tree.judging import judge_reports
+from pnyx.reports.tree.node_questions import ask_answers, ask_attests, ask_negative, ask_said_before
 from pnyx.reports.tree.own_text import REPORT_LENGTH, SENTENCE_LENGTH, OwnTextJudge, is_own_text
 from pnyx.reports.tree.plan import MAX_SENTENCE, ReportPlan
+from pnyx.reports.tree.walk import judge_reports
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()

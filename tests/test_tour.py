@@ -18,7 +18,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import rows_of, run
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 
 pytestmark = pytest.mark.all
 

@@ -12,7 +12,7 @@ from pnyx.core.errors import InputError
 from pnyx.reports import read_judged_reports
 from pnyx.reports.measures.registry import measure_report
 from pnyx.web.rendering import Links
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.routes import address_of, rendered, show, site_of
 
 FARES, PARK = "Did fares fall?", "Was the park opened?"

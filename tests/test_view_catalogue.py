@@ -24,11 +24,11 @@ from pnyx.core.errors import InputError
 from pnyx.reports.pages.judged_texts import judged_report
 from pnyx.reports.pages.report import links_of
 from pnyx.web.rendering import Links, Site, slug
-from pnyx.web.results import opening
+from pnyx.web.results import open_catalogue as opening
 from pnyx.web.results.boards import leaderboard
 from pnyx.web.results.judgement import sentences_resting_on
 from pnyx.web.results.kinds import JUDGEMENTS, TABLES
-from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
+from pnyx.web.results.open_catalogue import CurrentCatalogue, open_catalogue
 from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError
 from pnyx.web.results.routes import address_of, addresses, page_routes, rendered, show
 from tries import tries

@@ -30,7 +30,7 @@ from pnyx.perspectives.measures.coverage import measure_perspectives
 from pnyx.stats.base import Measured
 from pnyx.web.rendering import STATIC, Links
 from pnyx.web.results.export import export_pages
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.records import NotFoundError
 from pnyx.web.results.routes import address_of, addresses, rendered, show, site_of
 

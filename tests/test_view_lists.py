@@ -14,10 +14,10 @@ from pnyx.display.text import cut
 from pnyx.search import build_index
 from pnyx.web.rendering import Links
 from pnyx.web.results.catalogue import Catalogue
-from pnyx.web.results.gathered import Once
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.pages import Address
 from pnyx.web.results.routes import address_of, rendered, show, site_of
+from pnyx.web.results.shared_pages import Once
 from pnyx.web.results.texts import listed_texts
 from view_results import run
 

@@ -21,17 +21,17 @@ from pnyx.cases.page.build import view_case
 from pnyx.cases.page.markdown import render_markdown
 from pnyx.cases.page.notes import said_of_precision
 from pnyx.cases.page.report import render_html
-from pnyx.cases.placing import Expected
+from pnyx.cases.side_choice import Expected
 from pnyx.core.records import Citation, Document, Question, Response, Sentence
 from pnyx.display.states import probability, state_of
 from pnyx.display.text import MAX_SHOWN, clean, cut, escape_markdown, locate, one_line
-from pnyx.formats.reports.judged import NodeAnswer
+from pnyx.formats.reports.judged_report import NodeAnswer
 from pnyx.judging.answers import QUOTED, Judged, Provenance
 from pnyx.judging.measures.responses import judged_response, precisions
 from pnyx.reports.pages.tree_wording import finding_worded
 from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.stats.base import Measured
-from pnyx.web.results.wording import worded
+from pnyx.web.results.words import worded
 from tries import tries
 
 ATTACKS = st.one_of(

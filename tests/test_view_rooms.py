@@ -20,7 +20,7 @@ del doors[sys.argv[1]]
 rooms.rooms = lambda: doors
 
 from pnyx.web.results.export import export_pages
-from pnyx.web.results.opening import open_catalogue
+from pnyx.web.results.open_catalogue import open_catalogue
 from pnyx.web.results.routes import site_of
 
 paths = [sys.argv[2]]

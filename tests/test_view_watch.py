@@ -13,9 +13,9 @@ from pnyx.cli import main
 from pnyx.judging.questions import Support
 from pnyx.judging.runs.engine import Journal
 from pnyx.web.results import commands as command
-from pnyx.web.results import opening
+from pnyx.web.results import open_catalogue as opening
 from pnyx.web.results.application import view_app
-from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
+from pnyx.web.results.open_catalogue import CurrentCatalogue, open_catalogue
 
 ABOUT = {"format": "pnyx-results", "task": "support", "judge": "minilm-int8@1"}
 

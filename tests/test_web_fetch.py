@@ -17,7 +17,7 @@ from pnyx.core.errors import InputError
 from pnyx.crawl import addresses as targets
 from pnyx.crawl.addresses import FetchPolicy, network
 from pnyx.crawl.fetch import Fetcher, FetchLimits, Rules, agent_of
-from pnyx.crawl.fetched import FETCHED, Fetched
+from pnyx.crawl.fetch_result import FETCHED, Fetched
 from web_server import Site, SiteHandler, article, redirect
 
 pytest.importorskip("protego", reason="extra `ingest` is not installed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from pnyx.crawl.fetched import FETCHED, Fetched
+from pnyx.crawl.fetch_result import FETCHED, Fetched
 from pnyx.crawl.reader import Reader
 from web_server import article
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pnyx.core.errors import InputError
 from pnyx.crawl import addresses as targets
 from pnyx.crawl.addresses import FetchPolicy, is_public, network, parse_target
-from pnyx.crawl.fetched import NotFetchedError
+from pnyx.crawl.fetch_result import NotFetchedError
 
 # One address of each block of IANA's special-purpose registries, and what clouds use.
 FORBIDDEN = """

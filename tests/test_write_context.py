@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_server import ChatServer
+from pnyx.cases.context import WORDS_PER_TOKEN, pack, pack_for, words_per_token
 from pnyx.cases.generate import LlmWriter
-from pnyx.cases.packing import WORDS_PER_TOKEN, pack, pack_for, words_per_token
 from pnyx.core.records import Argument, Document, Premise, Question
 from pnyx.formats.text.citations import without_notes
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.http.flow import run_blocking
 from test_models_local import pytestmark as needs_local
 

@@ -21,7 +21,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import Document, Question
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.http.flow import run_blocking
 from pnyx.models.http.responses import RetryPolicy
 

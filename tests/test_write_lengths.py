@@ -11,7 +11,7 @@ import pytest
 
 from chat_server import ChatServer
 from command import called, rows_of, run, write_rows
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("own_place")

@@ -11,7 +11,7 @@ import pytest
 
 from pnyx.cli import main
 from pnyx.core.records import Document, judged_text
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.search.build import build_index
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks" / "argue"))

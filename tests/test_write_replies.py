@@ -12,7 +12,7 @@ from chat_server import ChatServer
 from command import rows_of, run
 from pnyx.cases.replies import cited_ids, points_reply, sentences_of, sentences_reply
 from pnyx.core.records import Document
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.llm.reading import UnreadableReply, validated, watching_departures
 from pnyx.search.build import build_index
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.cases.arguing import _likely
+from pnyx.cases.argument import _likely
 from pnyx.cases.passage_sides import BY_PASSAGE, side_chance
-from pnyx.cases.placing import expected_about, settled_by_label
-from pnyx.cases.placing import place as place_async
 from pnyx.cases.plan import Plan
+from pnyx.cases.side_choice import expected_about, settled_by_label
+from pnyx.cases.side_choice import place as place_async
 from pnyx.core.records import Argument, Document, Evidence, Question
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit

@@ -14,11 +14,11 @@ from chat_replies import blocks_in, question_reply, sides_reply
 from chat_server import ChatServer
 from pnyx.cases import passage_sides
 from pnyx.cases.model_sides import BATCH, PassageAnswer, _confidence, joined_shares
+from pnyx.cases.model_weight import Weighing
 from pnyx.cases.plan import ASKED
-from pnyx.cases.weighing import Weighing
 from pnyx.cli import main
 from pnyx.core.records import Document, judged_text
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.search.build import build_index
 
 pytestmark = pytest.mark.usefixtures("run_once")

@@ -26,7 +26,7 @@ from reader import Words, export, pack, quick_products
 from unpacking import load_reader
 
 from pnyx.judging.students.reader import CHANGES, MATRICES, open_reader
-from pnyx.judging.students.scoring import MODEL, TOKENIZER
+from pnyx.judging.students.scorers import MODEL, TOKENIZER
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = ROOT / "src/pnyx/models/weights"

@@ -36,7 +36,7 @@ from pnyx.cli.options import ColumnSpec
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
 from pnyx.core.files import atomic_folder
 from pnyx.display.tables import Column, Table, filled
-from pnyx.formats.rated import RatedText, read_rated
+from pnyx.formats.rated_texts import RatedText, read_rated
 from pnyx.judging.calibration.curves import folds_of
 from pnyx.judging.measures.binary import weighted_brier, weighted_f1
 from pnyx.judging.students.quality.surface import SURFACE, VERSION, QualityModel
@@ -55,7 +55,7 @@ from pnyx.search.quality.files import (
 from pnyx.stats.base import Bootstrap, Measured
 from pnyx.stats.correlation import weighted_pearson, weighted_r2, weighted_spearman
 from pnyx.stats.intervals import SIGNED, UNIT, Range, draw_weights, drawn_value
-from pnyx.stats.weighted import Weighted
+from pnyx.stats.weighted_measures import Weighted
 
 CARD = "card.md"
 _LEAST = 20

@@ -49,7 +49,7 @@ from pnyx.core.files import atomic_folder
 from pnyx.judging.calibration.curves import Platt
 from pnyx.judging.questions import Support
 from pnyx.judging.students.reader import CLOSENESS, READER, closest_sentences, open_reader
-from pnyx.judging.students.scoring import MODEL, TOKENIZER, Standard
+from pnyx.judging.students.scorers import MODEL, TOKENIZER, Standard
 from pnyx.judging.students.student import CARD, Student, write_manifest
 from pnyx.models.embed.encoder import load_encoder
 

@@ -41,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.cases.arguing import argue
+from pnyx.cases.argument import argue
 from pnyx.cases.case import Case
 from pnyx.cases.open_writer import open_writer
 from pnyx.cases.options import ArgueSpec

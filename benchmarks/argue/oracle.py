@@ -39,7 +39,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 from common import Report, arguments
 
 import pnyx
-from pnyx.cases.arguing import argue
+from pnyx.cases.argument import argue
 from pnyx.cases.case import Case
 from pnyx.cases.open_citations import citation_judge
 from pnyx.cases.open_writer import argue_plan, open_writer

@@ -29,12 +29,12 @@ from effectiveness_systems import prepare
 from halves import DEVELOPMENT, TEST, halves
 from remembered import Remembered
 
-from pnyx.cases.arguing import argue
+from pnyx.cases.argument import argue
 from pnyx.cases.case import Writer
 from pnyx.cases.extractive import ExtractiveWriter
 from pnyx.cases.plan import Plan
 from pnyx.core.records import Document, Question, judged_text
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.base import Judge
 from pnyx.judging.students.judge import PackagedJudge
 from pnyx.judging.students.quality.surface import QualityModel

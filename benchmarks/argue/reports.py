@@ -41,7 +41,7 @@ from pnyx.judging.students.judge import CITATION, PackagedJudge
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.reports.writing.extractive import ExtractiveReporter
-from pnyx.reports.writing.reporting import report
+from pnyx.reports.writing.report import report
 from pnyx.search.pipeline import Searcher
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))

@@ -35,7 +35,7 @@ from pnyx.judging.questions import Support
 from pnyx.judging.statements import statements
 from pnyx.judging.students.judge import load_perspective_student
 from pnyx.judging.students.reader import CLOSENESS, READER, closest_sentences, open_reader
-from pnyx.judging.students.scoring import Standard
+from pnyx.judging.students.scorers import Standard
 from pnyx.models.embed.encoder import load_encoder
 
 DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))

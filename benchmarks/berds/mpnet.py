@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from pnyx.judging.students.scoring import read_tokenizer
+from pnyx.judging.students.scorers import read_tokenizer
 
 WIDTH, HEADS, INNER = 768, 12, 3072
 PLACES = 320

@@ -25,7 +25,7 @@ from torch import nn
 
 from pnyx.core.native import load_onnxruntime
 from pnyx.judging.students.reader import MATRICES, MOST_PASSAGE, MOST_STATEMENT, Ids
-from pnyx.judging.students.scoring import read_tokenizer
+from pnyx.judging.students.scorers import read_tokenizer
 
 SUPPORTS, OPPOSES, NEITHER = 0, 1, 2
 _PADDING = -1

@@ -20,7 +20,7 @@ from reader import Reader, export
 from safetensors.numpy import load_file
 
 from pnyx.judging.students.reader import MATRICES, unpacked
-from pnyx.judging.students.scoring import MODEL
+from pnyx.judging.students.scorers import MODEL
 from pnyx.judging.students.student import read_student, write_manifest
 
 Floats = npt.NDArray[np.float32]

@@ -36,7 +36,7 @@ from pnyx.judging.stances import ask_relevance
 from pnyx.judging.students.lexical import LexicalTrainer
 from pnyx.judging.students.student import StudentJudge, open_student
 from pnyx.relevance.distillation import Distillation, distil, example_of
-from pnyx.relevance.labelled import read_labelled
+from pnyx.relevance.labelled_pairs import read_labelled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 

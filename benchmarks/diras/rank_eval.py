@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pnyx.judging import Agreement, LabelledVerdicts
 from pnyx.stats import Measured
-from pnyx.stats.weighted import Floats, defined_mean, numbers
+from pnyx.stats.weighted_measures import Floats, defined_mean, numbers
 
 _SMALL = 15
 """Parts shorter than this are sorted by insertion."""

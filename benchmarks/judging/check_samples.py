@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,19 @@ from typing import Any
 
 from common import Report, arguments
 
-from pnyx.cases.arguing import argue
+from pnyx.cases.argument import argue
 from pnyx.cases.extractive import ExtractiveWriter
 from pnyx.cases.plan import Plan
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import ask
 from pnyx.judging.llm.judge import Asking, LlmJudge
-from pnyx.judging.llm.prompting import Prompt, load_prompt
+from pnyx.judging.llm.prompts import Prompt, load_prompt
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
 from pnyx.judging.students.judge import PackagedJudge
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
 

@@ -189,7 +189,7 @@ def sampled(
     from pnyx.judging.llm.judge import LlmJudge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.judging.store.store import Store
-    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.chat.open_endpoint import endpoint_from
 
     some = random.Random(0).sample(list(held), count)
     lines = []

@@ -19,7 +19,7 @@ import numpy as np
 from pnyx.judging.measures.ground_truth import LabelledVerdicts
 from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.verdicts import Verdict
-from pnyx.perspectives.measures.corrected import Correction
+from pnyx.perspectives.measures.correction import Correction
 from pnyx.perspectives.measures.table import (
     PERSPECTIVE_MEASURES,
     Bounded,

@@ -4,7 +4,7 @@
 
 The parts are in `parts.tsv`: questions on the eight topics of the bundled example, each labelled by
 whether its passages hold an answer. Half chose the rule
-(`reports/writing/gathering.py`), half did not.
+(`reports/writing/candidates.py`), half did not.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from common import Report, arguments
 
 from pnyx.cases.report_plan import WritingPlan
 from pnyx.formats import ReportRequest
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.models.embed.encoder import load_encoder
 from pnyx.models.http.flow import run_blocking
-from pnyx.reports.writing.gathering import gather, queries_of
-from pnyx.reports.writing.lacking import lacking_parts
+from pnyx.reports.writing.candidates import gather, queries_of
+from pnyx.reports.writing.gaps import lacking_parts
 from pnyx.search.build import build_index
 from pnyx.search.features.vectors import embed_documents
 from pnyx.search.index import Index

@@ -36,18 +36,18 @@ from pnyx.formats import read_nugget_banks, read_responses
 from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
 from pnyx.judging.llm.judge import Asking, LlmJudge
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.types import ChatRequest
 from pnyx.reports.open_reports import REPORT_PROMPTS
 from pnyx.reports.runs import plan_reports
-from pnyx.reports.tree.asking import ask_answers
-from pnyx.reports.tree.judging import opened_topics
-from pnyx.reports.tree.opened import DocumentSources
+from pnyx.reports.tree.node_questions import ask_answers
+from pnyx.reports.tree.open_report import DocumentSources
 from pnyx.reports.tree.plan import ReportPlan
+from pnyx.reports.tree.walk import opened_topics
 
 SENTENCES, NUGGETS = 15, 30
 PLACE = "reportgen/ragtime26_bitem"

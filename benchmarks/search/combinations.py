@@ -29,7 +29,7 @@ from common import Report, arguments  # noqa: E402
 
 from chat_server import ChatServer  # noqa: E402
 from embedding_server import EmbeddingServer  # noqa: E402
-from pnyx.formats.bundled import load_example  # noqa: E402
+from pnyx.formats.bundled_example import load_example  # noqa: E402
 from pnyx.formats.text.segment import split_sentences  # noqa: E402
 from pnyx.search.index import Index  # noqa: E402
 

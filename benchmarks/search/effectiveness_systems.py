@@ -26,7 +26,7 @@ from pnyx.search.quality.documents import score_documents
 from pnyx.search.ranking.dense import dense_rank
 from pnyx.search.ranking.diversify import mmr, of_best
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.scoring import rank_documents, touche_rank
+from pnyx.search.ranking.scores import rank_documents, touche_rank
 
 BASELINE = "Dirichlet"
 DEFAULT = f"Touché {PARAMETERS['wc'].default:g}/{PARAMETERS['wq'].default:g} (default)"

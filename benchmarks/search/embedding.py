@@ -35,7 +35,7 @@ from pnyx.search.index import Index
 from pnyx.search.lexical.record_codec import searched_text
 from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.search.plan import Scoring
-from pnyx.search.ranking.scoring import rank_documents
+from pnyx.search.ranking.scores import rank_documents
 from pnyx.stats.base import Bootstrap
 
 Rows = NDArray[np.float32]

@@ -77,7 +77,7 @@ def pnyx_ask(index: Any, corpus: Path, job: dict[str, Any], *, hits: bool = Fals
     """Return how Pnyx ranks: arrays, or result objects with ids."""
     from corpus import read_lines
 
-    from pnyx.search.ranking.scoring import touche_rank
+    from pnyx.search.ranking.scores import touche_rank
 
     questions, model, top = read_lines(corpus / "questions.txt"), job["model"], job["top"]
     if model == "touche":

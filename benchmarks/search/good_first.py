@@ -21,7 +21,7 @@ from hybrid_sets import touche_topics
 from spaces import MEASURE, of_half
 
 from pnyx.core.records import Qrel, RunEntry
-from pnyx.formats.bundled import load_example
+from pnyx.formats.bundled_example import load_example
 from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.engine import Hit
 from pnyx.search.index import Index

@@ -33,7 +33,7 @@ from pnyx.search.index import Index
 from pnyx.search.measures.retrieval import measure_retrieval
 from pnyx.search.plan import AUTO, Scoring
 from pnyx.search.ranking.fusion import RankedList, fuse_rrf, fuse_weighted
-from pnyx.search.ranking.scoring import choose_scoring, depth_of_parts, fuse_parts, rank_documents
+from pnyx.search.ranking.scores import choose_scoring, depth_of_parts, fuse_parts, rank_documents
 from pnyx.stats.base import Bootstrap
 
 MEASURE = "nDCG@10"

@@ -29,9 +29,9 @@ from pnyx.core.records import Document
 from pnyx.search.build import build_index
 from pnyx.search.features.access import put_feature
 from pnyx.search.index import Index
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
-from pnyx.search.opensearch.loading import LoadPlan, copy
+from pnyx.search.opensearch.load import LoadPlan, copy
 from pnyx.search.plan import Scoring
 
 SCORINGS = {

@@ -24,7 +24,7 @@ from pnyx.models.embed.embedder import Embedder, embedder_from
 from pnyx.search.features.clusters import DEFAULT_SPACE
 from pnyx.search.index import Index
 from pnyx.search.measures.retrieval import measure_retrieval
-from pnyx.search.ranking.scoring import touche_rank
+from pnyx.search.ranking.scores import touche_rank
 from pnyx.stats.base import Bootstrap
 
 MEASURE = "nDCG@5"

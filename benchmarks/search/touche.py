@@ -25,7 +25,7 @@ from engines import Pnyx, QuestionVectors
 from speed import TOP, memory_speed, postings_touched
 
 from pnyx.search.index import Index
-from pnyx.search.ranking.scoring import touche_rank, touche_scores
+from pnyx.search.ranking.scores import touche_rank, touche_scores
 
 sys.path.append(str(Path(__file__).parents[1] / "judging"))
 

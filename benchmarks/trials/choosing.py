@@ -24,10 +24,10 @@ sys.path.append(str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
-from pnyx.audit.choosing import choose_judge
+from pnyx.audit.judge_choice import choose_judge
 from pnyx.stats.base import Bootstrap, Measured
 from pnyx.stats.intervals import paired_shares
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 MARGIN, MANY, GROUP = 0.05, 40_000, 5
 SIZES = (30, 100, 300, 1000)

@@ -24,7 +24,7 @@ from common import Report, arguments
 
 from pnyx.judging.measures.ppi import prediction_powered
 from pnyx.stats.intervals import UNIT
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 TRUTH = 2_000_000
 SIZES = ((5, 25), (10, 20), (10, 40), (25, 75))

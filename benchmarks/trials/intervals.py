@@ -27,7 +27,7 @@ from pnyx.judging.measures.registry import MEASURES
 from pnyx.judging.verdicts import Verdict
 from pnyx.stats.base import Bootstrap, Measured
 from pnyx.stats.intervals import UNIT, column_means
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 DRAWS, MANY = 300, 200_000
 ANSWERS = ("accuracy", "f1", "kappa", "auroc", "average_precision", "brier", "ece")

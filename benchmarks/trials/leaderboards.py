@@ -21,7 +21,7 @@ from common import Report, arguments
 
 from pnyx.reports.leaderboards.coefficients import coefficients
 from pnyx.stats.intervals import interval_of
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 SYSTEMS, OTHER, DRAWS, REPEATS = 15, 300, 400, 400
 SHOWN = ("kendall_tau_b", "tau_ap", "pearson")

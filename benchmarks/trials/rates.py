@@ -27,7 +27,7 @@ from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.measures.rates import corrected_rate
 from pnyx.judging.verdicts import Verdict
 from pnyx.stats.base import Bootstrap
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 ITEMS, GROUP = 1000, 10
 SHOWN = ("people", "rogan_gladen", "prediction_powered")

@@ -187,7 +187,7 @@ def measure(results: Path, count: int, told: Report) -> None:
     import httpx2
 
     from pnyx.web.results.application import view_app
-    from pnyx.web.results.opening import CurrentCatalogue, open_catalogue
+    from pnyx.web.results.open_catalogue import CurrentCatalogue, open_catalogue
 
     size = sum(one.stat().st_size for one in results.iterdir()) / 1e6
     start, busy = time.perf_counter(), time.process_time()

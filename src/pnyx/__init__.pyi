@@ -42,7 +42,7 @@ from .judging.store.completions import StoredModel
 from .judging.store.store import Store
 from .judging.students.judge import PackagedJudge
 from .judging.tasks import read_items
-from .models.chat.opening import endpoint_from
+from .models.chat.open_endpoint import endpoint_from
 from .perspectives.measures.coverage import measure_perspectives
 from .search.build import add_to_index, build_index
 from .search.index import Index

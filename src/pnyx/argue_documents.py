@@ -12,7 +12,7 @@ from pnyx.collection import open as open_collection
 from pnyx.core.errors import InputError, shorten
 
 if TYPE_CHECKING:
-    from pnyx.cases.arguing import Tell
+    from pnyx.cases.argument import Tell
     from pnyx.cases.case import Case, Writer
     from pnyx.cases.plan import Plan
     from pnyx.core.records import Question
@@ -68,7 +68,7 @@ def argue(
 def _argue_by_parts(
     documents: object, question: Question | str, parts: Mapping[str, Any], chosen: Mapping[str, Any]
 ) -> Case:
-    from pnyx.cases.arguing import argue as argue_from_engine
+    from pnyx.cases.argument import argue as argue_from_engine
 
     if chosen:
         name = shorten(next(iter(chosen)), 40)
@@ -86,7 +86,7 @@ def _is_engine(documents: object) -> bool:
 
 def _collection(documents: object, llm: str | None) -> Collection:
     """Open documents; those of a path by the index that is kept next to them."""
-    from pnyx.search.opening import open_index, stands_for_index
+    from pnyx.search.open_engine import open_index, stands_for_index
     from pnyx.search.source_index import IndexReporting, keep_index
 
     if isinstance(documents, str | Path) and not stands_for_index(documents):

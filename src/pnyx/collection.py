@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pnyx.cases.case import Case
     from pnyx.formats import ReportRequest
     from pnyx.judging.store.completions import StoredModel
-    from pnyx.reports.writing.reporting import Report
+    from pnyx.reports.writing.report import Report
     from pnyx.search.engine import DocumentIndex
-    from pnyx.search.listing import Found
+    from pnyx.search.hits import Found
 
 _LEFT: Final[dict[type[Spec], dict[type[Spec], str]]] = {
     ArgueSpec: {SearchSpec: "stance certainty"},
@@ -132,11 +132,11 @@ class Collection:
 
         Raises as `search` does.
         """
-        from pnyx.cases.arguing import argue
+        from pnyx.cases.argument import argue
         from pnyx.cases.case import with_settings
         from pnyx.cases.open_writer import argue_plan, open_writer
+        from pnyx.judging.counted_judge import spending_line, watched
         from pnyx.judging.open_judge import default_judge
-        from pnyx.judging.watched import spending_line, watched
         from pnyx.search.open_search import open_searcher
         from pnyx.search.split_documents import size_of
 
@@ -172,9 +172,9 @@ class Collection:
         """
         from pnyx.cases.limits import limits_of
         from pnyx.formats import ReportRequest
-        from pnyx.judging.watched import watched
-        from pnyx.reports.open_writing import open_reporter, report_plan, rules_of
-        from pnyx.reports.writing.reporting import report
+        from pnyx.judging.counted_judge import watched
+        from pnyx.reports.open_writers import open_reporter, report_plan, rules_of
+        from pnyx.reports.writing.report import report
         from pnyx.search.open_search import open_searcher
 
         spec, submission, search, citations = _specs(
@@ -253,7 +253,7 @@ def open(  # noqa: A001 - as gzip.open
     """
     from pnyx.formats import read_evidence
     from pnyx.search.build import build_index
-    from pnyx.search.opening import open_index, stands_for_index
+    from pnyx.search.open_engine import open_index, stands_for_index
     from pnyx.search.plan import FEATURES
     from pnyx.search.sources import SourceReader
 

@@ -17,7 +17,7 @@ from pnyx.formats import read_questions
 from pnyx.formats.perspectives import read_perspectives
 from pnyx_build.cli.drafts import filter_
 from pnyx_build.drafts.files import read_drafts
-from pnyx_build.drafts.filtering import SIMILAR
+from pnyx_build.drafts.filters import SIMILAR
 
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[4] / "shared" / "data"))
 pytestmark = pytest.mark.usefixtures("own_place")

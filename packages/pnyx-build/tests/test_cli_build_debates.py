@@ -14,7 +14,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import Debate, DebatePoint, Question, Source
 from pnyx.formats import read_conqret, read_evidence, read_qrels
 from pnyx.formats.conqret import ConqretTopic
-from pnyx_build.debates.pairing import gather_sources, judge_pairs, split_topics
+from pnyx_build.debates.judged_pairs import gather_sources, judge_pairs, split_topics
 from pnyx_build.debates.statistics import length_bins, statistics_of
 from test_corpora_reading import pdf_bytes
 from web_server import SearchServer, Site, article

@@ -16,7 +16,7 @@ import pytest
 import pnyx_build
 from build_server import BuildHandler, BuildServer
 from pnyx.formats import faults
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.reading import schema_of
 from pnyx_build.cli import command
 from pnyx_build.drafts import replies
@@ -110,7 +110,7 @@ def test_time_grows_with_the_size_and_not_with_its_square(make, tmp_path):
 def test_killed_at_any_change_of_a_file_the_same_command_goes_on(tmp_path):
     pytest.importorskip("lxml", reason="extra `ingest` is not installed")
     importlib.import_module("lxml.html")
-    script = f"import lxml.html, pnyx_build.debates.building\n{KILLED_ANYWHERE}"
+    script = f"import lxml.html, pnyx_build.debates.benchmark\n{KILLED_ANYWHERE}"
     command = [sys.executable, "-c", script, str(tmp_path / "out"), "build", "debates", str(PAGES)]
     ended = subprocess.run([*command, "--out", "out"], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

@@ -84,7 +84,7 @@ def _run(*command: str, **environment: str) -> tuple[int, str, str]:
 
 def example_rows() -> list[dict]:
     """Return the rows of Pnyx's example, with what is searched of each as `contents`."""
-    from pnyx.formats.bundled import load_example
+    from pnyx.formats.bundled_example import load_example
     from pnyx.formats.documents.evidence import argument_row
     from pnyx.search.lexical.record_codec import searched_text
 

@@ -38,7 +38,7 @@ import json, sys
 from pnyx.formats import read_evidence
 from pnyx.search.build import build_index
 from pnyx.search.index import Index
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from pnyx.search.plan import Scoring
 corpus, folder, lucene, asked, depth = sys.argv[1:]
 build_index(read_evidence(corpus), folder)
@@ -88,7 +88,7 @@ def compared(tmp_path, documents, lucene, questions, depth=1000):
 
 @pytest.fixture(scope="module")
 def example():
-    from pnyx.formats.bundled import load_example
+    from pnyx.formats.bundled_example import load_example
 
     return load_example()
 
@@ -273,7 +273,7 @@ def test_the_packaged_lucene_is_the_published_one():
 
 THREADS = """
 import json, sys, threading
-from pnyx.search.opening import index_state, open_index
+from pnyx.search.open_engine import index_state, open_index
 from pnyx.search.plan import Scoring
 where = "pyserini:" + sys.argv[1]
 index, state = open_index(where), index_state(where)

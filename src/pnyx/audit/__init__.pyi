@@ -3,13 +3,13 @@
 from .card import make_card
 from .checks.bars import DecidedBar, Decision
 from .checks.check import Check, check
-from .checks.checked import CheckedJudge
 from .checks.items import CheckItem, CheckItems
-from .choosing import ChosenJudge, choose_judge
+from .checks.result import CheckedJudge
 from .display.card import card_html, card_markdown
 from .display.judges import judges_html
 from .drift import Drift, compare_cards
-from .trials.posing import Posed, Stress
+from .judge_choice import ChosenJudge, choose_judge
+from .trials.trial_items import Posed, Stress
 from .trials.trials import TRIALS, Trial, pose, sum_up, try_judge
 
 __all__ = [

@@ -12,8 +12,8 @@ from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import file_opt, out_opt
 from pnyx.display.text import many
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.options import BootstrapSpec
-from pnyx.judging.naming import short_name
 
 _ENDINGS = (".html", ".md", ".json")
 

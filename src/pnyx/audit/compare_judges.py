@@ -66,8 +66,8 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
         found = escaped(", ".join(named), 200)
         raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {found}")
     from pnyx.audit.card_file import read_card
-    from pnyx.audit.choosing import choose_judge
     from pnyx.audit.display.judges import judge_notes, judge_parts, judges_html
+    from pnyx.audit.judge_choice import choose_judge
     from pnyx.core.files import write_text
     from pnyx.models.chat.prices import read_prices
 

@@ -17,7 +17,7 @@ from pnyx.audit.trials_command import (
     sized_by,
     task_of,
 )
-from pnyx.cli.answering import judge_all, say_judge
+from pnyx.cli.judge_runs import judge_all, say_judge
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
 from pnyx.cli.record import record_of_command
@@ -32,7 +32,7 @@ from pnyx.judging.options import FormatSpec, JudgeSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.posing import Posed
+    from pnyx.audit.trials.trial_items import Posed
     from pnyx.display.tables import Part
     from pnyx.judging.questions import JudgeQuestion
 
@@ -147,7 +147,7 @@ def _posed(
     task: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
 ) -> _Trials:
     """Return what every trial asks; InputError where none has a meaning."""
-    from pnyx.audit.trials.posing import sampled
+    from pnyx.audit.trials.trial_items import sampled
     from pnyx.audit.trials.trials import TRIALS, clusters_needed
     from pnyx.judging.runs.results import check_folder
 
@@ -207,7 +207,7 @@ def _card(trials: _Trials, card: AuditAllSpec, options: StressSpec) -> dict[str,
     from pnyx.audit.card import make_card
     from pnyx.audit.display.card import card_html, card_markdown
     from pnyx.core.files import write_json, write_text
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
 
     out = Path(str(options.out))
     folders = [out / trials.task, *(out / name for name in trials.posed)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pnyx.core.records import SIDES, Argument, Document, Evidence, Question, Side, judged_text
-from pnyx.formats.bundled import Example, ExampleLabel
+from pnyx.formats.bundled_example import Example, ExampleLabel
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.measures.binary import against_labels

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.audit.trials_command import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
-from pnyx.cli.answering import print_planned
+from pnyx.cli.judge_runs import print_planned
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
@@ -24,7 +24,7 @@ from pnyx.judging.questions import Rating
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.posing import Posed
+    from pnyx.audit.trials.trial_items import Posed
     from pnyx.display.tables import Part
     from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.llm.plan import PlannedModel
@@ -184,7 +184,7 @@ def _trials(items: Sequence[Any]) -> list[str]:
 def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome:
     """Write what came of all formats, and return it."""
     from pnyx.core.files import write_json, write_text
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.display.trials import format_tables, sensitivity_plot
 
     first = next(iter(rows.values()))["noise"]

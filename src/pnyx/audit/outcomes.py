@@ -15,7 +15,7 @@ from pnyx.judging.measures.pairs import PairColumns
 from pnyx.judging.measures.registry import MEASURES
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.intervals import draw_weights, interval_of, paired_shares
-from pnyx.stats.weighted import Floats, prepare
+from pnyx.stats.weighted_measures import Floats, prepare
 
 _DIGITS = 10_000
 """Of probabilities."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pnyx.cli.answering import plan_asked
+from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn_first
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
@@ -46,8 +46,8 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
       pnyx audit stress self pairs.jsonl --llm openai:gpt-4o-mini \\
         --writer gpt-4o-mini --control people.jsonl --out self
     """
-    from pnyx.audit.trials.posing import Stress, sampled
-    from pnyx.audit.trials.writing import write_pairs
+    from pnyx.audit.trials.own_arguments import write_pairs
+    from pnyx.audit.trials.trial_items import Stress, sampled
     from pnyx.core.files import write_jsonl
     from pnyx.judging.runs.responses import holds_responses, items_of_responses
     from pnyx.judging.tasks import TASKS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.answering import judge_all, needs_out, plan_items, say_judge
+from pnyx.cli.judge_runs import judge_all, needs_out, plan_items, say_judge
 from pnyx.cli.options import Outcome, say, warn, warn_first
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
@@ -24,7 +24,7 @@ from pnyx.judging.options import FormatSpec, JudgeSpec, ModelSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.posing import Posed, Stress
+    from pnyx.audit.trials.trial_items import Posed, Stress
     from pnyx.display.tables import Part
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.questions import JudgeQuestion
@@ -40,7 +40,7 @@ _SAME = ("own", "shots")  # of all questions, and told by settings
 class StressSpec(
     BootstrapSpec, heading="Trial", rare="padding orders repeats writer control tolerance qrels"
 ):
-    """How items are changed; see `pnyx.audit.trials.posing.Stress`."""
+    """How items are changed; see `pnyx.audit.trials.trial_items.Stress`."""
 
     out: FileName | None = out_opt(
         None,
@@ -112,7 +112,7 @@ class StressSpec(
 
     def plan_of(self, trial: str) -> Stress:
         """Return how a trial changes items."""
-        from pnyx.audit.trials.posing import Stress
+        from pnyx.audit.trials.trial_items import Stress
 
         joint = (0.0, 0.5, 1.0)
         usual = joint if trial == "joint" else (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
@@ -274,7 +274,7 @@ def posed_trial(
     warns: bool = True,
 ) -> Posed:
     """Return the questions of a trial on items; with `warns`, warn of too few topics."""
-    from pnyx.audit.trials.posing import labelled_by, sampled
+    from pnyx.audit.trials.trial_items import labelled_by, sampled
     from pnyx.audit.trials.trials import pose, too_few
     from pnyx.judging.measures.ground_truth import truth_of_qrels
     from pnyx.judging.verdicts import Verdict
@@ -321,7 +321,7 @@ def _edited(
 
     if options.editor is None or not TRIALS[trial].edits:
         return None
-    from pnyx.audit.trials.editing import edit_by_model
+    from pnyx.audit.trials.model_edits import edit_by_model
 
     models = ModelSpec(
         llm=(options.editor,),
@@ -358,7 +358,7 @@ def ask_trial(
     from pnyx.audit.card import cost_of
     from pnyx.audit.trials.trials import sum_up
     from pnyx.core.files import write_json, write_jsonl
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
 
     summary: dict[str, Any] = {}
 

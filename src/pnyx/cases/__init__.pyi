@@ -1,6 +1,6 @@
 """The public names of this room, each with its home."""
 
-from .arguing import argue
+from .argument import argue
 from .case import ArguedSide, Case, verdict_rows
 from .extractive import ExtractiveWriter
 from .generate import LlmWriter

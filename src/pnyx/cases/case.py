@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pnyx._version import __version__
-from pnyx.cases.placing import Expected, chance
+from pnyx.cases.model_weight import Weighing
 from pnyx.cases.plan import ARGUED
-from pnyx.cases.weighing import Weighing
+from pnyx.cases.side_choice import Expected, chance
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import (
     SIDES,
@@ -25,7 +25,7 @@ from pnyx.core.records import (
 )
 from pnyx.core.tabular import MOST_COLUMNS, Result, cut_to, width_of
 from pnyx.judging.answers import Answer, Judged, is_quoted, verdict_fields
-from pnyx.judging.naming import introduced
+from pnyx.judging.judge_names import introduced
 from pnyx.judging.statements import side_names, statements_of
 from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.stats.base import Measured

@@ -19,10 +19,10 @@ from pnyx.core.errors import OptionError, shorten
 from pnyx.core.records import CitationStyle
 from pnyx.core.spec import Spec, opt, out_opt
 from pnyx.formats.text_types import SourceName
-from pnyx.judging.naming import introduced
+from pnyx.judging.counted_judge import spending_line, watched
+from pnyx.judging.judge_names import introduced
 from pnyx.judging.open_judge import default_judge
 from pnyx.judging.options import PaidModelSpec
-from pnyx.judging.watched import spending_line, watched
 from pnyx.search.common_index import IndexCommand, open_documents
 from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
@@ -84,10 +84,10 @@ def command(
       pnyx argue my.index "Should voting be compulsory?" --html report.html
       pnyx argue my.index "Should voting be compulsory?" --llm local --plan
     """
-    from pnyx.cases.arguing import argue
+    from pnyx.cases.argument import argue
     from pnyx.cases.case import with_settings
     from pnyx.cases.stand_ins import StandInJudge
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.search.split_documents import size_of
 
     check_question(question)
@@ -142,7 +142,7 @@ def _print_plan(
     case: Case, models: Sequence[StoredModel], model: PaidModelSpec, *, as_json: bool
 ) -> int:
     """Print the most that the argument may ask."""
-    from pnyx.cli.answering import plan_asked
+    from pnyx.cli.judge_runs import plan_asked
 
     sentences = sum(len(side.response.sentences) for side in case.sides)
     line = f"an argument of at most {sentences} sentences"

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from pnyx.cases.case import Draft, sentence
+from pnyx.cases.context import ModelWriter, numbered, pack_for, writing_prompt
 from pnyx.cases.limits import Limits
-from pnyx.cases.packing import ModelWriter, numbered, pack_for, writing_prompt
 from pnyx.cases.plan import CONTEXT, POINTS, PREMISES, SHOTS
 from pnyx.cases.replies import cited_ids, points_reply, sentences_of
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import read_jsonl
 from pnyx.core.records import SIDES, Document, Evidence, Question, Sentence, Side
-from pnyx.formats.text.wording import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.reading import schema_of, validated_value
 from pnyx.judging.statements import statements_of

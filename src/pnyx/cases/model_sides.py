@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pnyx.cases.model_weight import Weighing
 from pnyx.cases.passage_sides import BY_MODEL, SideChances
-from pnyx.cases.weighing import Weighing
 from pnyx.core.errors import shorten
 from pnyx.formats.text.segment import trim
 from pnyx.judging.answers import Provenance
 from pnyx.judging.llm.batches import split_evenly
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.reading import ask_structured
 from pnyx.judging.statements import statements_of
 from pnyx.models.http.flow import run_all

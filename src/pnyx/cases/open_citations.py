@@ -68,7 +68,7 @@ def open_writing_models(
             judges = None if citations.citation_judge == PACKAGED else llm
             yield WritingModels(llm, citation_judge(judges), tuple(opened))
         return
-    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.chat.open_endpoint import endpoint_from
 
     with open_models(model, [*named, other], say, model) as opened:
         writing = {endpoint_from(name).model for name in named}
@@ -88,7 +88,7 @@ def citation_judge(model: StoredModel | None) -> Judge:
 
         return PackagedJudge(CITATION)
     from pnyx.judging.llm.judge import Asking, LlmJudge
-    from pnyx.judging.llm.prompting import load_prompt
+    from pnyx.judging.llm.prompts import load_prompt
 
     prompts = {"support": load_prompt("support-citations")}
     return LlmJudge(model, Asking(prompts, batch=CITATIONS_PER_CALL, texts=DOCUMENTS_PER_CALL))

@@ -17,7 +17,7 @@ class ArgueSpec(
     heading="Argument",
     rare="claims certainty asked writer context prompt examples shots",
 ):
-    """How both sides are argued; see `pnyx.cases.arguing.Plan`."""
+    """How both sides are argued; see `pnyx.cases.argument.Plan`."""
 
     stance: Literal["pro", "con", "both"] = opt("both", "Which side to argue.")
     points: int = opt(POINTS, "Maximum conclusions for each side.", low=1)

@@ -287,7 +287,7 @@ def _network() -> tuple[Path, Path]:
 def network_digest() -> str:
     """Return a hash of the network, for which the regression was fitted."""
     from pnyx.judging.students.reader import CHANGES, MATRICES
-    from pnyx.judging.students.scoring import MODEL
+    from pnyx.judging.students.scorers import MODEL
 
     own, detector = _network()
     files = own / MODEL, own / CHANGES, detector / MATRICES

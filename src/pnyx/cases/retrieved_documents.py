@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pnyx.cases.plan import Plan
 from pnyx.core.records import Evidence, Question
-from pnyx.search.listing import Found
+from pnyx.search.hits import Found
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.fusion import RRF_CONSTANT
 

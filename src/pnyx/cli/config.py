@@ -14,7 +14,7 @@ from pnyx.core.errors import InputError, shorten
 from pnyx.core.spec import main_flag
 from pnyx.formats.text_types import TextKind
 
-RESTRICTED = "pnyx.core.restricted"
+RESTRICTED = "pnyx.core.restricted_mode"
 """Key of a context's `meta`: whether texts are hidden, which no parameter says."""
 _KEPT = ("json", "config", "save-config", "help", "help-all")
 """Options that no file has, nor any secret: that is better in the environment."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out
 from pnyx.cli.options import ColumnSpec, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError

@@ -27,7 +27,7 @@ from pnyx.cli.options import Outcome
 from pnyx.cli.param_types import Number, NumberRange, Text
 from pnyx.cli.param_types import Raw as Raw
 from pnyx.core.errors import OptionError, PnyxError, escaped
-from pnyx.core.restricted import hides_text, no_text
+from pnyx.core.restricted_mode import hides_text, no_text
 from pnyx.core.spec import Opt, Spec, flags_of, main_flag, opts_of
 from pnyx.formats.text_types import TextKind
 

@@ -16,8 +16,8 @@ import click
 from pnyx.cli.params import Command, Raw, SpecOption
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.files import read_json
-from pnyx.core.placing import newest
-from pnyx.core.restricted import hides_text
+from pnyx.core.placement import newest
+from pnyx.core.restricted_mode import hides_text
 from pnyx.core.spec import main_flag
 from pnyx.formats.text_types import TextKind
 from pnyx.judging.answers import MANIFEST

@@ -45,7 +45,7 @@ def merge(shares: tuple[str, ...], spec: WholeSpec) -> Outcome:
       pnyx results merge share1 share2 --out results
       pnyx results merge 1.jsonl 2.jsonl 3.jsonl --out annotations.parquet
     """
-    from pnyx.judging.runs.merging import merge_results
+    from pnyx.judging.runs.merge import merge_results
 
     manifest = merge_results(shares, spec.out)
     counts = manifest["counts"]

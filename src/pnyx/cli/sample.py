@@ -17,7 +17,7 @@ from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pnyx.core.network import network_limited_to
-from pnyx.core.placing import placed_together
+from pnyx.core.placement import placed_together
 from pnyx.core.rooms import load, named
 from pnyx.core.spec import opt, out_opt
 from pnyx.display.text import many

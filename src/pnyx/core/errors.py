@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 
 __all__ = [
     "IndexFolderError",

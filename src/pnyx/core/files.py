@@ -27,8 +27,8 @@ from pnyx.core.compression import (
 )
 from pnyx.core.devices import device_status, refuse_devices
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
-from pnyx.core.placing import make_folder, place_folder, placed, recover_folder, temporary_of
-from pnyx.core.placing import temporary as temporary_neighbour
+from pnyx.core.placement import make_folder, place_folder, placed, recover_folder, temporary_of
+from pnyx.core.placement import temporary as temporary_neighbour
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest accepted line; a longer one is broken or hostile."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pnyx.core.errors import InputError, PnyxError, escaped
-from pnyx.core.placing import try_lock, unlock
+from pnyx.core.placement import try_lock, unlock
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from pnyx.core.records import Document, Question
 from pnyx.crawl.addresses import FetchPolicy, Network
 from pnyx.crawl.archive import PAGE_FIELDS, Archive
 from pnyx.crawl.fetch import Fetcher, FetchLimits, addresses, agent_of, fetch_all, require_robots
-from pnyx.crawl.fetched import OUTCOMES, TEXT, now
+from pnyx.crawl.fetch_result import OUTCOMES, TEXT, now
 from pnyx.crawl.search import SearchApi, Searched, look_up, search_all
 from pnyx.formats.documents.evidence import write_jsonl
 from pnyx.formats.runs.search_results import QuestionResults, write_search_results

@@ -14,7 +14,7 @@ from pnyx._version import __version__
 from pnyx.core.errors import InputError, MissingExtra, shorten
 from pnyx.crawl.addresses import FetchPolicy, WebAddress, parse_target
 from pnyx.crawl.archive import Archive
-from pnyx.crawl.fetched import FETCHED, Fetched, NotFetchedError, now
+from pnyx.crawl.fetch_result import FETCHED, Fetched, NotFetchedError, now
 from pnyx.crawl.http import PageClient, PageResponse, TimeBudget
 from pnyx.crawl.reader import Reader
 from pnyx.models.http.flow import run_all

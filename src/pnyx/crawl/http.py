@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pnyx.core.errors import shorten
 from pnyx.core.network import check_network
 from pnyx.crawl.addresses import FetchPolicy, WebAddress
-from pnyx.crawl.fetched import NotFetchedError
+from pnyx.crawl.fetch_result import NotFetchedError
 from pnyx.models.http.body import DamagedError, Inflate, read_body
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.core.errors import PnyxError, shorten
 from pnyx.core.files import clean_text
-from pnyx.crawl.fetched import TEXT, Fetched
+from pnyx.crawl.fetch_result import TEXT, Fetched
 from pnyx.formats.text.pages import decode_page, extract_page
 from pnyx.formats.text.pdf_text import extract_pdf
 

@@ -13,7 +13,7 @@ from pnyx.core.errors import InputError, PnyxError, shorten
 from pnyx.core.files import clean_text
 from pnyx.core.records import Question
 from pnyx.crawl.archive import Archive
-from pnyx.crawl.fetched import now
+from pnyx.crawl.fetch_result import now
 from pnyx.formats.runs.search_results import QuestionResults, SearchResult
 from pnyx.models.http.addresses import Secrets, check_address, read_key
 from pnyx.models.http.flow import run_all

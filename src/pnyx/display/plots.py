@@ -19,7 +19,7 @@ from pnyx.display.svg import (
     drawn_path,
     drawn_text,
 )
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 
 if TYPE_CHECKING:
     from pnyx.judging.calibration.curves import Curve as Recalibration

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pnyx.core.errors import escaped, shorten
 from pnyx.display.tables import Column, Table
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 
 if TYPE_CHECKING:
     from pnyx.core.records import Perspective

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pnyx.core.errors import escaped
 from pnyx.display.figures import decimals, percent, percent_ends
 from pnyx.display.tables import Column, OwnWords, Table, draws_legend
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.summary import RULE, RunSummary
-from pnyx.judging.naming import short_name
 
 if TYPE_CHECKING:
     from pnyx.display.tables import Part

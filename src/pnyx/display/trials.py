@@ -8,7 +8,7 @@ from typing import Any
 from pnyx.core.errors import escaped
 from pnyx.display.svg import MARGIN, SERIES, Axes, document, drawn_path, drawn_text, ticks
 from pnyx.display.tables import Column, Table
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.stats.base import Measured
 
 _LABELS = {"share": "replaced", "sentences": "contradicted"}

@@ -1,12 +1,12 @@
 """The public names of this room, each with its home."""
 
 from .base import Format, Options
-from .bundled import load_example
+from .bundled_example import load_example
 from .conqret import ConqretTopic, read_conqret
 from .debates import debate_arguments, read_debates, write_debates
 from .documents.evidence import write_jsonl
 from .perspectives import by_question, read_perspectives, write_perspectives
-from .rated import RatedText, read_rated
+from .rated_texts import RatedText, read_rated
 from .reading import (
     check,
     faults,
@@ -18,7 +18,7 @@ from .reading import (
     read_run,
 )
 from .recognition import FORMATS, find_format, sniff
-from .reports.judged import JudgedReport
+from .reports.judged_report import JudgedReport
 from .reports.leaderboard_layouts import averaged, settled
 from .reports.leaderboards import Leaderboard, read_leaderboard, write_leaderboard
 from .reports.nugget_layouts import nugget_bank_row, parse_nugget_bank
@@ -27,7 +27,7 @@ from .reports.responses import response_row, response_writer, write_responses
 from .runs.search_results import QuestionResults, SearchResult, read_search_results
 from .runs.trec import write_qrels, write_run
 from .text.segment import split_evidence
-from .tracks.checking import check_requests, check_run
+from .tracks.checks import check_requests, check_run
 from .tracks.requests import ReportRequest, read_requests
 from .tracks.rules import Finding, TrackRules, track_rules
 

@@ -24,15 +24,15 @@ from pnyx.core.spec import Spec, opt, out_opt
 from pnyx.display.results import demo_table
 from pnyx.display.tables import Column, Part, Table, shown
 from pnyx.housekeeping.doctor import installed
-from pnyx.judging.naming import short_name
+from pnyx.judging.counted_judge import watched
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import ModelSpec
-from pnyx.judging.watched import watched
 
 if TYPE_CHECKING:
     from pnyx.cases.case import Case, Writer
-    from pnyx.formats.bundled import Example
+    from pnyx.formats.bundled_example import Example
     from pnyx.judging.base import Judge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import Engine
@@ -73,7 +73,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
       pnyx demo --files-only --out example
     """
     from pnyx.core.files import atomic_folder, read_json, write_json
-    from pnyx.formats.bundled import EXAMPLE_FOLDER, load_example, write_example_folder
+    from pnyx.formats.bundled_example import EXAMPLE_FOLDER, load_example, write_example_folder
 
     out = spec.out
     if spec.files_only:
@@ -128,7 +128,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
 
 def _write_files(out: str) -> Outcome:
     from pnyx.core.files import atomic_folder
-    from pnyx.formats.bundled import (
+    from pnyx.formats.bundled_example import (
         EXAMPLE_FOLDER,
         load_example,
         write_example,
@@ -146,7 +146,7 @@ def _write_files(out: str) -> Outcome:
 
 def _argue_example(out: Path) -> str:
     """Return the command that argues from the example of ordinary files."""
-    from pnyx.formats.bundled import EXAMPLE_FOLDER, EXAMPLE_QUESTION
+    from pnyx.formats.bundled_example import EXAMPLE_FOLDER, EXAMPLE_QUESTION
 
     folder = shlex.quote(str(out / EXAMPLE_FOLDER))
     return f'argue from a folder:\n  {_as_called()} argue {folder} "{EXAMPLE_QUESTION}"'
@@ -171,7 +171,7 @@ def _argue(
 ) -> tuple[list[Case], dict[str, list[str]]]:
     """Do the job in `folder`; returns the cases, and the documents found for each question."""
     from pnyx.audit.example import Unlabelled
-    from pnyx.cases.arguing import argue
+    from pnyx.cases.argument import argue
     from pnyx.cases.case import with_settings
     from pnyx.search.build import build_index
     from pnyx.search.pipeline import Searcher

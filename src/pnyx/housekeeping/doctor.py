@@ -100,7 +100,7 @@ def _endpoints(specs: Sequence[str], chosen: DoctorSpec) -> list[dict[str, Any]]
 def _endpoint(spec: str, chosen: DoctorSpec, seconds: float) -> dict[str, Any]:
     """Return what one endpoint can do; InputError where the specification cannot be used."""
     from pnyx.models.chat.ledger import Ledger
-    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.chat.open_endpoint import endpoint_from
     from pnyx.models.chat.prices import price_of
     from pnyx.models.chat.probe import probe
     from pnyx.models.http.flow import run_blocking
@@ -138,7 +138,7 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     from pnyx.judging.forms import form_of
     from pnyx.judging.forms.base import FormCall
     from pnyx.judging.llm.judge import Asking
-    from pnyx.judging.llm.prompting import load_prompt
+    from pnyx.judging.llm.prompts import load_prompt
     from pnyx.judging.llm.reading import probability_of_yes
     from pnyx.judging.questions import Support
 
@@ -239,7 +239,7 @@ def plugged() -> list[dict[str, str]]:
     from pnyx.cli import COMMANDS
     from pnyx.formats import Format
     from pnyx.formats.recognition import all_formats
-    from pnyx.judging.llm.prompting import prompt_names
+    from pnyx.judging.llm.prompts import prompt_names
     from pnyx.perspectives.measures.table import PERSPECTIVE_MEASURES, PerspectiveMeasure
     from pnyx.reports.measures.registry import REPORT_MEASURES, ReportMeasure
     from pnyx.search.engine import EngineType
@@ -271,7 +271,7 @@ def plugged() -> list[dict[str, str]]:
 def packaged() -> dict[str, Any]:
     """Return whether the packaged weights are intact, their judges and cards, the local model."""
     from pnyx.judging.tasks import TASKS
-    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.chat.open_endpoint import endpoint_from
 
     row: dict[str, Any] = {"encoder": None, "intact": False, "problem": "", "judge": None}
     row |= {"card": "", "perspectives": None, "judges": {}}

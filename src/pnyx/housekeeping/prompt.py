@@ -17,7 +17,7 @@ from pnyx.core.spec import Spec, opt
 from pnyx.judging.open_judge import check_batch, check_probability
 
 if TYPE_CHECKING:
-    from pnyx.judging.llm.prompting import Prompt
+    from pnyx.judging.llm.prompts import Prompt
     from pnyx.judging.questions import JudgeQuestion
     from pnyx.judging.tasks import Task
     from pnyx.models.chat.types import ChatRequest
@@ -42,7 +42,7 @@ def list_() -> Outcome:
     Example:
       pnyx prompt list --json
     """
-    from pnyx.judging.llm.prompting import load_prompt, prompt_names
+    from pnyx.judging.llm.prompts import load_prompt, prompt_names
 
     prompts = [load_prompt(name) for name in prompt_names()]
     names = ("name", "version", "language", "task", "inputs", "max_tokens", "source", "hash")
@@ -84,7 +84,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
       pnyx prompt show support --raw
     """
     from pnyx.judging.llm.judge import Asking
-    from pnyx.judging.llm.prompting import load_prompt, prompt_bytes
+    from pnyx.judging.llm.prompts import load_prompt, prompt_bytes
     from pnyx.judging.llm.samples import sample_inputs
     from pnyx.judging.tasks import TASKS
 

@@ -27,7 +27,7 @@ from pnyx.cli.rerun import (
 from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.core.files import read_json
 from pnyx.core.network import network_limited_to
-from pnyx.core.restricted import no_text
+from pnyx.core.restricted_mode import no_text
 from pnyx.core.spec import file_opt, out_opt
 from pnyx.display.text import many
 from pnyx.formats.text_types import FileName

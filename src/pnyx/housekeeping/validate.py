@@ -15,7 +15,7 @@ from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, PnyxError, escaped
 from pnyx.core.spec import Spec, opt, topics_opt
 from pnyx.display.text import many
-from pnyx.search.opening import engine_type
+from pnyx.search.open_engine import engine_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,7 +113,7 @@ def _is_index(file: str) -> bool:
 
 def _check_index(file: str, *, as_json: bool) -> int:
     """Check an index, print the outcome and what it has, and return the exit status."""
-    from pnyx.search.opening import verify_index
+    from pnyx.search.open_engine import verify_index
 
     try:
         index = verify_index(file)

@@ -35,7 +35,7 @@ from .students.combined import CombinedTrainer
 from .students.judge import PackagedJudge, load_perspective_student
 from .students.late import LateTrainer
 from .students.lexical import LexicalTrainer
-from .students.lora_training import LoraTrainer
+from .students.lora_trainer import LoraTrainer
 from .students.student import Student, StudentJudge, open_student, read_student
 from .tasks import read_items
 from .verdicts import Verdict, read_annotations

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from pnyx.core.restricted import hides_text, reason_word, textless
+from pnyx.core.restricted_mode import hides_text, reason_word, textless
 
 Value: TypeAlias = bool | float | str | list[Any]
 

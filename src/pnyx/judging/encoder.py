@@ -19,7 +19,7 @@ from pnyx.core.errors import PnyxError, shorten
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit, answer_chunks, by_text
 from pnyx.judging.calibration.curves import logistic
-from pnyx.judging.naming import WEAK
+from pnyx.judging.judge_names import WEAK
 from pnyx.judging.passages import TextWindows, read_passage, wording
 from pnyx.judging.questions import JudgeQuestion, Support, blank
 from pnyx.models.embed.encoder import Encoder, load_encoder

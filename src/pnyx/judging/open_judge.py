@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.judging.base import Judge
     from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.llm.judge import LlmJudge
-    from pnyx.judging.llm.prompting import Prompt
+    from pnyx.judging.llm.prompts import Prompt
     from pnyx.judging.options import JudgeSpec
     from pnyx.judging.store.completions import StoredModel
     from pnyx.judging.tasks import Task
@@ -201,7 +201,7 @@ def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, An
 
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
     """Refuse a language model that is no cheaper than what follows it."""
-    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.chat.open_endpoint import endpoint_from
 
     if not spec.models:
         expected = "a student's folder; a language model is for --llm"
@@ -281,8 +281,8 @@ class _Maker:
         from pnyx.judging.students.judge import PackagedJudge
 
         if self.form is not None:
-            from pnyx.judging.combining.formatted import Formatted
-            from pnyx.judging.llm.prompting import load_prompt
+            from pnyx.judging.combining.in_format import Formatted
+            from pnyx.judging.llm.prompts import load_prompt
 
             return Formatted(
                 lambda n: self._placed(PackagedJudge, self._packaged(load_prompt(n).task)),
@@ -343,7 +343,7 @@ class _Maker:
     def _llm(self, model: StoredModel, sample: int = 0) -> Judge:
         if self.form is None or self.form.plain(self.task.prompts[0]):
             return self._asking(model, sample, self._prompt())
-        from pnyx.judging.combining.formatted import Formatted
+        from pnyx.judging.combining.in_format import Formatted
 
         form, named = self.form, self._format_prompts(self.form)
         prompts = dict(zip(form.prompts, named, strict=False))
@@ -356,7 +356,7 @@ class _Maker:
 
     def _format_prompts(self, form: JudgingFormat) -> list[Prompt]:
         """Return a format's prompts, the first replaced by the named one; the last makes points."""
-        from pnyx.judging.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompts import load_prompt
 
         rest = [*form.prompts[1:], *filter(None, [form.rubric])]
         usual = load_prompt(form.prompts[0])
@@ -398,7 +398,7 @@ class _Maker:
         name = self.spec.prompt or usual
         if name is None:
             return None
-        from pnyx.judging.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompts import load_prompt
 
         prompt = load_prompt(name)
         if prompt.task != self.task.name:
@@ -409,14 +409,14 @@ class _Maker:
 
     def _lists(self) -> dict[str, Prompt]:
         """Return the prompts that are not the tasks' usual ones, nor those for several."""
-        from pnyx.judging.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompts import load_prompt
 
         named = {**(self.several if self.spec.batch > 1 else {}), **self.own}
         return {task: load_prompt(name) for task, name in named.items() if name}
 
     def prompts(self) -> list[Prompt]:
         """Return what a language model is asked with."""
-        from pnyx.judging.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompts import load_prompt
 
         if self.several:
             from pnyx.judging.tasks import TASKS

@@ -85,7 +85,7 @@ def open_models(
 
 
 def _say_cost(models: Sequence[StoredModel], say: Say) -> None:
-    from pnyx.judging.watched import spending_line
+    from pnyx.judging.counted_judge import spending_line
 
     for model in models:
         counts = model.counts
@@ -105,7 +105,7 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
 
 def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
     """Return one model for each name, behind all of its addresses."""
-    from pnyx.models.chat.opening import endpoint_from
+    from pnyx.models.chat.open_endpoint import endpoint_from
     from pnyx.models.http.responses import RetryPolicy
 
     retry = RetryPolicy(timeout=spec.timeout, loading=spec.wait)

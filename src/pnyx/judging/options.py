@@ -281,7 +281,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         if self.dimensions is not None and not judge.asks_models:
             raise OptionError("--dimensions goes with --llm")
         if self.own is not None and judge.expected_scores:
-            from pnyx.judging.llm.expected import points_of
+            from pnyx.judging.llm.expected_scores import points_of
 
             points_of(self.own.scale)
         if self.shots and not judge.asks_models:
@@ -299,7 +299,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     def _check_prompt(self, name: str) -> None:
         """Refuse a prompt that would not say what was chosen."""
-        from pnyx.judging.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompts import load_prompt
 
         inputs = load_prompt(name).inputs
         for option, needed in (("scale", "levels"), ("shots", "shots")):

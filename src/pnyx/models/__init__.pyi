@@ -2,7 +2,7 @@
 
 from .chat.endpoint import ChatEndpoint
 from .chat.ledger import Ledger
-from .chat.opening import endpoint_from
+from .chat.open_endpoint import endpoint_from
 from .chat.pool import EndpointPool
 from .chat.prices import Price, price_of, read_prices
 from .embed.embedder import Embedder, embedder_from

@@ -3,7 +3,7 @@
 from .bench import Benched, BenchJudge, BenchSearch, bench_perspectives
 from .bench_plan import PerspectiveBench
 from .measures.coverage import measure_perspectives, perspective_qrels
-from .measures.leaning import Leaning, measure_leaning, side_questions
+from .measures.lean import Leaning, measure_leaning, side_questions
 from .measures.mrecall import MRecall
 from .measures.results import PerspectiveCoverage
 from .measures.table import PerspectiveMeasure

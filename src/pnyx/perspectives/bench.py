@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import atomic_text
-from pnyx.core.placing import make_folder, placed_together
+from pnyx.core.placement import make_folder, placed_together
 from pnyx.core.records import SIDES, Question, RunEntry
 from pnyx.core.tabular import Result
 from pnyx.formats import write_run
@@ -30,7 +30,7 @@ from pnyx.judging.runs.results import apply_judge
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.perspectives.bench_plan import PerspectiveBench
 from pnyx.perspectives.measures.coverage import measure_perspectives
-from pnyx.perspectives.measures.leaning import Leaning, measure_leaning, side_questions
+from pnyx.perspectives.measures.lean import Leaning, measure_leaning, side_questions
 from pnyx.perspectives.measures.verdicts import Verdicts, verdicts_of_answers
 from pnyx.search.engine import DocumentIndex
 from pnyx.search.pipeline import Searcher

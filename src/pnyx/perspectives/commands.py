@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
+from pnyx.cli.judge_runs import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.measure.tables import compared_legend, mark
 from pnyx.cli.options import Outcome, say, warn, warn_first
 from pnyx.cli.params import Group, verb
@@ -19,12 +19,12 @@ from pnyx.core.errors import OptionError, escaped, shorten
 from pnyx.core.spec import file_opt, opt, out_opt
 from pnyx.display.tables import Column, Marked, Table, draws_legend, filled, shown
 from pnyx.formats.text_types import SourceName
+from pnyx.judging.counted_judge import watched
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.options import BootstrapSpec, CorrectionSpec, SidesSpec
-from pnyx.judging.naming import short_name
 from pnyx.judging.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import JudgeSpec
-from pnyx.judging.watched import watched
 from pnyx.perspectives.bench_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.perspectives.measure_tables import coverage_legend, leaning_table, notes
 
@@ -146,7 +146,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     from pnyx.formats.runs.trec import a_token
     from pnyx.judging.tasks import TASKS
     from pnyx.perspectives.bench import BenchSearch, pairs_at_most
-    from pnyx.search.opening import open_index
+    from pnyx.search.open_engine import open_index
 
     needs_out(spec.out, judge)
     shard = spec.share

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pnyx.core.records import Perspective, Qrel, RunEntry
-    from pnyx.perspectives.measures.leaning import Leaning
+    from pnyx.perspectives.measures.lean import Leaning
     from pnyx.perspectives.measures.results import PerspectiveCoverage
     from pnyx.perspectives.measures.verdicts import Verdicts
 
@@ -223,7 +223,7 @@ def _leaning(
     verdicts: Verdicts,
 ) -> list[Leaning]:
     """Measure each --leaning, at the first --cutoff."""
-    from pnyx.perspectives.measures.leaning import ASKED_AS, measure_leaning
+    from pnyx.perspectives.measures.lean import ASKED_AS, measure_leaning
 
     names = run_names([question for question, _, _ in leaning])
     return [

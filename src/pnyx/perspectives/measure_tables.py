@@ -18,11 +18,11 @@ from pnyx.cli.options import reasons_shown
 from pnyx.core.errors import escaped
 from pnyx.display.tables import Column, Table, draws_legend, interval, number
 from pnyx.display.text import many
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 
 if TYPE_CHECKING:
     from pnyx.display.tables import Part
-    from pnyx.perspectives.measures.leaning import Leaning
+    from pnyx.perspectives.measures.lean import Leaning
     from pnyx.perspectives.measures.results import (
         MeasuredCoverage,
         PerspectiveCoverage,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pnyx.core.records import Perspective
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.display.plots import PlotPanel, Point, interval_plot
 from pnyx.display.tables import Column, Table
 from pnyx.formats import read_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pnyx.cli.answering import plan_asked
+from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import Outcome, refuse_two_outputs, say, warn_first
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped

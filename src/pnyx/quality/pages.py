@@ -14,7 +14,7 @@ from pnyx.display.tables import Column, Table
 from pnyx.judging.dimensions import dimensions_of, scale_of
 from pnyx.stats.base import Measured
 from pnyx.stats.intervals import cluster_mean
-from pnyx.stats.weighted import numbers
+from pnyx.stats.weighted_measures import numbers
 from pnyx.web.rendering import slug
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.figure import Figure, FigureSection, LinkGroup, figure_page, link_group

@@ -12,7 +12,7 @@ from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.dimensions.own import NAME, OwnDimensions, parse_draft
 from pnyx.judging.llm.each import each
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.reading import ask_structured
 from pnyx.judging.store.completions import StoredModel
 

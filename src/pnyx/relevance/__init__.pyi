@@ -3,7 +3,7 @@
 from .definitions import DraftedDefinition, draft_definitions
 from .distillation import Distillation, Distilled, distil
 from .grades import write_graded_qrels
-from .labelled import LabelledPair, read_labelled
+from .labelled_pairs import LabelledPair, read_labelled
 from .sampling import PairSample, SampledPair, sample_pairs
 
 __all__ = [

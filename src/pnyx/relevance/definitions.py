@@ -12,7 +12,7 @@ from pnyx.core.files import clean_text
 from pnyx.core.records import Question
 from pnyx.formats.text.segment import trim, word_weight
 from pnyx.judging.llm.each import each
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.reading import ask_structured
 from pnyx.judging.store.completions import StoredModel
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pnyx.cli.answering import ShardSpec, counts_line, needs_out, plan_items, say_judge
+from pnyx.cli.judge_runs import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.options import (
     Outcome,
     refuse_same_file,
@@ -22,9 +22,9 @@ from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.formats.text_types import ModelName, SourceName
+from pnyx.judging.counted_judge import watched
 from pnyx.judging.open_judge import OpenedJudge, deciding_settings, open_judge
 from pnyx.judging.options import JudgeSpec
-from pnyx.judging.watched import watched
 from pnyx.relevance.tables import distilled_table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pnyx.judging.runs.results import Applied
     from pnyx.judging.runs.shards import Shard
     from pnyx.judging.students.trainer import Trainer
-    from pnyx.relevance.labelled import LabelledPair
+    from pnyx.relevance.labelled_pairs import LabelledPair
 
 _TRAINED = (
     "--kind combined, late-interaction or lora",
@@ -130,7 +130,7 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
 
 def _read(paths: Sequence[str]) -> list[LabelledPair]:
     """Read all files; InputError: a pair comes twice."""
-    from pnyx.relevance.labelled import read_labelled
+    from pnyx.relevance.labelled_pairs import read_labelled
 
     pairs: list[LabelledPair] = []
     seen: dict[tuple[str, str], str] = {}

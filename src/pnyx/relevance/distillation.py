@@ -15,7 +15,7 @@ from typing import Any
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import atomic_folder, write_text
-from pnyx.core.placing import make_folder
+from pnyx.core.placement import make_folder
 from pnyx.core.tabular import Result
 from pnyx.judging.calibration.curves import (
     Curve,
@@ -40,7 +40,7 @@ from pnyx.judging.students.student import (
 )
 from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExample, quiet
 from pnyx.judging.verdicts import Verdict
-from pnyx.relevance.labelled import LabelledPair
+from pnyx.relevance.labelled_pairs import LabelledPair
 from pnyx.stats.base import Measured
 
 _FOLDS = 5

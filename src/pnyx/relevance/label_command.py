@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import ResultsSpec, answer_into, needs_out
+from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out
 from pnyx.cli.options import warn, warn_undefined
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError
@@ -126,7 +126,7 @@ def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
     """Return the items with their lines, and say which questions have no definition."""
     from pnyx.formats import read_items
     from pnyx.judging.tasks import TASKS
-    from pnyx.relevance.labelled import group_of
+    from pnyx.relevance.labelled_pairs import group_of
 
     rows = list(read_items(items, TASKS["relevance"].items))
     if spec.definition:
@@ -137,7 +137,7 @@ def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
 def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Judge each pair by itself."""
     from pnyx.core.files import write_jsonl
-    from pnyx.relevance.labelled import LABELLED, labelled_row
+    from pnyx.relevance.labelled_pairs import LABELLED, labelled_row
 
     if judge.asks_models and judge.prompt is None:
         judge = replace(judge, prompt=spec.prompt)
@@ -161,7 +161,7 @@ def _labellable(items: str, spec: LabelSpec) -> list[dict[str, Any]]:
     """Return the items, whose labels are sure to be readable again: a bad weight costs nothing."""
     from pnyx.formats.items import ITEM_FORMATS
     from pnyx.judging.answers import Provenance, Unscored
-    from pnyx.relevance.labelled import FORMAT, labelled_row
+    from pnyx.relevance.labelled_pairs import FORMAT, labelled_row
 
     rows = _read(items, spec)
     for line, row in rows:
@@ -180,7 +180,7 @@ def _questions(rows: Sequence[Mapping[str, Any]], spec: LabelSpec) -> list[Suppo
         questions = [replace(question, guideline="") for question in questions]
     if spec.examples is None:
         return questions
-    from pnyx.relevance.labelled import ShotPool, read_labelled
+    from pnyx.relevance.labelled_pairs import ShotPool, read_labelled
 
     pairs = list(read_labelled(spec.examples))
     try:

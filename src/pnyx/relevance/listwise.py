@@ -18,7 +18,7 @@ from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Emit, Judge, of_kind
 from pnyx.judging.questions import JudgeQuestion, Ranking
 from pnyx.models.http.flow import run_all
-from pnyx.relevance.labelled import group_of
+from pnyx.relevance.labelled_pairs import group_of
 from pnyx.search.plan import Listwise
 from pnyx.search.ranking.rerank import Reranked, rerank_async
 

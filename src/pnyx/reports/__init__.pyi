@@ -1,19 +1,19 @@
 """The public names of this room, each with its home."""
 
 from .leaderboards.agreement import LeaderboardAgreement, LeaderboardsCompared, compare_leaderboards
-from .leaderboards.corrected import CorrectedLeaderboard, correct_leaderboard, system_differences
-from .measures.measuring import MeasuredReports, Reports, measure_reports
+from .leaderboards.correction import CorrectedLeaderboard, correct_leaderboard, system_differences
 from .measures.registry import ReportMeasure, measure_report
-from .nuggets.creating import DraftedBank, NuggetSource, create_banks, rate_banks
-from .nuggets.extracting import extract_banks
-from .nuggets.merging import MergedBanks, merge_banks
+from .measures.report_measures import MeasuredReports, Reports, measure_reports
+from .nuggets.claims import extract_banks
+from .nuggets.merge import MergedBanks, merge_banks
+from .nuggets.model_banks import DraftedBank, NuggetSource, create_banks, rate_banks
 from .nuggets.sources import sources_of
-from .tree.judging import judge_reports
 from .tree.plan import ReportPlan, Weights
 from .tree.reading import read_judged_reports
+from .tree.walk import judge_reports
 from .writing.extractive import ExtractiveReporter
 from .writing.generate import LlmReporter
-from .writing.reporting import Report, report_many
+from .writing.report import Report, report_many
 
 __all__ = [
     "CorrectedLeaderboard",

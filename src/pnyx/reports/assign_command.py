@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pnyx.cli.answering import ResultsSpec, answer_into, needs_out, warn_of_submissions
+from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out, warn_of_submissions
 from pnyx.cli.options import say, warn, warn_first
 from pnyx.cli.params import Raw, verb
 from pnyx.core.errors import InputError, escaped
@@ -21,7 +21,7 @@ from pnyx.reports.nugget_options import NuggetJudgeSpec
 
 if TYPE_CHECKING:
     from pnyx.judging.answers import Answer
-    from pnyx.reports.tree.assigning import Assigning
+    from pnyx.reports.tree.assignment import Assigning
 
 ASSIGNMENTS = "assignments.jsonl"
 
@@ -77,7 +77,7 @@ def assign(
     """
     from pnyx.formats import read_nugget_banks
     from pnyx.formats.reports.submissions import read_submissions
-    from pnyx.reports.tree.assigning import Assigning
+    from pnyx.reports.tree.assignment import Assigning
     from pnyx.reports.tree.own_text import OwnTextJudge
 
     needs_out(results.out, spec)
@@ -115,9 +115,9 @@ def assign(
 def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> None:
     """Write assignments and judged reports beside the answers, and say how many are what."""
     from pnyx.core.files import atomic_text, json_line, write_jsonl
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.reports.runs import REPORTS
-    from pnyx.reports.tree.assigning import assignment_row, text_of
+    from pnyx.reports.tree.assignment import assignment_row, text_of
 
     judged = assigning.judged(answers)
     counts = Counter[str]()

@@ -11,7 +11,7 @@ import click
 
 from pnyx._version import __version__
 from pnyx.cases.open_citations import CitationSpec, WritingModels, open_writing_models
-from pnyx.cli.answering import plan_asked, say_judge
+from pnyx.cli.judge_runs import plan_asked, say_judge
 from pnyx.cli.options import Outcome, refuse_same_file, refuse_two_outputs, say, warn, warn_first
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped
@@ -20,7 +20,7 @@ from pnyx.core.spec import Spec, out_opt, topics_opt
 from pnyx.formats.text_types import FileName, SourceName
 from pnyx.judging.options import PaidModelSpec
 from pnyx.reports.lines import report_line, report_rows
-from pnyx.reports.open_writing import open_form, open_reporter, report_plan, rules_of
+from pnyx.reports.open_writers import open_form, open_reporter, report_plan, rules_of
 from pnyx.reports.writing_options import SubmissionSpec, WriteReportSpec
 from pnyx.search.common_index import IndexCommand, open_documents
 from pnyx.search.open_search import open_searcher
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pnyx.cases.limits import Limits
     from pnyx.cases.report_plan import WritingPlan
     from pnyx.formats import ReportRequest
-    from pnyx.reports.writing.reporting import Report, Reporter
+    from pnyx.reports.writing.report import Report, Reporter
     from pnyx.reports.writing.submission import ResponseForm
     from pnyx.search.pipeline import Searcher
 
@@ -134,7 +134,7 @@ def _write(
     files: FilesSpec, rows: Sequence[dict[str, Any]], reports: Sequence[Report], index: str
 ) -> None:
     from pnyx.core.files import atomic_text
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.formats.base import encode
     from pnyx.reports.report_markdown import render_reports
 
@@ -156,7 +156,7 @@ def _written(
     models: WritingModels,
 ) -> list[Report]:
     """Write all reports, in the order of their requests."""
-    from pnyx.reports.writing.reporting import report_many
+    from pnyx.reports.writing.report import report_many
 
     made: dict[str, Report] = {}
     with counted("writing reports", len(asked)) as show:

@@ -21,7 +21,7 @@ from pnyx.stats.base import TEST
 if TYPE_CHECKING:
     from pnyx.formats import Leaderboard
     from pnyx.reports.leaderboards.agreement import LeaderboardsCompared
-    from pnyx.reports.leaderboards.corrected import CorrectedLeaderboard
+    from pnyx.reports.leaderboards.correction import CorrectedLeaderboard
     from pnyx.stats.significance import Comparison
 
 _PICTURES = (".svg", ".html")
@@ -151,7 +151,7 @@ def _differences(
     result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
 ) -> dict[str, Sequence[Comparison]]:
     """Return the tests of each leaderboard by its name."""
-    from pnyx.reports.leaderboards.corrected import system_differences
+    from pnyx.reports.leaderboards.correction import system_differences
 
     return {
         board.name: system_differences(
@@ -209,7 +209,7 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
 def _corrected(
     result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
 ) -> list[CorrectedLeaderboard]:
-    from pnyx.reports.leaderboards.corrected import correct_leaderboard
+    from pnyx.reports.leaderboards.correction import correct_leaderboard
 
     named = {board.name: board for board in boards[:-1]}
     return [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pnyx.display.tables import Part
     from pnyx.formats import Leaderboard
     from pnyx.reports.leaderboards.agreement import LeaderboardAgreement, LeaderboardsCompared
-    from pnyx.reports.leaderboards.corrected import CorrectedLeaderboard
+    from pnyx.reports.leaderboards.correction import CorrectedLeaderboard
     from pnyx.stats.significance import Comparison
 
 _NAMES = {

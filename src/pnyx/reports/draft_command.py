@@ -9,25 +9,25 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.answering import plan_asked, say_judge
+from pnyx.cli.judge_runs import plan_asked, say_judge
 from pnyx.cli.options import Outcome, refuse_same_file, refuse_two_outputs, say, warn_first
 from pnyx.cli.params import Raw, verb
 from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.progress import reporting
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
+from pnyx.judging.counted_judge import watched
 from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import PaidModelSpec
 from pnyx.judging.tasks import TASKS
-from pnyx.judging.watched import watched
 from pnyx.reports.lines import apart_lines
 from pnyx.reports.nugget_options import BankSpec, CreateSpec, MergeSpec, NuggetJudgeSpec
 
 if TYPE_CHECKING:
     from pnyx.core.records import NuggetBank, Question
     from pnyx.judging.store.completions import StoredModel
-    from pnyx.reports.nuggets.creating import DraftedBank
-    from pnyx.reports.nuggets.merging import MergedBanks
+    from pnyx.reports.nuggets.merge import MergedBanks
+    from pnyx.reports.nuggets.model_banks import DraftedBank
 
 
 @verb(
@@ -94,8 +94,8 @@ def create(spec: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool
 def _drafted(
     spec: CreateSpec, bank: BankSpec, llm: StoredModel | None, show: Any
 ) -> list[DraftedBank]:
-    from pnyx.reports.nuggets.creating import DraftedBank, create_banks, rate_banks
-    from pnyx.reports.nuggets.extracting import extract_banks, without_quotations
+    from pnyx.reports.nuggets.claims import extract_banks, without_quotations
+    from pnyx.reports.nuggets.model_banks import DraftedBank, create_banks, rate_banks
     from pnyx.reports.nuggets.sources import sources_of
 
     hides = hides_text() and not spec.allow_text_in_banks
@@ -188,9 +188,9 @@ def merge(
       pnyx nuggets merge a.jsonl b.jsonl --report merged.jsonl --out banks.jsonl
     """
     from pnyx.core.files import atomic_text, write_jsonl
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.formats import read_nugget_banks
-    from pnyx.reports.nuggets.merging import CANDIDATES_FROM, CLOSE_FROM, merge_banks
+    from pnyx.reports.nuggets.merge import CANDIDATES_FROM, CLOSE_FROM, merge_banks
 
     spec.check()
     if spec.plan:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.cli.answering import (
+from pnyx.cli.judge_runs import (
     ResultsSpec,
     needs_out,
     print_planned,
@@ -25,10 +25,10 @@ from pnyx.core.errors import OptionError, escaped
 from pnyx.display.results import judged_notes, judged_text
 from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
-from pnyx.judging.naming import short_name
+from pnyx.judging.counted_judge import watched
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.open_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.judging.open_models import prices_by_model
-from pnyx.judging.watched import watched
 from pnyx.reports.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
 

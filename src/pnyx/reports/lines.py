@@ -9,8 +9,8 @@ from pnyx.core.errors import escaped, shorten
 from pnyx.display.text import many
 
 if TYPE_CHECKING:
-    from pnyx.reports.nuggets.merging import MergedBanks
-    from pnyx.reports.writing.reporting import Report
+    from pnyx.reports.nuggets.merge import MergedBanks
+    from pnyx.reports.writing.report import Report
 
 
 def apart_lines(merged: MergedBanks) -> list[str]:

@@ -35,8 +35,8 @@ from pnyx.search.measure_leaderboard import LeaderboardSpec, refused
 if TYPE_CHECKING:
     from pnyx.core.records import LeaderboardCell, Qrel
     from pnyx.display.tables import Part
-    from pnyx.formats.reports.judged import JudgedReport
-    from pnyx.reports.measures.measuring import MeasuredReports, Reports
+    from pnyx.formats.reports.judged_report import JudgedReport
+    from pnyx.reports.measures.report_measures import MeasuredReports, Reports
 
 _FILES = {"leaderboard": "--leaderboard", "diversity_qrels": "--diversity-qrels",
           "nuggetizer": "--nuggetizer"}  # fmt: skip
@@ -156,9 +156,9 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
       pnyx measure report judged --baseline run-1 --leaderboard board.txt
     """
     _check(folders, spec, as_json)
-    from pnyx.core.placing import placed_together
-    from pnyx.reports.measures.measuring import measure_reports
+    from pnyx.core.placement import placed_together
     from pnyx.reports.measures.registry import MAIN
+    from pnyx.reports.measures.report_measures import measure_reports
 
     weights = spec.weighted()
     judged = judged_strictly(folders) if spec.strict else {}

@@ -11,8 +11,8 @@ from pnyx.display.text import many
 from pnyx.reports.strict import zero_notes
 
 if TYPE_CHECKING:
-    from pnyx.formats.reports.judged import JudgedReport
-    from pnyx.reports.measures.measuring import MeasuredReports, Reports
+    from pnyx.formats.reports.judged_report import JudgedReport
+    from pnyx.reports.measures.report_measures import MeasuredReports, Reports
 
 
 def report_notes(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.open_models import Say
     from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec
-    from pnyx.reports.tree.opened import DocumentSources, OpenTopic
+    from pnyx.reports.tree.open_report import DocumentSources, OpenTopic
     from pnyx.reports.tree.plan import ReportPlan
     from pnyx.reports.tree.shots import ReportShots
 
@@ -105,7 +105,7 @@ class ReportInputs:
 
     def topics(self, plan: ReportPlan) -> Iterator[OpenTopic]:
         """Return what is to be judged, topic by topic."""
-        from pnyx.reports.tree.judging import opened_topics
+        from pnyx.reports.tree.walk import opened_topics
 
         return opened_topics(self.responses, self.banks, plan, self.material)
 
@@ -114,7 +114,7 @@ def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInpu
     """Read reports, banks, qrels and documents; InputError where no report has an asked topic."""
     from pnyx.formats import read_nugget_banks
     from pnyx.judging.runs.pairs import file_hash, questions_by_id
-    from pnyx.reports.tree.opened import DocumentSources
+    from pnyx.reports.tree.open_report import DocumentSources
 
     submitted = read_submissions(runs, strict=spec.strict)
     responses = list(submitted.responses)
@@ -146,7 +146,7 @@ def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[An
     """Return what finds documents by their ids, if anything, and what it is known again by."""
     if spec.index is not None:
         from pnyx.judging.documents import find_document
-        from pnyx.search.opening import open_index
+        from pnyx.search.open_engine import open_index
 
         index = open_index(spec.index)
         return lambda doc_id: find_document(index, doc_id), index.known_by

@@ -11,8 +11,8 @@ from pnyx.cases.page.model import measure_wording
 from pnyx.core.records import Evidence, Sentence
 from pnyx.display.text import escape_markdown, markdown_link, one_line, web_address
 from pnyx.judging.answers import Answer, Judged, is_quoted
-from pnyx.judging.naming import introduced
-from pnyx.reports.writing.reporting import Report
+from pnyx.judging.judge_names import introduced
+from pnyx.reports.writing.report import Report
 from pnyx.search.split_documents import place_of
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from pnyx.core.errors import shorten
 from pnyx.core.files import read_jsonl, write_json, write_jsonl
-from pnyx.core.placing import newest, placed_together
+from pnyx.core.placement import newest, placed_together
 from pnyx.core.records import NODES
-from pnyx.formats.reports.judged import OUTCOMES, JudgedReport, NodeAnswer, report_of_row
+from pnyx.formats.reports.judged_report import OUTCOMES, JudgedReport, NodeAnswer, report_of_row
 from pnyx.judging.answers import MANIFEST, Answer, Provenance, Unscored, answer_of_row, answer_rows
 from pnyx.judging.base import Judge, ask
 from pnyx.judging.questions import Support
@@ -27,9 +27,9 @@ from pnyx.judging.runs.pairs import file_hash
 from pnyx.judging.runs.results import results_journal, results_manifest, write_answers
 from pnyx.judging.runs.shards import Shard, marked
 from pnyx.judging.store.schema import now
-from pnyx.reports.tree.judging import judge_topics
-from pnyx.reports.tree.opened import STAGES, OpenTopic
+from pnyx.reports.tree.open_report import STAGES, OpenTopic
 from pnyx.reports.tree.plan import ReportPlan
+from pnyx.reports.tree.walk import judge_topics
 
 REPORTS = "reports.jsonl"
 

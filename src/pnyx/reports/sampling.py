@@ -11,7 +11,7 @@ from pnyx.judging.answers import Answer, Provenance, Unscored
 from pnyx.judging.questions import Support
 from pnyx.reports.open_reports import read_report_inputs
 from pnyx.reports.options import JudgeReportSpec, WeightSpec, plan_of
-from pnyx.reports.tree.judging import judge_topics
+from pnyx.reports.tree.walk import judge_topics
 
 
 def questions_of_record(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:

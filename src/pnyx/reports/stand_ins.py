@@ -11,8 +11,8 @@ from dataclasses import replace
 from pnyx.cases.case import Draft
 from pnyx.cases.limits import Limits
 from pnyx.formats import ReportRequest
-from pnyx.reports.writing.gathering import Gathered
-from pnyx.reports.writing.reporting import Reporter
+from pnyx.reports.writing.candidates import Gathered
+from pnyx.reports.writing.report import Reporter
 
 
 class StandInReporter:
@@ -23,7 +23,7 @@ class StandInReporter:
         self.name, self.asks = writer.name, writer.asks
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """See `pnyx.reports.writing.reporting.Reporter`."""
+        """See `pnyx.reports.writing.report.Reporter`."""
         draft = await self._writer.write(request, gathered, limits)
         if not draft.failed:
             return draft

@@ -14,7 +14,7 @@ from pnyx.core.files import read_json, write_json
 from pnyx.judging.answers import MANIFEST
 
 if TYPE_CHECKING:
-    from pnyx.reports.measures.measuring import MeasuredReports, Reports
+    from pnyx.reports.measures.report_measures import MeasuredReports, Reports
 
 
 def campaign_rules(*, whole: bool = False) -> tuple[str, ...]:

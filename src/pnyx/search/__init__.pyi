@@ -12,11 +12,12 @@ from .features.clusters import (
     facets,
 )
 from .features.vectors import embed_documents, embed_question
+from .hits import Found
 from .index import Index
-from .listing import Found
 from .measures.correlation import RetrieverCorrelation, measure_correlation
 from .measures.retrieval import Retrieval, measure_retrieval
-from .opening import verify_index
+from .open_engine import verify_index
+from .parameter_search import Tuned, Tuning, tune
 from .perspectives import FilePerspectives, LlmPerspectives, perspectives_of, search_perspectives
 from .perspectives_index import IndexPerspectives
 from .pipeline import Searcher
@@ -27,8 +28,7 @@ from .ranking.dense import build_ann, dense_rank
 from .ranking.diversify import mmr, round_robin
 from .ranking.fusion import fuse_rrf, fuse_weighted
 from .ranking.rerank import rerank, rerank_many, rerank_pointwise
-from .ranking.scoring import rank_documents, touche_rank, touche_scores
-from .tuning import Tuned, Tuning, tune
+from .ranking.scores import rank_documents, touche_rank, touche_scores
 
 __all__ = [
     "Clusters",

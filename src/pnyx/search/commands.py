@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import plan_asked
+from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import print_result, say, warn
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import Spec, opt, out_opt, topics_opt
 from pnyx.formats.text_types import SourceName
+from pnyx.judging.counted_judge import watched
 from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import open_model
 from pnyx.judging.options import PaidModelSpec
-from pnyx.judging.watched import watched
 from pnyx.search.common_index import IndexCommand, missing_question, open_documents
 from pnyx.search.open_search import open_searcher
 from pnyx.search.options import SearchSpec
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pnyx.judging.base import Judge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import Engine
-    from pnyx.search.listing import Found, RetrievedDocument
+    from pnyx.search.hits import Found, RetrievedDocument
     from pnyx.search.pipeline import Searcher
 
 _EXCERPT_CHARS = 160
@@ -170,7 +170,7 @@ def _print_plan(
 
 def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) -> int:
     from pnyx.formats.text.language import other_language
-    from pnyx.search.listing import has_all, hit_row, list_hits
+    from pnyx.search.hits import has_all, hit_row, list_hits
     from pnyx.search.sides import label_topic
 
     result = searcher.show(question, k)

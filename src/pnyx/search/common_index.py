@@ -52,7 +52,7 @@ def index_folder(where: str, *, lexical: bool = False) -> str:
 
     With `lexical`, only words are indexed. InputError names the command that was meant.
     """
-    from pnyx.search.opening import stands_for_index
+    from pnyx.search.open_engine import stands_for_index
     from pnyx.search.source_index import IndexReporting, keep_index
 
     if stands_for_index(where):
@@ -75,7 +75,7 @@ def index_folder(where: str, *, lexical: bool = False) -> str:
 
 def open_documents(where: str) -> DocumentIndex:
     """Open the index that an argument names, see `index_folder`."""
-    from pnyx.search.opening import open_index
+    from pnyx.search.open_engine import open_index
 
     return open_index(index_folder(where))
 
@@ -168,7 +168,7 @@ def _near(where: str) -> str:
 
 
 def _names_index(text: str) -> bool:
-    from pnyx.search.opening import stands_for_index
+    from pnyx.search.open_engine import stands_for_index
 
     return bool(text) and (_exists(text) or stands_for_index(text))
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from pnyx.core.rooms import CommandDoor, ReaderDoor
 
-OPENERS: Final = {"index": "pnyx.search.opening:open_index"}
+OPENERS: Final = {"index": "pnyx.search.open_engine:open_index"}
 """Opens the documents that judges are asked about."""
 
 COMMANDS: Final = (

@@ -17,7 +17,7 @@ from pnyx.search.engine import Explainable
 from pnyx.search.plan import PARAMETERS, Scoring
 from pnyx.search.ranking.fusion import RRF_CONSTANT, Normalisation, RankedList, lowest, normalised
 from pnyx.search.ranking.good_first import COPY, NEAR, QUALITY, Goodness
-from pnyx.search.ranking.scoring import weights_of_parts
+from pnyx.search.ranking.scores import weights_of_parts
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder

@@ -17,7 +17,7 @@ from pnyx.search.plan import Scoring
 from pnyx.search.quality.documents import document_quality
 from pnyx.search.ranking.dense import cosines_of, dense_rank
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.scoring import question_vector, rank_documents, rank_parts, touche_boosts
+from pnyx.search.ranking.scores import question_vector, rank_documents, rank_parts, touche_boosts
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder

@@ -19,8 +19,8 @@ from pnyx.core.native import advise_compiling
 from pnyx.core.network import is_remote
 from pnyx.core.progress import counted
 from pnyx.core.spec import opts_of
-from pnyx.search.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
-from pnyx.search.opening import engine_type
+from pnyx.search.corpus_options import CorpusSpec, Makers, quality_model, say_long, topics_line
+from pnyx.search.open_engine import engine_type
 from pnyx.search.options import ClusterSpec, FeatureSpec
 from pnyx.search.plan import FEATURES
 

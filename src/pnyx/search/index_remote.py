@@ -12,7 +12,7 @@ from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.options import Outcome, say
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.progress import counted
-from pnyx.search.indexing import CorpusSpec, Makers, quality_model, say_long, topics_line
+from pnyx.search.corpus_options import CorpusSpec, Makers, quality_model, say_long, topics_line
 from pnyx.search.options import ClusterSpec, FeatureSpec
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pnyx.search.features.clusters import Clusters
     from pnyx.search.opensearch.index import RemoteIndex
-    from pnyx.search.opensearch.loading import LoadPlan, LoadStats
+    from pnyx.search.opensearch.load import LoadPlan, LoadStats
 
 
 def index_remote(
@@ -34,7 +34,7 @@ def index_remote(
 ) -> int | Outcome:
     """Load, add to or update the index at an address; see `command` of `pnyx index`."""
     from pnyx.models.embed.cut_texts import CutCounter, cut_line
-    from pnyx.search.opensearch import loading
+    from pnyx.search.opensearch import load as loading
 
     if features.ann:
         raise OptionError("--ann: graphs are of index folders, a cluster compares all vectors")
@@ -75,7 +75,7 @@ def index_remote(
 def _update(
     where: str, plan: LoadPlan, made: FeatureSpec, makers: Makers, advance: Callable[[int], None]
 ) -> LoadStats:
-    from pnyx.search.opensearch.loading import LoadPlan, update
+    from pnyx.search.opensearch.load import LoadPlan, update
 
     if not (made.clusters or made.assign):
         return update(where, plan, advance)
@@ -89,7 +89,7 @@ def _topics(spec: FeatureSpec, makers: Makers) -> Callable[[RemoteIndex], Cluste
     """Return what finds the topics of an index, or gives its added documents one."""
     from pnyx.search.features import clusters
     from pnyx.search.features.topic_points import TopicSource, k_means_engine
-    from pnyx.search.opensearch.loading import topics_so_far
+    from pnyx.search.opensearch.load import topics_so_far
 
     embedder = makers.embedder()
     if spec.clusters:
@@ -131,7 +131,7 @@ def _folder(corpus: tuple[str, ...]) -> str | None:
 
 
 def _plan(spec: CorpusSpec, made: FeatureSpec, cluster: ClusterSpec, makers: Makers) -> LoadPlan:
-    from pnyx.search.opensearch.loading import LoadPlan
+    from pnyx.search.opensearch.load import LoadPlan
 
     return LoadPlan(
         language=spec.language or "english",

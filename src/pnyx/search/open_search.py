@@ -80,7 +80,7 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
 def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
     """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
     from pnyx.models.embed.embedder import PACKAGED, embedder_from
-    from pnyx.search.ranking.scoring import choose_scoring
+    from pnyx.search.ranking.scores import choose_scoring
 
     named = scoring.model == AUTO and embedder not in (None, PACKAGED)
     chosen = choose_scoring(index, scoring, embedder_from(embedder).name if named else PACKAGED)

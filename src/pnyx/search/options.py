@@ -18,7 +18,7 @@ _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.j
 class ScoringSpec(
     Spec, heading="Ranking", rare="mu k1 b wc wq flat lexical fusion dense_weight feedback embedder"
 ):
-    """What ranks, with its parameters; see `pnyx.search.ranking.scoring.Scoring`."""
+    """What ranks, with its parameters; see `pnyx.search.ranking.scores.Scoring`."""
 
     model: Literal["auto", "dirichlet", "bm25", "touche", "dense", "hybrid"] = opt(
         "auto",

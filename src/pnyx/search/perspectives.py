@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol,
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Perspective, Question, Stance
-from pnyx.formats.text.wording import folded, words_of
+from pnyx.formats.text.words import folded, words_of
 from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.search.engine import Hit
 from pnyx.search.plan import PERSPECTIVES, check_least
@@ -77,7 +77,7 @@ class LlmPerspectives:
     def __init__(
         self, model: StoredModel, *, count: int = PERSPECTIVES, prompt: str = "perspectives"
     ) -> None:
-        from pnyx.judging.llm.prompting import load_prompt
+        from pnyx.judging.llm.prompts import load_prompt
 
         if not 1 <= count <= 50:
             raise InputError(f"the number of perspectives is {count}, expected 1 to 50")

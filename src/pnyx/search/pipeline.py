@@ -23,15 +23,15 @@ from pnyx.models.embed.embedder import PACKAGED, embedder_from
 from pnyx.models.http.flow import run_blocking
 from pnyx.search.engine import Engine, Hit
 from pnyx.search.features.vectors import VECTORS
+from pnyx.search.hits import Found
 from pnyx.search.lexical.record_codec import searched_text
-from pnyx.search.listing import Found
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from pnyx.search.perspectives import merge_perspectives, query_for
 from pnyx.search.plan import AUTO, FOUND, SearchPlan, check_least
 from pnyx.search.ranking.diversify import in_order, mmr, of_best
 from pnyx.search.ranking.good_first import POOL, good_first
 from pnyx.search.ranking.rerank import Reranked, at_least, rerank_many, rerank_pointwise
-from pnyx.search.ranking.scoring import choose_scoring
+from pnyx.search.ranking.scores import choose_scoring
 from pnyx.search.sides import Sided, sides_of
 from pnyx.search.split_documents import DocumentRanking
 from pnyx.search.topics import TopicMatcher

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pnyx.core.compression import plain_name
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
 from pnyx.core.files import check_output
-from pnyx.core.placing import recover_folder, try_lock, unlock
+from pnyx.core.placement import recover_folder, try_lock, unlock
 from pnyx.core.progress import counting
 from pnyx.search.plan import FEATURES
 

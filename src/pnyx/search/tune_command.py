@@ -23,7 +23,7 @@ from pnyx.stats.base import TEST, Bootstrap
 
 if TYPE_CHECKING:
     from pnyx.display.tables import Part
-    from pnyx.search.tuning import Parameters, Tuned, Tuning
+    from pnyx.search.parameter_search import Parameters, Tuned, Tuning
 
 _SHOWN_OTHERS = 4
 
@@ -49,7 +49,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
 
     def tuning(self) -> Tuning:
         """Return what is tuned."""
-        from pnyx.search.tuning import Tuning
+        from pnyx.search.parameter_search import Tuning
 
         self.check_needs()
         self.check_plot()
@@ -64,7 +64,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
 
 def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     """Read NAME or NAME=V,V,...; a name alone stands for the usual values."""
-    from pnyx.search.tuning import GRIDS
+    from pnyx.search.parameter_search import GRIDS
 
     tried: dict[str, tuple[float, ...]] = {}
     for option in given:
@@ -102,7 +102,7 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
     """
     from pnyx.formats import read_qrels, read_questions
     from pnyx.models.embed.embedder import embedder_from
-    from pnyx.search.tuning import tune
+    from pnyx.search.parameter_search import tune
     from pnyx.search.tuning_plot import tuning_plot
 
     tuning = spec.tuning()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from pnyx.display.svg import MARGIN, Axes, Axis, drawn_text
 
 if TYPE_CHECKING:
-    from pnyx.search.tuning import Setting, Tuned
+    from pnyx.search.parameter_search import Setting, Tuned
 
 from typing import TYPE_CHECKING
 
 from pnyx.display.svg import document
 
 if TYPE_CHECKING:
-    from pnyx.search.tuning import Tuned
+    from pnyx.search.parameter_search import Tuned
 
 
 def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:

@@ -4,7 +4,7 @@ from .alpha import krippendorff_alpha
 from .base import Bootstrap, Measured
 from .correlation import kendall_tau_b
 from .intervals import cluster_mean
-from .ranked import ndcg, ranking_average_precision
+from .rankings import ndcg, ranking_average_precision
 
 __all__ = [
     "Bootstrap",

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.stats.weighted import (
+from pnyx.stats.weighted_measures import (
     Codes,
     Floats,
     Index,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.stats.weighted import Floats, Ties, Weights, on_arrays, ratio
+from pnyx.stats.weighted_measures import Floats, Ties, Weights, on_arrays, ratio
 
 _CELLS = 4_000_000  # Signs of pairs held at once
 

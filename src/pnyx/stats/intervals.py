@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured
 from pnyx.stats.distributions import student_quantile
-from pnyx.stats.weighted import Floats, Index, defined_mean, ratio
+from pnyx.stats.weighted_measures import Floats, Index, defined_mean, ratio
 
 Bounds: TypeAlias = tuple[float, float, str] | tuple[None, None, str]
 """Low and high; or None, and why (empty where no interval was wanted)."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 LEAST_TOPICS = 6
 """With fewer differences the two-sided test cannot reach p < .05: 2 / 2^5 is .0625."""

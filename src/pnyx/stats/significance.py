@@ -15,7 +15,7 @@ import numpy as np
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, row_of, withheld
 from pnyx.stats.distributions import student_below
 from pnyx.stats.intervals import mean_intervals
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 Test: TypeAlias = Literal["t", "randomisation"]
 

@@ -2,7 +2,7 @@
 
 from .application import build_app
 from .rendering import Links, render
-from .running import run_app
+from .server import run_app
 
 __all__ = [
     "Links",

@@ -155,7 +155,7 @@ def environment() -> jinja2.Environment:
     from pnyx.display.states import probability
     from pnyx.display.tables import interval, number, withheld_line
     from pnyx.display.text import one_line, web_address
-    from pnyx.judging.naming import short_name, undated_name
+    from pnyx.judging.judge_names import short_name, undated_name
 
     class Unindented(Extension):
         def preprocess(self, source: str, *_: object, **__: object) -> str:

@@ -1,10 +1,10 @@
 """The public names, each with its home."""
 
-from .debates.building import BuiltDebates, DebatesPlan, build_debates
+from .debates.benchmark import BuiltDebates, DebatesPlan, build_debates
 from .debates.page import read_debate_page
-from .drafts.drafting import Drafted, draft_questions
+from .drafts.draft import Drafted, draft_questions
 from .drafts.files import read_drafts, write_drafts
-from .drafts.filtering import Filtered, filter_drafts
+from .drafts.filters import Filtered, filter_drafts
 from .drafts.sources import (
     ArgumentPair,
     DebateClaim,

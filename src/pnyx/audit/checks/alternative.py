@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.checks.joined import check_judge, cluster_numbers, labels_of
+from pnyx.audit.checks.labelled_rows import check_judge, cluster_numbers, labels_of
 from pnyx.core.tabular import Result
 from pnyx.stats.base import row_of
 from pnyx.stats.distributions import student_below
-from pnyx.stats.weighted import Floats, Index
+from pnyx.stats.weighted_measures import Floats, Index
 
 EPSILON = 0.2  # The paper's value for experts; it has 0.15 for skilled annotators, 0.1 for crowds
 FALSE_DISCOVERIES = 0.05

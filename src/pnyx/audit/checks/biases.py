@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pnyx.audit.checks.items import CheckItem, CheckItems
-from pnyx.audit.checks.joined import (
+from pnyx.audit.checks.labelled_rows import (
     check_judge,
     cluster_numbers,
     join_items,
@@ -23,7 +23,7 @@ from pnyx.audit.checks.joined import (
 from pnyx.judging.measures.agreement import measure_agreement
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.intervals import cluster_mean, draw_weights, drawn_value
-from pnyx.stats.weighted import Floats, Index, ratio
+from pnyx.stats.weighted_measures import Floats, Index, ratio
 
 MIN_PART = 20
 """Items that each part of a comparison must have to get a figure."""

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from pnyx.audit.checks.alternative import MIN_ANNOTATORS, alternative_annotator_test
 from pnyx.audit.checks.bars import canonical_bars
 from pnyx.audit.checks.biases import measure_biases
-from pnyx.audit.checks.checked import CheckedJudge, CheckedTable, Disagreement, GroupAccuracy
 from pnyx.audit.checks.comparison import choose_among, compare_with_earlier
 from pnyx.audit.checks.items import CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters, settled_label
+from pnyx.audit.checks.labelled_rows import join_items, labels_of, pair_clusters, settled_label
 from pnyx.audit.checks.people import compare_people
+from pnyx.audit.checks.result import CheckedJudge, CheckedTable, Disagreement, GroupAccuracy
 from pnyx.core.errors import InputError, shorten
 from pnyx.judging.answer_list import Answers
 from pnyx.judging.measures.agreement import Agreement, measure_agreement

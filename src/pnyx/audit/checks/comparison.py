@@ -9,8 +9,8 @@ from typing import Any
 
 from pnyx.audit.checks.answer_words import number_of, read_cell
 from pnyx.audit.checks.items import CheckItems
-from pnyx.audit.choosing import ChosenJudge, choose_joined
 from pnyx.audit.drift import CardFigure, Drift, compare_figures
+from pnyx.audit.judge_choice import ChosenJudge, choose_joined
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.files import read_json
 from pnyx.judging.measures.ground_truth import LabelledVerdicts

@@ -16,7 +16,7 @@ import numpy as np
 from pnyx.audit.checks.sample_size import MIN_RARER, enough_groups
 from pnyx.stats.distributions import beta_quantile, student_quantile
 from pnyx.stats.intervals import Range, share_interval
-from pnyx.stats.weighted import Floats, Index, Weighted, prepare
+from pnyx.stats.weighted_measures import Floats, Index, Weighted, prepare
 
 MANY_GROUPS = 30
 """With fewer groups, the correlation within groups is taken from the upper end of its interval."""

@@ -12,7 +12,7 @@ import numpy as np
 from pnyx.audit.checks.bars import ALIASES, canonical_bars
 from pnyx.audit.checks.design import Design, correlation_of, influences
 from pnyx.audit.checks.items import CheckItems
-from pnyx.audit.checks.joined import join_items, labels_of, pair_clusters
+from pnyx.audit.checks.labelled_rows import join_items, labels_of, pair_clusters
 from pnyx.audit.checks.sample_size import rarer_labels, too_few
 from pnyx.core.errors import InputError, shorten
 from pnyx.judging.measures.agreement import measure_agreement
@@ -22,7 +22,7 @@ from pnyx.judging.measures.rates import corrected_rate
 from pnyx.judging.measures.registry import MEASURES
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.intervals import SIGNED, UNIT, Range
-from pnyx.stats.weighted import Floats, Index, Weighted, Weights, ratio
+from pnyx.stats.weighted_measures import Floats, Index, Weighted, Weights, ratio
 
 MIN_LABELS = 10
 """Labels below which nothing can be planned."""

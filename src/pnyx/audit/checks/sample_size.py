@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from pnyx.audit.checks.joined import pair_clusters
+from pnyx.audit.checks.labelled_rows import pair_clusters
 from pnyx.judging.measures.ground_truth import LabelledVerdicts
 from pnyx.judging.measures.pairs import PairColumns
 from pnyx.judging.measures.registry import MEASURES
-from pnyx.stats.weighted import Floats, Index
+from pnyx.stats.weighted_measures import Floats, Index
 
 MIN_GROUPS = 5
 """Groups of equal size that labels must count for, rounded.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pnyx.audit.checks.bars import LOWER_IS_BETTER, DecidedBar, Decision
-from pnyx.audit.checks.joined import pair_clusters
+from pnyx.audit.checks.labelled_rows import pair_clusters
 from pnyx.audit.checks.sample_size import UNEVEN, equal_groups
 from pnyx.core.errors import escaped
 from pnyx.display.figures import decimals, percent, share, signed
@@ -18,7 +18,7 @@ from pnyx.judging.measures.pairs import PairColumns
 from pnyx.stats.base import Measured
 
 if TYPE_CHECKING:
-    from pnyx.audit.checks.checked import CheckedJudge, CheckedTable
+    from pnyx.audit.checks.result import CheckedJudge, CheckedTable
 
 WIDTH = 100
 """Columns of a printed result, at most."""

@@ -12,8 +12,8 @@ from pnyx.display.plots import reliability_plot
 from pnyx.display.tables import Column, Table
 from pnyx.display.text import clean, escape_markdown
 from pnyx.display.trials import curve_plot, measures_table, rater_parts, trial_lines, trial_tables
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.binary import ReliabilityBin
-from pnyx.judging.naming import short_name
 
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]

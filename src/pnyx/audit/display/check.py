@@ -22,8 +22,8 @@ from pnyx.stats.base import plain
 
 if TYPE_CHECKING:
     from pnyx.audit.checks.check import Check
-    from pnyx.audit.checks.checked import CheckedJudge, Disagreement
     from pnyx.audit.checks.items import Answer
+    from pnyx.audit.checks.result import CheckedJudge, Disagreement
 
 MAX_DISAGREEMENTS = 100
 """Disagreements of a judge that its page shows."""

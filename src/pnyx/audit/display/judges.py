@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pnyx.audit.choosing import ChosenJudge, ComparedJudge, JudgeCascade
 from pnyx.audit.display.card import page_html
+from pnyx.audit.judge_choice import ChosenJudge, ComparedJudge, JudgeCascade
 from pnyx.core.errors import escaped
 from pnyx.display.plots import PlotPanel, Point, interval_plot
 from pnyx.display.tables import Column, OwnWords, Part, Table, chance, draws_legend

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pnyx.audit.display.card import card_sections
 from pnyx.core.errors import escaped
 from pnyx.display.tables import Table
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.documents import DocumentPage, JsonDocument, build_checked
 from pnyx.web.results.figure import Figure, FigureSection, figure_page, file_name

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pnyx.core.files import read_jsonl
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.display.tables import Column, Table
 from pnyx.display.trials import curve_plot, figure, trial_lines, trial_tables
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.documents import DocumentPage, JsonDocument, SourceDocuments, build_checked
 from pnyx.web.results.figure import Figure, FigureSection, figure_page

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.audit.trials.posing import Cell, labels_of
 from pnyx.audit.trials.reading import Said
 from pnyx.audit.trials.sheet import Sheet, Summary
+from pnyx.audit.trials.trial_items import Cell, labels_of
 from pnyx.judging.questions import Rating
 from pnyx.stats.intervals import SIGNED, UNIT, cluster_mean
 

@@ -7,13 +7,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.audit.trials.posing import Cell, Posed, Stress, group_of
 from pnyx.audit.trials.reading import Said
+from pnyx.audit.trials.trial_items import Cell, Posed, Stress, group_of
 from pnyx.judging.measures.trials import Decline, Index, measure_decline, numbered
 from pnyx.judging.questions import Rating
 from pnyx.stats.base import Bootstrap, Measured
 from pnyx.stats.intervals import Range, cluster_mean
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 Outcome: TypeAlias = Literal["passed", "failed", "unclear", "unscored"]
 

@@ -7,8 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pnyx.audit.trials.declining import pose_hallucination, pose_joint, pose_noise
-from pnyx.audit.trials.dressing import (
+from pnyx.audit.trials.falling_scores import sum_declining, sum_joint
+from pnyx.audit.trials.harmless_changes import (
+    pose_injection,
+    pose_length,
+    pose_order,
+    pose_paraphrase,
+)
+from pnyx.audit.trials.presentation import (
     pose_asker,
     pose_format,
     pose_repeat,
@@ -16,12 +22,11 @@ from pnyx.audit.trials.dressing import (
     pose_stance,
     pose_verbosity,
 )
-from pnyx.audit.trials.falling import sum_declining, sum_joint
-from pnyx.audit.trials.posing import Posed, Poser, Stress, group_of, sampled
 from pnyx.audit.trials.reading import read_said
 from pnyx.audit.trials.sheet import Sheet, Summary
-from pnyx.audit.trials.staying import sum_steady
-from pnyx.audit.trials.steadying import pose_injection, pose_length, pose_order, pose_paraphrase
+from pnyx.audit.trials.steady_verdicts import sum_steady
+from pnyx.audit.trials.trial_items import Posed, Poser, Stress, group_of, sampled
+from pnyx.audit.trials.worse_items import pose_hallucination, pose_joint, pose_noise
 from pnyx.core.errors import InputError
 from pnyx.judging.answers import answer_rows
 from pnyx.judging.base import Judge, ask

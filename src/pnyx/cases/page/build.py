@@ -28,7 +28,7 @@ from pnyx.core.records import Argument, Citation, Evidence, Sentence
 from pnyx.display.states import STATES, probability, said_of, state_of
 from pnyx.display.text import Span, cut, locate, one_line, web_address
 from pnyx.judging.answers import Answer, Judged, is_quoted
-from pnyx.judging.naming import introduced, short_name
+from pnyx.judging.judge_names import introduced, short_name
 from pnyx.search.sides import label_topic
 from pnyx.search.split_documents import place_of, shown_title
 from pnyx.stats.base import Measured

@@ -15,8 +15,8 @@ from pnyx.core.rooms import room_commands
 from pnyx.core.spec import file_opt, out_opt
 from pnyx.display.tables import Column, OwnWords, Table, draws_legend
 from pnyx.display.text import many
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.options import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.judging.naming import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

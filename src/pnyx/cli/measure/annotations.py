@@ -13,8 +13,8 @@ from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.spec import opt, out_opt, topics_opt
 from pnyx.display.tables import Column, Table, draws_legend, interval, number
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.options import BootstrapSpec, JudgedSpec, TruthSpec
-from pnyx.judging.naming import short_name
 
 if TYPE_CHECKING:
     from pnyx.display.tables import Part

@@ -17,7 +17,7 @@ from pnyx.judging.forms.rag import (
     TriadPointsForm,
 )
 from pnyx.judging.forms.support import CitationsForm, GivenNuggetForm, NuggetForm, SupportForm
-from pnyx.judging.llm.prompting import Prompt
+from pnyx.judging.llm.prompts import Prompt
 
 FORMS: dict[str, PromptForm] = {
     "verdict": SupportForm("reason", "evidence", "answer", "confidence"),

@@ -18,7 +18,7 @@ from pnyx.judging.forms.base import (
     word,
 )
 from pnyx.judging.llm.json_objects import UnreadableReply, one_object, word_spans
-from pnyx.judging.llm.prompting import Prompt
+from pnyx.judging.llm.prompts import Prompt
 from pnyx.judging.llm.reading import validated, validated_value
 from pnyx.judging.llm.templates import block
 from pnyx.judging.questions import Support

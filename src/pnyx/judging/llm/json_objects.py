@@ -10,7 +10,7 @@ from typing import Any
 from pnyx.core.errors import escaped
 from pnyx.core.files import clean_text, clean_value
 from pnyx.judging.llm.leniency import bare_word, field_name, mark_departure
-from pnyx.judging.llm.thinking import answer_span
+from pnyx.judging.llm.thoughts import answer_span
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened

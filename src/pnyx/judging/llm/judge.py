@@ -14,19 +14,19 @@ from pnyx.judging.answers import Answer, Judged, Provenance, Unscored, after
 from pnyx.judging.base import Emit, refuse_other_kinds
 from pnyx.judging.forms import form_of
 from pnyx.judging.forms.base import FormCall, Readings, ReplyReading
+from pnyx.judging.judge_names import UNMEASURED
 from pnyx.judging.llm.batches import split_evenly
-from pnyx.judging.llm.expected import expected_cells
+from pnyx.judging.llm.expected_scores import expected_cells
 from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.leniency import watching_departures
-from pnyx.judging.llm.prompting import Prompt, load_prompt
+from pnyx.judging.llm.prompts import Prompt, load_prompt
 from pnyx.judging.llm.reading import chances_of_words, cut_reason, probability_of_yes, repair_turn
-from pnyx.judging.naming import UNMEASURED
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, JudgeQuestion, Preference, Ranking, Rating, Support, blank
 from pnyx.judging.store.completions import STOPS_ALL, StoredModel
 from pnyx.judging.store.store import Store
 from pnyx.judging.tasks import TASKS
-from pnyx.models.chat.opening import endpoint_from
+from pnyx.models.chat.open_endpoint import endpoint_from
 from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 from pnyx.models.http.flow import run_all
 

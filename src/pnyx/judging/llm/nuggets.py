@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pnyx.formats.text.wording import words_of
+from pnyx.formats.text.words import words_of
 from pnyx.judging.answers import Answer, Provenance, Unscored, after
 from pnyx.judging.base import Emit, Judge, refuse_other_kinds
 from pnyx.judging.forms.base import shape
-from pnyx.judging.llm.prompting import Prompt
+from pnyx.judging.llm.prompts import Prompt
 from pnyx.judging.llm.reading import ask_structured
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.store.completions import StoredModel

@@ -19,8 +19,8 @@ from pnyx.judging.llm.leniency import (
     mark_departure,
     watching_departures,
 )
-from pnyx.judging.llm.prompting import load_prompt
-from pnyx.judging.llm.thinking import answer_span
+from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.thoughts import answer_span
 from pnyx.models.chat.types import (
     MAX_REPLY_BYTES,
     CallFailed,

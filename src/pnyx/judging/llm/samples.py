@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pnyx.judging.llm.prompting import Prompt
+from pnyx.judging.llm.prompts import Prompt
 from pnyx.judging.llm.templates import block, listed_inputs
 
 _DOCUMENTS: Final = (

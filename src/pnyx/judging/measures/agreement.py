@@ -35,7 +35,7 @@ from pnyx.judging.measures.registry import (
 from pnyx.judging.verdicts import Source
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, plain
 from pnyx.stats.intervals import draw_clusters, draw_weights
-from pnyx.stats.weighted import (
+from pnyx.stats.weighted_measures import (
     ClusterWeights,
     EachCluster,
     Floats,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pnyx.judging.answers import Answer, Judged
 from pnyx.stats.base import Measured, row_of
 from pnyx.stats.intervals import share_of, wilson
-from pnyx.stats.weighted import (
+from pnyx.stats.weighted_measures import (
     ClusterWeights,
     EachCluster,
     Floats,

@@ -9,7 +9,7 @@ import numpy as np
 
 from pnyx.judging.measures.registry import DerivedMeasure, Measure, RankingMeasure, Spread
 from pnyx.stats.intervals import UNIT, Range
-from pnyx.stats.weighted import (
+from pnyx.stats.weighted_measures import (
     EachCluster,
     Floats,
     Index,

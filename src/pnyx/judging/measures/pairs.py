@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from pnyx.judging.verdicts import Said, Verdict
-from pnyx.stats.weighted import Floats, Index, numbers
+from pnyx.stats.weighted_measures import Floats, Index, numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from pnyx.judging.value_rows import series_by_index, yes_no_of
 from pnyx.stats.base import Measured, row_of
 from pnyx.stats.distributions import student_below, student_quantile
 from pnyx.stats.intervals import Range, log_odds_interval
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 LEAST_LABELLED = 4
 """Two numbers are estimated of the labelled topics, and Student's t needs two degrees."""

@@ -26,7 +26,7 @@ from pnyx.stats.alpha import ALPHA_LEVELS, RatedUnits, weighted_kappa
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, plain
 from pnyx.stats.correlation import weighted_kendall, weighted_spearman
 from pnyx.stats.intervals import SIGNED, UNIT, Range, draw_weights, interval_of
-from pnyx.stats.weighted import Floats, Weighted
+from pnyx.stats.weighted_measures import Floats, Weighted
 
 _PAIRED: dict[str, Weighted] = {
     "accuracy": weighted_accuracy,

@@ -24,7 +24,7 @@ from pnyx.judging.verdicts import Source
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.distributions import student_quantile
 from pnyx.stats.intervals import UNIT, cluster_mean, share_interval
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 _ESTIMATES = "judged people rogan_gladen prediction_powered sensitivity specificity"
 _JEFFREYS = 0.5  # A yes and a no of this weight stand for what few labels have not shown

@@ -15,8 +15,8 @@ from pnyx.stats import alpha
 from pnyx.stats.base import Bootstrap
 from pnyx.stats.correlation import weighted_kendall, weighted_mean_absolute_error, weighted_spearman
 from pnyx.stats.intervals import UNIT, Bounds, Range, interval_of
-from pnyx.stats.ranked import ndcg, ranking_average_precision
-from pnyx.stats.weighted import Floats, Weighted, measured_once
+from pnyx.stats.rankings import ndcg, ranking_average_precision
+from pnyx.stats.weighted_measures import Floats, Weighted, measured_once
 
 GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]
 """What labels say: yes or no; how much; that, or yes as 1; whether people were unsure; whether the

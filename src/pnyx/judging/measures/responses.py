@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pnyx.core.records import Response
-from pnyx.formats.reports.judged import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
+from pnyx.formats.reports.judged_report import (
+    JudgedCitation,
+    JudgedReport,
+    JudgedSentence,
+    NodeAnswer,
+)
 from pnyx.judging.answers import Answer, Judged, is_quoted
 from pnyx.judging.measures import sentences
 from pnyx.stats.base import Measured

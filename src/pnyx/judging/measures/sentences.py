@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from unicodedata import normalize
 
-from pnyx.formats.reports.judged import NO_TEXT, JudgedReport, JudgedSentence, all_of
+from pnyx.formats.reports.judged_report import NO_TEXT, JudgedReport, JudgedSentence, all_of
 from pnyx.stats.base import Measured
 
 

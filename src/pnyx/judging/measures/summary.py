@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
-from pnyx.core.restricted import reason_word
+from pnyx.core.restricted_mode import reason_word
 from pnyx.core.tabular import Result
 from pnyx.judging.rag.rag_items import RECORD
 from pnyx.judging.verdicts import Source, Verdict, file_of, of_one_judge, read_verdicts

@@ -19,7 +19,7 @@ from pnyx.judging.measures.ground_truth import Truth, truth_of_labels
 from pnyx.judging.verdicts import Source, read_annotations
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.intervals import UNIT, Range, draw_weights, drawn_value
-from pnyx.stats.weighted import Floats, numbers, ratio
+from pnyx.stats.weighted_measures import Floats, numbers, ratio
 
 GRID: tuple[float, ...] = tuple(n / 100 for n in range(1, 100))
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pnyx.core.tabular import Result
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.intervals import SIGNED, cluster_mean, draw_weights, interval_of
-from pnyx.stats.weighted import Floats, defined_mean, ratio
+from pnyx.stats.weighted_measures import Floats, defined_mean, ratio
 
 Index = npt.NDArray[np.intp]
 

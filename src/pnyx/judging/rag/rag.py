@@ -15,7 +15,7 @@ from pnyx.judging.combining.votes import provenance_of
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import Preference, Rating
-from pnyx.judging.rag.grounding import SUPPORT_FORMAT
+from pnyx.judging.rag.groundedness import SUPPORT_FORMAT
 
 NUGGETS = 20
 """Points that a rubric has where it is made for the question (Appendix D.4, D.5)."""

@@ -23,7 +23,7 @@ from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError, ModelError, shorten
 from pnyx.core.files import atomic_text, disk_errors, json_line, parse_json_object, read_json
 from pnyx.core.locks import locked
-from pnyx.core.placing import append, make_folder, temporary_of
+from pnyx.core.placement import append, make_folder, temporary_of
 from pnyx.judging.answers import Answer, Unscored
 from pnyx.judging.base import Judge, answer_once
 from pnyx.judging.questions import JudgeQuestion

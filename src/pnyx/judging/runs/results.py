@@ -18,8 +18,8 @@ from pnyx._version import __version__
 from pnyx.core.devices import refuse_device, refuse_devices
 from pnyx.core.errors import InputError, PnyxError, escaped
 from pnyx.core.files import atomic_text, json_line, read_json, read_jsonl, write_json, write_jsonl
-from pnyx.core.placing import placed_together, temporary_of
-from pnyx.core.restricted import hides_text
+from pnyx.core.placement import placed_together, temporary_of
+from pnyx.core.restricted_mode import hides_text
 from pnyx.formats.documents.tables import require_parquet, write_parquet
 from pnyx.judging.answers import ANSWERS, MANIFEST, Answer, Judged, Unscored, answer_rows, tally
 from pnyx.judging.base import Judge

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import json_line, parse_json_object
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.models.chat.types import ChatRequest, Message, Reply, Token, printable
 
 if TYPE_CHECKING:

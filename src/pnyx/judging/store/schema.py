@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from pnyx._version import __version__
 from pnyx.core.errors import InputError, PnyxError, escaped
-from pnyx.core.placing import make_folder
+from pnyx.core.placement import make_folder
 from pnyx.judging.store.rows import COLUMNS
 
 APPLICATION_ID = 0x706E7978  # "pnyx", in the header of the file

@@ -19,7 +19,7 @@ from pnyx.judging.questions import Support
 from pnyx.judging.students import late, lexical
 from pnyx.judging.students.late import LateTrainer
 from pnyx.judging.students.lexical import LexicalTrainer
-from pnyx.judging.students.scoring import (
+from pnyx.judging.students.scorers import (
     LEAST_DEVIATION,
     CombinedScorer,
     Floats,

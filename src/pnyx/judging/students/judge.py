@@ -27,12 +27,12 @@ from pnyx.judging.base import (
 )
 from pnyx.judging.calibration.curves import log_odds, logistic
 from pnyx.judging.encoder import Calibration, EncoderJudge, load_calibrations
-from pnyx.judging.naming import WEAK
+from pnyx.judging.judge_names import WEAK
 from pnyx.judging.passages import pieces_of, read_passage, wording
 from pnyx.judging.questions import JudgeQuestion, Support, blank
 from pnyx.judging.statements import statements
 from pnyx.judging.students.quality.overall import QualityJudge
-from pnyx.judging.students.related import RelatedJudge
+from pnyx.judging.students.related_task import RelatedJudge
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.judging.students.student import Score, StudentJudge, load_scorer, read_student
 

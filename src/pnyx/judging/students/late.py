@@ -20,7 +20,7 @@ from pnyx.core.errors import InputError, shorten
 from pnyx.formats.fields import number
 from pnyx.judging.passages import read_passage
 from pnyx.judging.questions import Support
-from pnyx.judging.students.scoring import (
+from pnyx.judging.students.scorers import (
     MODEL,
     TOKENIZER,
     LinearScorer,

@@ -21,7 +21,7 @@ from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import parse_json_object, read_lines
 from pnyx.core.native import load_onnxruntime
 from pnyx.judging.students.lora_base import loading
-from pnyx.judging.students.scoring import read_tokenizer
+from pnyx.judging.students.scorers import read_tokenizer
 from pnyx.judging.students.torch_trainer import fit, own_randomness
 from pnyx.judging.students.trainer import Report
 from pnyx.models.embed.embedder import PACKAGED

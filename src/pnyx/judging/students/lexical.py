@@ -16,11 +16,11 @@ import numpy as np
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import parse_json_object, read_lines
 from pnyx.formats.fields import number
-from pnyx.formats.text.folded import FoldedWords
+from pnyx.formats.text.folded_words import FoldedWords
 from pnyx.judging.passages import read_sentences
 from pnyx.judging.questions import Support
 from pnyx.judging.students.regression import STRENGTHS, fit_regressions
-from pnyx.judging.students.scoring import Floats, LinearScorer, check_version
+from pnyx.judging.students.scorers import Floats, LinearScorer, check_version
 from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExample
 
 WORDS, WEIGHTS = "words.json", "weights.safetensors"

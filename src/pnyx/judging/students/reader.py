@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pnyx.core.native import free_memory
 from pnyx.judging.passages import MAX_WINDOW, pieces_of, read_passage
 from pnyx.judging.questions import Support
-from pnyx.judging.students.scoring import CombinedScorer, encodable, open_network, read_parts
+from pnyx.judging.students.scorers import CombinedScorer, encodable, open_network, read_parts
 from pnyx.models.embed.encoder import Encoder, load_encoder
 from pnyx.models.http.flow import in_threads
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pnyx.core.errors import PnyxError
 from pnyx.judging.calibration.curves import folds_of
 from pnyx.judging.measures.binary import weighted_auroc
-from pnyx.stats.weighted import measured_once
+from pnyx.stats.weighted_measures import measured_once
 
 Floats = npt.NDArray[np.float64]
 

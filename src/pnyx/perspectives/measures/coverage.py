@@ -18,7 +18,7 @@ from pnyx.formats.runs.sources import Run, Runs, named_runs
 from pnyx.judging.measures.agreement import counts_of
 from pnyx.judging.measures.ground_truth import LabelledVerdicts, join_labels
 from pnyx.judging.verdicts import Source, UnscoredPairs
-from pnyx.perspectives.measures.corrected import Correction
+from pnyx.perspectives.measures.correction import Correction
 from pnyx.perspectives.measures.results import (
     MeasuredCoverage,
     PerspectiveCoverage,

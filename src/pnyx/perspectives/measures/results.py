@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pnyx.perspectives.measures.corrected import Corrected
+from pnyx.perspectives.measures.correction import Corrected
 from pnyx.perspectives.measures.table import Bounded
 from pnyx.search.measures.table import ComparedRuns, RunTable
 from pnyx.stats.base import Bootstrap, Measured, plain, row_of

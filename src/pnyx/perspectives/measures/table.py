@@ -22,7 +22,7 @@ from pnyx.core.plugins import loaded
 from pnyx.core.records import Perspective, Stance
 from pnyx.perspectives.measures.verdicts import Verdicts
 from pnyx.stats.base import Measured, row_of
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 

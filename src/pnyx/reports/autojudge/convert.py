@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
     from pnyx.core.records import LeaderboardCell, NuggetBank
-    from pnyx.reports.measures.measuring import Reports
+    from pnyx.reports.measures.report_measures import Reports
 
 
 def response_of(report: Report) -> Response:

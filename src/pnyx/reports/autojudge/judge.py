@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pnyx.core.errors import InputError, MissingExtra, escaped
-from pnyx.reports.autojudge.asking import asked, phase, say
+from pnyx.reports.autojudge.answerer import asked, phase, say
 from pnyx.reports.autojudge.convert import (
     banks_of,
     leaderboard_of,
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from autojudge_base import Leaderboard, NuggetBanks, Qrels, Report, Request
 
     from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
-    from pnyx.formats.reports.judged import JudgedReport
-    from pnyx.reports.autojudge.asking import Answerer
-    from pnyx.reports.measures.measuring import Missing, Reports
+    from pnyx.formats.reports.judged_report import JudgedReport
+    from pnyx.reports.autojudge.answerer import Answerer
+    from pnyx.reports.measures.report_measures import Missing, Reports
 
 _SHOWN = 5
 
@@ -121,7 +121,7 @@ class PnyxJudge:
         chosen = _chosen(settings)
         with phase(chosen):
             from pnyx.reports.measures.exports import leaderboard_cells
-            from pnyx.reports.nuggets.extracting import restored_claims
+            from pnyx.reports.nuggets.claims import restored_claims
 
             material = material_of(rag_responses, rag_topics, corpus)
             given = _banks(nugget_banks, chosen) or []
@@ -202,8 +202,8 @@ def _judged(
 ) -> list[JudgedReport]:
     from pnyx.reports.open_reports import open_report_judge
     from pnyx.reports.options import ReportJudgeSpec
-    from pnyx.reports.tree.judging import judge_reports
     from pnyx.reports.tree.plan import ReportPlan
+    from pnyx.reports.tree.walk import judge_reports
 
     names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
     with open_report_judge(answerer.spec(ReportJudgeSpec), say) as opened:
@@ -219,7 +219,7 @@ def _judged(
 
 def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:
     """Measure reports on every topic, and say what is missing and unscored."""
-    from pnyx.reports.measures.measuring import measure_reports
+    from pnyx.reports.measures.report_measures import measure_reports
 
     _say_texts(judged, chosen)
     topics = list(material.questions)

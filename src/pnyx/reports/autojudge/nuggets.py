@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pnyx.core.errors import escaped, shorten
-from pnyx.reports.autojudge.asking import say
+from pnyx.reports.autojudge.answerer import say
 from pnyx.reports.autojudge.relevance import graded
 
 if TYPE_CHECKING:
     from pnyx.core.records import NuggetBank
-    from pnyx.reports.autojudge.asking import Answerer
+    from pnyx.reports.autojudge.answerer import Answerer
     from pnyx.reports.autojudge.material import Material
     from pnyx.reports.autojudge.settings import Settings
-    from pnyx.reports.nuggets.creating import DraftedBank, NuggetSource
+    from pnyx.reports.nuggets.model_banks import DraftedBank, NuggetSource
 
 
 def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
@@ -33,7 +33,7 @@ def created(material: Material, answerer: Answerer, chosen: Settings) -> list[Nu
 
 
 def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
-    from pnyx.reports.nuggets.creating import NuggetSource
+    from pnyx.reports.nuggets.model_banks import NuggetSource
 
     relevant = {(one.topic_id, one.doc_id) for one in graded(material, answerer, ()) if one.grade}
     return [
@@ -54,8 +54,8 @@ def _drafted(
 ) -> list[DraftedBank]:
     from pnyx.judging.open_models import open_model
     from pnyx.judging.options import JudgeSpec
-    from pnyx.reports.nuggets.creating import create_banks
-    from pnyx.reports.nuggets.extracting import extract_banks, hidden_claims, without_quotations
+    from pnyx.reports.nuggets.claims import extract_banks, hidden_claims, without_quotations
+    from pnyx.reports.nuggets.model_banks import create_banks
 
     hides, most = chosen.no_text and not chosen.allow_text_in_banks, chosen.most_nuggets
     spec = answerer.spec(JudgeSpec)

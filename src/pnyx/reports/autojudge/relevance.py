@@ -10,10 +10,10 @@ from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
 from pnyx.judging.stances import ask_relevance
 from pnyx.judging.tasks import TASKS
-from pnyx.reports.autojudge.asking import say
+from pnyx.reports.autojudge.answerer import say
 
 if TYPE_CHECKING:
-    from pnyx.reports.autojudge.asking import Answerer
+    from pnyx.reports.autojudge.answerer import Answerer
     from pnyx.reports.autojudge.material import Material
 
 

@@ -12,7 +12,7 @@ from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.intervals import UNIT, Bounds, draw_weights, interval_of
 from pnyx.stats.signed_rank import LEAST_TOPICS, Counts, SignedRanks, wilcoxon
 from pnyx.stats.significance import SIGNIFICANT
-from pnyx.stats.weighted import Floats, ratio
+from pnyx.stats.weighted_measures import Floats, ratio
 
 Outcome: TypeAlias = Literal["better", "worse", "no difference"]
 _FEW_RUNS = "fewer than three runs to draw from"

@@ -12,10 +12,10 @@ from pnyx.core.tabular import Result
 from pnyx.formats.reports.leaderboards import Leaderboard
 from pnyx.reports.leaderboards.accuracy import Conclusions, pair_conclusions
 from pnyx.reports.leaderboards.coefficients import COEFFICIENTS, coefficients
-from pnyx.reports.leaderboards.shared import Shared, paired_measures, share
+from pnyx.reports.leaderboards.overlap import Shared, paired_measures, share
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, plain, row_of, withheld
 from pnyx.stats.intervals import draw_weights, interval_of
-from pnyx.stats.weighted import Floats
+from pnyx.stats.weighted_measures import Floats
 
 LEAST_RUNS: Final = 3
 """With two runs a rank correlation is 1 or -1, whatever the judge."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pnyx.stats.correlation import alike
-from pnyx.stats.weighted import Floats, ratio
+from pnyx.stats.weighted_measures import Floats, ratio
 
 Singles: TypeAlias = npt.NDArray[np.float32]
 

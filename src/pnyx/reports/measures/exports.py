@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import LeaderboardCell, NuggetBank, Qrel
-from pnyx.formats.reports.judged import JudgedReport
-from pnyx.reports.measures.measuring import Reports
+from pnyx.formats.reports.judged_report import JudgedReport
 from pnyx.reports.measures.registry import MAIN, report_measures
+from pnyx.reports.measures.report_measures import Reports
 from pnyx.reports.tree.plan import MIN_SCORED
 from pnyx.stats.base import Measured
 

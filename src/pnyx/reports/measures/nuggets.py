@@ -9,7 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedNugget, JudgedReport, all_of, any_of
+from pnyx.formats.reports.judged_report import (
+    ANSWERED_ONLY,
+    JudgedNugget,
+    JudgedReport,
+    all_of,
+    any_of,
+)
 from pnyx.judging.measures.sentences import sentence_precision, share
 from pnyx.stats.base import Measured
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from pnyx.core.plugins import loaded
-from pnyx.formats.reports.judged import JudgedReport
+from pnyx.formats.reports.judged_report import JudgedReport
 from pnyx.judging.measures import sentences
 from pnyx.reports.measures import nuggets
 from pnyx.stats.base import Measured

@@ -10,8 +10,8 @@ from pnyx.formats import read_run
 from pnyx.formats.runs.rankings import judgements_of, rankings_of
 from pnyx.formats.runs.run_ids import document_ids
 from pnyx.judging.runs.pairs import questions_by_id
-from pnyx.reports.nuggets.creating import NuggetSource
-from pnyx.search.opening import open_index
+from pnyx.reports.nuggets.model_banks import NuggetSource
+from pnyx.search.open_engine import open_index
 
 
 def sources_of(

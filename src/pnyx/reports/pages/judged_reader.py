@@ -10,10 +10,10 @@ from typing import Any, Final
 from pnyx.core.errors import InputError
 from pnyx.core.files import MAX_LINE_BYTES, clean_text, open_text
 from pnyx.core.records import NuggetBank
-from pnyx.core.restricted import hides_text
-from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedReport, JudgedSentence
-from pnyx.reports.measures.measuring import means_over_topics
+from pnyx.core.restricted_mode import hides_text
+from pnyx.formats.reports.judged_report import ANSWERED_ONLY, JudgedReport, JudgedSentence
 from pnyx.reports.measures.registry import SHOWN, measure_report
+from pnyx.reports.measures.report_measures import means_over_topics
 from pnyx.reports.pages.judged_texts import read_banks
 from pnyx.reports.tree import auto_argue
 from pnyx.reports.tree.reading import judged_report_at

@@ -10,9 +10,9 @@ from typing import Any
 from pnyx.core.errors import InputError
 from pnyx.core.files import parse_json_object
 from pnyx.core.records import Document, NuggetBank
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.formats import read_nugget_banks
-from pnyx.formats.reports.judged import ANSWERED_ONLY, JudgedReport, report_of_row
+from pnyx.formats.reports.judged_report import ANSWERED_ONLY, JudgedReport, report_of_row
 from pnyx.reports.pages import tree_wording
 from pnyx.reports.tree import auto_argue
 from pnyx.reports.tree.reading import judged_report_at

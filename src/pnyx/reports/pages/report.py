@@ -7,7 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from pnyx.core.records import Document, judged_text
 from pnyx.display.text import Segment, one_line, web_address
-from pnyx.formats.reports.judged import JudgedCitation, JudgedReport, JudgedSentence, NodeAnswer
+from pnyx.formats.reports.judged_report import (
+    JudgedCitation,
+    JudgedReport,
+    JudgedSentence,
+    NodeAnswer,
+)
 from pnyx.judging.answers import QUOTED, Answer, answer_of_row
 from pnyx.judging.measures.responses import precisions
 from pnyx.reports.measures.registry import SHOWN, measure_report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pnyx.formats.reports.judged import JudgedNugget, JudgedReport
+from pnyx.formats.reports.judged_report import JudgedNugget, JudgedReport
 from pnyx.reports.measures.registry import SHOWN, measure_report
 from pnyx.reports.pages import tree_wording as wording
 from pnyx.reports.pages.judged_texts import judged_report

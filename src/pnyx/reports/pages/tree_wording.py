@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pnyx.display.states import STATES, State, StateWording, state_of
-from pnyx.formats.reports.judged import (
+from pnyx.formats.reports.judged_report import (
     JudgedAnswer,
     JudgedNugget,
     JudgedReport,
@@ -17,7 +17,7 @@ from pnyx.formats.reports.judged import (
     TreePath,
 )
 from pnyx.web.results.records import JudgementRow
-from pnyx.web.results.wording import YES_NO, measure_label, worded
+from pnyx.web.results.words import YES_NO, measure_label, worded
 
 __all__ = ["measure_label"]  # templates call it, too
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.records import Document, Node, NuggetBank
-from pnyx.formats.reports.judged import (
+from pnyx.formats.reports.judged_report import (
     ANSWERED_ONLY,
     JudgedAnswer,
     JudgedCitation,

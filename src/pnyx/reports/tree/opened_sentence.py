@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pnyx.core.records import Node, NuggetBank
-from pnyx.formats.reports.judged import (
+from pnyx.formats.reports.judged_report import (
     COLLECTION,
     RULE,
     JudgedCitation,
@@ -18,7 +18,7 @@ from pnyx.formats.reports.judged import (
 )
 from pnyx.judging.answers import Answer, Unscored
 from pnyx.judging.questions import Support
-from pnyx.reports.tree.asking import (
+from pnyx.reports.tree.node_questions import (
     ask_answers,
     ask_attests,
     ask_needs_citation,
@@ -26,9 +26,9 @@ from pnyx.reports.tree.asking import (
     ask_said_before,
     ask_unanswerable,
 )
-from pnyx.reports.tree.matching import ANSWER_RULE, contains, gives, plain_words, repeats
 from pnyx.reports.tree.own_text import is_own_text
 from pnyx.reports.tree.plan import MAX_SENTENCE, ReportPlan, Weights
+from pnyx.reports.tree.word_rules import ANSWER_RULE, contains, gives, plain_words, repeats
 
 _BLANK = "the sentence has no words: it says nothing"
 _TOO_LONG = f"the sentence has more than {MAX_SENTENCE:,} characters"

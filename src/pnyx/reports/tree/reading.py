@@ -13,7 +13,7 @@ from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import parse_json_object
 from pnyx.core.records import NODES
 from pnyx.formats.base import located, parse_rows, scan_json_objects, strict, unique
-from pnyx.formats.reports.judged import JudgedReport, report_adapter
+from pnyx.formats.reports.judged_report import JudgedReport, report_adapter
 from pnyx.judging.verdicts import file_of
 from pnyx.reports.tree import auto_argue
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from pnyx.formats.text.folded import STOP_WORDS, FoldedWords
+from pnyx.formats.text.folded_words import STOP_WORDS, FoldedWords
 from pnyx.formats.text.lookalikes import undisguised
 
 SHARED_WORDS: Final = 0.85

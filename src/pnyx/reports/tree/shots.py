@@ -15,8 +15,8 @@ from pnyx.formats.text.segment import trim
 from pnyx.judging.base import Emit, Judge
 from pnyx.judging.questions import Shot, Support
 from pnyx.judging.shots import SHOT_WORDS, hash_of
-from pnyx.reports.tree.asking import NEEDS_CITATION, NEGATIVE, NUGGET, SUPPORT, UNANSWERABLE
-from pnyx.reports.tree.matching import plain_words
+from pnyx.reports.tree.node_questions import NEEDS_CITATION, NEGATIVE, NUGGET, SUPPORT, UNANSWERABLE
+from pnyx.reports.tree.word_rules import plain_words
 
 EXAMPLES = "report-examples"
 """Format of a file of examples (docs/formats.md)."""

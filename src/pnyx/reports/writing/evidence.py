@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.cases.packing import numbered
+from pnyx.cases.context import numbered
 from pnyx.core.errors import shorten
 from pnyx.core.records import Evidence, judged_text
 from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import trim
 from pnyx.judging.llm.batches import split_evenly
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.reading import ask_structured
 from pnyx.models.http.flow import run_all
 

@@ -21,7 +21,7 @@ from pnyx.formats import ReportRequest
 from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import split_sentences
 from pnyx.models.embed.encoder import Encoder, load_encoder
-from pnyx.reports.writing.gathering import Gathered
+from pnyx.reports.writing.candidates import Gathered
 from pnyx.search.quotable import MAX_SENTENCES, flaw, is_quotable, leans
 
 _REFUSED = ("markup", "byline", "appeal")

@@ -10,19 +10,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pnyx.cases.case import Draft
+from pnyx.cases.context import ModelWriter, numbered, writing_prompt
 from pnyx.cases.limits import Limits
-from pnyx.cases.packing import ModelWriter, numbered, writing_prompt
 from pnyx.cases.plan import CONTEXT
 from pnyx.cases.replies import cited_ids, sentences_reply
 from pnyx.core.errors import shorten
 from pnyx.core.records import Citation, Document, Sentence
 from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import split_sentences
-from pnyx.judging.llm.prompting import load_prompt
+from pnyx.judging.llm.prompts import load_prompt
 from pnyx.judging.llm.reading import ask_structured, schema_of
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
-from pnyx.reports.writing.gathering import Gathered
+from pnyx.reports.writing.candidates import Gathered
 
 if TYPE_CHECKING:
     import pydantic

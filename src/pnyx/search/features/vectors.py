@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pnyx.core.errors import InputError, PnyxError, escaped, shorten
-from pnyx.core.placing import try_lock, unlock
+from pnyx.core.placement import try_lock, unlock
 from pnyx.core.progress import counting
 from pnyx.models.embed.cut_texts import CutCounter
 from pnyx.models.embed.embedder import Embedder, embedder_from

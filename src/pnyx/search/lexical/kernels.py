@@ -194,7 +194,7 @@ class Kernel:
             self._scored += sum(term.stop - term.first for part in parts for term in part.terms)
             pays = not self._forced and self._scored > _SWITCH_AFTER and can_compile()
             if self._forced == "numba" or pays:
-                from pnyx.search.lexical import compiled
+                from pnyx.search.lexical import compiled_kernel as compiled
 
                 self._compiled = compiled
         return self._compiled

@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 
 from pnyx._version import __version__
 from pnyx.core.errors import IndexFolderError, PnyxError, escaped, shorten
-from pnyx.core.placing import recover_folder
+from pnyx.core.placement import recover_folder
 
 KIND, FORMAT_VERSION, MANIFEST = "pnyx-index", 2, "manifest.json"
 SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.data")

@@ -28,7 +28,7 @@ from pnyx.search.lexical.postings import (
     split,
 )
 from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_keys, write_keys
-from pnyx.search.lexical.term_numbering import WordNumbers
+from pnyx.search.lexical.term_numbers import WordNumbers
 
 FIELDS = ["title", "text"]
 """What is searched of every record."""

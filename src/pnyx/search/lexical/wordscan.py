@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.search.lexical.compiled import jit
+from pnyx.search.lexical.compiled_kernel import jit
 
 _PRIME, _MIX, _FOLD = np.uint64(0x100000001B3), np.uint64(0xFF51AFD7ED558CCD), np.uint64(32)
 """FNV-1a's prime, and the last step of MurmurHash3."""

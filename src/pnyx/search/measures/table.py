@@ -19,7 +19,7 @@ from pnyx.formats.questions import topic_order
 from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.stats.intervals import UNIT, Range, column_means
 from pnyx.stats.significance import FLIPS, ONE_SIDED, SIGNIFICANT, Comparison, Test, differ, family
-from pnyx.stats.weighted import Floats, numbers
+from pnyx.stats.weighted_measures import Floats, numbers
 
 RunPair: TypeAlias = tuple[str, str, str]
 """A run, the one it is compared with, and the measure."""

@@ -16,15 +16,15 @@ from pnyx.search.engine import FeatureInfo, Hit, Remembering, Topic, TopicQuery,
 from pnyx.search.features.clusters import Clusters, topic_factors, why_not_used
 from pnyx.search.features.vectors import check_made_by
 from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.aliases import behind, check_version, forget
 from pnyx.search.opensearch.answers import read_shares
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.documents import StoredDocuments
-from pnyx.search.opensearch.naming import behind, check_version, forget
 from pnyx.search.opensearch.ranking import EVERY, Query, RemoteRanking, scored
 from pnyx.search.opensearch.stored_topics import read_topics
 from pnyx.search.plan import AUTO, PARAMETERS, Scoring, check_parameter
 from pnyx.search.ranking.fusion import RankedList
-from pnyx.search.ranking.scoring import depth_of_parts, fuse, moved_question
+from pnyx.search.ranking.scores import depth_of_parts, fuse, moved_question
 
 if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder

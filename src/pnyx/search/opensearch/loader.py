@@ -21,6 +21,7 @@ from pnyx.search.features.topic_points import nearest_centroids
 from pnyx.search.features.vectors import VECTORS, vector_meta
 from pnyx.search.lexical import record_codec
 from pnyx.search.opensearch import schema
+from pnyx.search.opensearch.aliases import behind, check_version
 from pnyx.search.opensearch.answers import (
     ClusterAnswer,
     check_acknowledged,
@@ -30,7 +31,6 @@ from pnyx.search.opensearch.answers import (
 from pnyx.search.opensearch.bulk import Bulk, OtherCorpusError, Row, check_same
 from pnyx.search.opensearch.client import Cluster, ClusterAddress
 from pnyx.search.opensearch.index import RemoteIndex
-from pnyx.search.opensearch.naming import behind, check_version
 from pnyx.search.opensearch.ranking import EVERY
 from pnyx.search.opensearch.stored_topics import put_topics, topics_of
 from pnyx.search.quality.documents import rated_text

@@ -9,7 +9,7 @@ from pnyx.core.records import Evidence
 from pnyx.formats.runs.sources import run_names
 from pnyx.judging.documents import find_document
 from pnyx.search.measures.retrieval import measure_retrieval
-from pnyx.search.opening import open_index
+from pnyx.search.open_engine import open_index
 from pnyx.web.results.builder import Builder
 from pnyx.web.results.measure_reader import read_measures
 from pnyx.web.results.sources import GivenSource

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pnyx.search.measures.table import RunTable
 from pnyx.stats.base import Measured
-from pnyx.web.results import wording
+from pnyx.web.results import words as wording
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.compare import sources_of_runs
 from pnyx.web.results.pages import Content

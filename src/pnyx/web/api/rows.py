@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ConfigDict
 
 from pnyx.cases.rows import CaseRow, CellRow, VerdictFieldsRow
-from pnyx.search.listing import hit_values
+from pnyx.search.hits import hit_values
 from pnyx.search.rows import ClusterRow, DescribedRow, HitRow, PartialRow, QuestionRow, Stance
 
 if TYPE_CHECKING:
-    from pnyx.web.ask.finding import SearchAnswer
+    from pnyx.web.ask.search_answer import SearchAnswer
 
 
 class FacetRow(ClusterRow):

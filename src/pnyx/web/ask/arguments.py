@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from pnyx.cases.case import Case
-    from pnyx.web.ask.arguing import Step
+    from pnyx.web.ask.job import Step
     from pnyx.web.ask.service import AskService
 
 _KEPT: Final = 64

@@ -13,7 +13,7 @@ from pnyx.judging.documents import passages_of_document
 if TYPE_CHECKING:
     from pnyx.core.records import Evidence
     from pnyx.search.engine import DocumentIndex
-    from pnyx.web.ask.marking import Marker
+    from pnyx.web.ask.highlights import Marker
 
 MOST_CHARACTERS: Final = 200_000
 """Characters of a document that a page shows."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pnyx.core.records import SIDES, Argument
 from pnyx.display.text import one_line
-from pnyx.search.listing import has_all
+from pnyx.search.hits import has_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

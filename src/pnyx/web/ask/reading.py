@@ -11,7 +11,7 @@ import numpy as np
 from pnyx.core.records import Argument
 from pnyx.display.text import Segment, clean, one_line, web_address
 from pnyx.search.features.vectors import VECTORS
-from pnyx.search.listing import has_all
+from pnyx.search.hits import has_all
 from pnyx.search.split_documents import shown_title
 from pnyx.web.ask.address import Asked, document_link
 from pnyx.web.ask.document_parts import MOST_CHARACTERS, parts_view
@@ -19,7 +19,7 @@ from pnyx.web.ask.document_parts import MOST_CHARACTERS, parts_view
 if TYPE_CHECKING:
     from pnyx.core.records import Evidence
     from pnyx.search.engine import DocumentIndex
-    from pnyx.web.ask.marking import Marker
+    from pnyx.web.ask.highlights import Marker
     from pnyx.web.rendering import Links
 
 _LONGEST: Final = MOST_CHARACTERS

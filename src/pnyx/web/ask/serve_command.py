@@ -43,7 +43,7 @@ def command(
       PNYX_TOKEN=$(openssl rand -hex 16) pnyx serve my.index --host 0.0.0.0
       curl 'http://127.0.0.1:8321/v1/search?q=Should+voting+be+compulsory%3F&k=3'
     """
-    from pnyx.web.running import check_server, run_app
+    from pnyx.web.server import check_server, run_app
 
     check_server(server)
     from pnyx.search.split_documents import size_of

@@ -21,27 +21,27 @@ from pnyx.core.errors import IndexFolderError, PnyxError
 from pnyx.core.native import advise_compiling
 from pnyx.core.network import is_remote
 from pnyx.core.records import Question, question_id
+from pnyx.judging.counted_judge import Watched
 from pnyx.judging.documents import find_document
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.judging.open_judge import default_judge
 from pnyx.judging.open_models import Say, open_model
 from pnyx.judging.options import PaidModelSpec
-from pnyx.judging.watched import Watched
 from pnyx.models.http.flow import LeftError, cores
-from pnyx.search.listing import has_all
+from pnyx.search.hits import has_all
 from pnyx.search.open_search import open_perspectives
 from pnyx.search.options import SearchSpec
 from pnyx.search.plan import FOUND
 from pnyx.search.split_documents import size_of
 from pnyx.search.topics import prepare_topics
-from pnyx.web.ask.arguing import Job, Step
 from pnyx.web.ask.choices import MOST_HITS, MOST_VIEWS, chosen, chosen_for, question_text, whole
-from pnyx.web.ask.covering import cover
+from pnyx.web.ask.coverage import cover
 from pnyx.web.ask.examples import label_topics
-from pnyx.web.ask.finding import SearchAnswer, find
-from pnyx.web.ask.judging import judge_items
-from pnyx.web.ask.opened import OpenIndex
+from pnyx.web.ask.job import Job, Step
+from pnyx.web.ask.judge_items import judge_items
+from pnyx.web.ask.open_index import OpenIndex
 from pnyx.web.ask.pool import Pool, SharedResults
+from pnyx.web.ask.search_answer import SearchAnswer, find
 
 if TYPE_CHECKING:
     from pnyx.cases.case import Case
@@ -273,7 +273,7 @@ class AskService:
         self._forget(key, job)
 
     def _argue(self, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
-        from pnyx.cases.arguing import argue
+        from pnyx.cases.argument import argue
         from pnyx.cases.case import with_settings
 
         if job.left:

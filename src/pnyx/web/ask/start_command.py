@@ -43,7 +43,7 @@ def command(source: str | None, start: StartSpec, server: ServerSpec, as_json: b
       pnyx start
       pnyx start ~/Documents/debates --lexical
     """
-    from pnyx.search.opening import stands_for_index
+    from pnyx.search.open_engine import stands_for_index
     from pnyx.web.ask.serve_command import command as serve
 
     source = source or _example_folder()
@@ -66,7 +66,7 @@ def command(source: str | None, start: StartSpec, server: ServerSpec, as_json: b
 
 def _example_folder() -> str:
     """Return the folder of example documents, which is written where there is none."""
-    from pnyx.formats.bundled import EXAMPLE_FOLDER, EXAMPLE_QUESTION, write_example_folder
+    from pnyx.formats.bundled_example import EXAMPLE_FOLDER, EXAMPLE_QUESTION, write_example_folder
 
     folder = Path("pnyx-example", EXAMPLE_FOLDER)
     if not folder.is_dir():
@@ -81,7 +81,7 @@ def _example_folder() -> str:
 def _index_in(folder: str, source: str, *, lexical: bool) -> int:
     """Index documents in the folder that --out names, or refresh that; return the exit status."""
     from pnyx.search.index_command import command as index
-    from pnyx.search.opening import stands_for_index
+    from pnyx.search.open_engine import stands_for_index
 
     words = ["--lexical"] if lexical else []
     status: int = 0

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pnyx.cases.placing import chance
+from pnyx.cases.side_choice import chance
 from pnyx.core.records import SIDES
 from pnyx.display.states import probability
 from pnyx.display.text import Segment, one_line
 from pnyx.judging.answers import Answer, Judged
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import place_of, shown_title
 from pnyx.web.ask.address import BANDS, PAGE, Asked, document_link, standings
@@ -20,10 +20,10 @@ from pnyx.web.ask.choices import MOST_HITS
 from pnyx.web.ask.why import WhyView, why_view
 
 if TYPE_CHECKING:
-    from pnyx.cases.placing import Placed
+    from pnyx.cases.side_choice import Placed
     from pnyx.search.engine import Topic
-    from pnyx.search.listing import RetrievedDocument
-    from pnyx.web.ask.marking import Marker
+    from pnyx.search.hits import RetrievedDocument
+    from pnyx.web.ask.highlights import Marker
     from pnyx.web.rendering import Links
 
 _LONGEST_TITLE: Final = 300

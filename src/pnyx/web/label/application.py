@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pnyx.web.application import build_app
 from pnyx.web.label.desk import Desk
-from pnyx.web.label.organising import Organising
+from pnyx.web.label.organiser import Organising
 from pnyx.web.label.pages import Pages
 from pnyx.web.label.people import People
 from pnyx.web.rendering import Site

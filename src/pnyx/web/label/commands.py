@@ -44,7 +44,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
     from pnyx.web.label.desk import Desk, Share
     from pnyx.web.label.journal import LabelJournal
     from pnyx.web.label.people import People, check_names
-    from pnyx.web.running import check_server, run_app
+    from pnyx.web.server import check_server, run_app
 
     check_server(server)
     spec.check_needs()

@@ -19,7 +19,7 @@ from pnyx.core.devices import refuse_devices
 from pnyx.core.errors import InputError
 from pnyx.core.files import atomic_text, disk_errors, json_line, read_json
 from pnyx.core.locks import locked
-from pnyx.core.placing import append, make_folder
+from pnyx.core.placement import append, make_folder
 from pnyx.web.label.book import Act
 
 _MANIFEST, _ACTS = "manifest.json", "acts.jsonl"

@@ -16,7 +16,7 @@ from pnyx.web.results import kinds
 from pnyx.web.results.builder import SEARCHED, SENTENCES_A_REPORT
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.compare import prepare
-from pnyx.web.results.opening import CurrentCatalogue
+from pnyx.web.results.open_catalogue import CurrentCatalogue
 from pnyx.web.results.records import (
     ROWS_A_PAGE,
     JudgementRow,

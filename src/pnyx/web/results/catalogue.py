@@ -1,4 +1,4 @@
-"""The catalogue of results: what pages ask of it. It is built by `pnyx.web.results.opening`."""
+"""A catalogue of results: a table of each kind of row, and what they are filtered by (SQLite)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from pnyx.core.files import decoded, parse_json_object, read_line_at, scan_raw_lines
 from pnyx.core.records import Evidence, Perspective, Response
-from pnyx.core.restricted import hides_text, textless
+from pnyx.core.restricted_mode import hides_text, textless
 from pnyx.core.rooms import ReaderDoor, load, named
 from pnyx.formats import read_perspectives
 from pnyx.formats.reports.responses import parse_response

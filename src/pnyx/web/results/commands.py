@@ -16,7 +16,7 @@ from pnyx.web.ask.options import ServerSpec, ViewSpec
 
 if TYPE_CHECKING:
     from pnyx.web.results.catalogue import Catalogue
-    from pnyx.web.results.opening import CurrentCatalogue
+    from pnyx.web.results.open_catalogue import CurrentCatalogue
 
 _LOOK_SECONDS = 1.0
 
@@ -50,7 +50,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
       pnyx view judged --watch
     """
     from pnyx.web.results.export import check_export
-    from pnyx.web.running import check_server
+    from pnyx.web.server import check_server
 
     view.check_needs()
     if as_json and (view.export is not None or view.watch):
@@ -67,7 +67,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
         print_result(_read(catalogue), "", as_json=True, err=False, ensure_ascii=False)
         return 0
     from pnyx.web.results.application import view_app
-    from pnyx.web.running import run_app
+    from pnyx.web.server import run_app
 
     app = view_app(current, token=server.token or "", watch=view.watch)
     run_app(app, server, _line(catalogue), say)
@@ -76,7 +76,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 
 def _opened(results: Sequence[str], view: ViewSpec) -> CurrentCatalogue:
     """Open results; with --watch, wait until there are some."""
-    from pnyx.web.results.opening import CurrentCatalogue
+    from pnyx.web.results.open_catalogue import CurrentCatalogue
     from pnyx.web.results.sources import RunQrels
 
     store, waits = _store(view), False

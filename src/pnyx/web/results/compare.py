@@ -8,8 +8,8 @@ from typing import Final
 
 from pnyx.core.errors import shorten
 from pnyx.core.rooms import load, named
-from pnyx.judging.naming import short_name
-from pnyx.web.results import wording
+from pnyx.judging.judge_names import short_name
+from pnyx.web.results import words as wording
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.judge_pair import compare_judges
 from pnyx.web.results.pages import Address, Content, PageRoute, Parts, is_number

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from pnyx.core.errors import InputError, escaped
 from pnyx.core.files import read_json
 from pnyx.core.rooms import load, offered
-from pnyx.judging.naming import short_name
+from pnyx.judging.judge_names import short_name
 from pnyx.web.results.calibration import document_sections
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.figure import FigureSection, figure_page, link_group

@@ -19,16 +19,16 @@ from urllib.parse import quote
 from pnyx._version import __version__
 from pnyx.core.errors import InputError, PnyxError, escaped
 from pnyx.core.files import atomic_folder, read_json
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.web.rendering import STATIC, Links, Site, render, static_file
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.figure import file_name
-from pnyx.web.results.gathered import Once, Place, places_of, within
 from pnyx.web.results.kinds import TABLES
 from pnyx.web.results.measure_reader import MICRO
 from pnyx.web.results.pages import Address, Content, PageFile, Parts
 from pnyx.web.results.records import ROWS_A_PAGE, NotFoundError, SourceRow
 from pnyx.web.results.routes import addresses, rendered, show
+from pnyx.web.results.shared_pages import Once, Place, places_of, within
 from pnyx.web.results.tables import EVERY, of_many
 
 _FORMAT: Final = "pnyx-export"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pnyx.core.rooms import load, named
 from pnyx.judging.answers import NOTES
 from pnyx.judging.tasks import TASKS
-from pnyx.web.results import wording
+from pnyx.web.results import words as wording
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.pages import Address, Content, PageRoute, Parts, is_number
 from pnyx.web.results.records import JudgementRow, NotFoundError, ReportRow, SourceRow

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.files import clean_text, decoded, read_json, scan_raw_lines
 from pnyx.core.records import SIDES
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.core.rooms import ReaderDoor, load, named
 from pnyx.formats.base import MAX_DEPTH, check_depth, located
 from pnyx.formats.label_words import LABEL_WORDS

@@ -11,9 +11,9 @@ from pnyx.core.rooms import load, offered
 from pnyx.web.rendering import Links, Site, render
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.documents import document_pages
-from pnyx.web.results.gathered import Once
 from pnyx.web.results.pages import Address, Content, PageRoute
 from pnyx.web.results.records import NotFoundError
+from pnyx.web.results.shared_pages import Once
 
 _RELOAD_SECONDS: Final = 10
 _NAV: Final = "Results Leaderboard Topics Runs Judgements Compare Figures Tables".split()

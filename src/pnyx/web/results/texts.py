@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from pnyx.core.errors import PnyxError, shorten
 from pnyx.core.records import Document, judged_text
-from pnyx.core.restricted import hides_text
+from pnyx.core.restricted_mode import hides_text
 from pnyx.display.text import Segment, cut, locate
 from pnyx.judging.answers import asked_of
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.runs.engine import item_bytes
-from pnyx.judging.store.asked import Exchange, replies_of
+from pnyx.judging.store.exchanges import Exchange, replies_of
 from pnyx.judging.store.store import Store
 from pnyx.judging.tasks import TASKS
 from pnyx.web.results.catalogue import Catalogue

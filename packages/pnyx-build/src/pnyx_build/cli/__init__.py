@@ -11,7 +11,7 @@ from pnyx.core.spec import Spec, out_opt
 from pnyx.judging.measures.options import SidesSpec
 from pnyx_build.cli.debates import debates
 from pnyx_build.cli.drafts import DraftsSpec, draft, filter_
-from pnyx_build.cli.judged import pairs, stats
+from pnyx_build.cli.judged_pairs import pairs, stats
 
 
 @click.group(cls=Group, name="build", no_args_is_help=True)
@@ -100,7 +100,7 @@ def export(drafts: str, output: DraftsOutputSpec, as_json: bool) -> int:
         --index my.index --out judged
     """
     from pnyx.core.files import atomic_text
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.formats.perspectives import write_perspectives
     from pnyx.formats.questions import write_questions
     from pnyx_build.drafts.files import finished, read_drafts

@@ -19,8 +19,8 @@ from pnyx.formats.text_types import SourceName
 
 if TYPE_CHECKING:
     from pnyx.core.records import Debate
-    from pnyx_build.debates.building import BuiltDebates, DebatesPlan
-    from pnyx_build.debates.pairing import GatheredSource
+    from pnyx_build.debates.benchmark import BuiltDebates, DebatesPlan
+    from pnyx_build.debates.judged_pairs import GatheredSource
 
 _HTML = (".html", ".htm", ".xhtml")
 
@@ -52,7 +52,7 @@ class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
     def debates_plan(self) -> DebatesPlan:
         """Return what is done with the pages."""
         from pnyx.crawl.corpus import WebPlan
-        from pnyx_build.debates.building import DebatesPlan
+        from pnyx_build.debates.benchmark import DebatesPlan
 
         self.check_needs()
         if not self.fetch:
@@ -95,8 +95,8 @@ def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
         --contact me@example.org
       pnyx build stats bench
     """
-    from pnyx_build.debates.building import build_debates
-    from pnyx_build.debates.pairing import gather_sources
+    from pnyx_build.debates.benchmark import build_debates
+    from pnyx_build.debates.judged_pairs import gather_sources
 
     plan = spec.debates_plan()
     read = list(_read(pages))

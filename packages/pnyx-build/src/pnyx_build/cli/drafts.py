@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pnyx.cli import EXIT_UNSCORED
-from pnyx.cli.answering import plan_asked
+from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import ColumnSpec, print_result, refuse_same_file, say, warn, warn_first
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
@@ -23,8 +23,8 @@ from pnyx.judging.options import AskedSpec
 
 if TYPE_CHECKING:
     from pnyx.judging.store.completions import StoredModel
-    from pnyx_build.drafts.drafting import Drafted
-    from pnyx_build.drafts.filtering import Filtered
+    from pnyx_build.drafts.draft import Drafted
+    from pnyx_build.drafts.filters import Filtered
 
 _SHOWN = 5
 """Undecided questions that are named; the file has all of them."""
@@ -151,7 +151,7 @@ def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as
       pnyx build draft perspectrum.json --from claims --out drafts.md
       pnyx build draft info.csv --from survey --llm local --out drafts.jsonl
     """
-    from pnyx_build.drafts.drafting import draft_questions
+    from pnyx_build.drafts.draft import draft_questions
 
     spec.check(asked)
     if not asked.plan:
@@ -174,7 +174,7 @@ def _write_drafts(
     drafted: Sequence[Drafted], what: str, output: DraftsSpec, lack: str, *, as_json: bool
 ) -> int:
     from pnyx.core.files import atomic_text
-    from pnyx.core.placing import placed_together
+    from pnyx.core.placement import placed_together
     from pnyx.formats.base import encode
     from pnyx_build.drafts.files import write_drafts
 
@@ -262,7 +262,7 @@ def filter_(
         --out kept.md --dropped dropped.jsonl
     """
     from pnyx_build.drafts.files import read_drafts, write_drafts
-    from pnyx_build.drafts.filtering import filter_drafts
+    from pnyx_build.drafts.filters import filter_drafts
 
     spec.check(asked)
     if not asked.plan:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pnyx.core.records import SIDES, DebatePoint, Side, Source
-from pnyx_build.debates.citing import Item, Mark, Sources, TextRun
 from pnyx_build.debates.signs import (
     Heading,
     Part,
@@ -18,6 +17,7 @@ from pnyx_build.debates.signs import (
     web_link,
     without_sides,
 )
+from pnyx_build.debates.sources import Item, Mark, Sources, TextRun
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(

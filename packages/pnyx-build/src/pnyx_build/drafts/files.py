@@ -13,7 +13,7 @@ from pnyx.formats.base import Options, Row, encode, strict
 from pnyx.formats.fields import Fields
 from pnyx.formats.perspectives import read_perspectives
 from pnyx.formats.recognition import FORMATS, sniff
-from pnyx.formats.text.wording import clean
+from pnyx.formats.text.words import clean
 from pnyx_build.drafts.markdown import DRAFTS, write_drafts_markdown
 
 _DRAFT = ("id", "question", "perspectives")

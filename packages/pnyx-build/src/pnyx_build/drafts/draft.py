@@ -1,0 +1,151 @@
+"""Drafts of questions with opposing perspectives, by a language model and, for claims, by rule.
+
+BERDS, section 4.1 and Appendix B.1, with prompts of our own
+(docs/decisions/building-perspectives.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pnyx.core.errors import shorten
+from pnyx.formats.text.auxiliaries import as_question
+from pnyx.formats.text.segment import trim
+from pnyx.formats.text.words import clean
+from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.store.completions import StoredModel
+from pnyx_build.drafts.replies import ClaimReply, PairReply, survey_reply
+from pnyx_build.drafts.sources import ArgumentPair, DebateClaim, SurveyQuestion
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+DraftSource: TypeAlias = ArgumentPair | DebateClaim | SurveyQuestion
+Made: TypeAlias = tuple[str, Sequence[tuple[str, str | None]], dict[str, Any]]
+"""A question, (text, side) of each perspective on it, and what they were made of."""
+
+_WORDS = 500  # Of an argument, what the model is shown, as `corpora.segment.trim` counts words
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """The outcome of drafting from one source: a row of the format `drafts`, or a reason.
+
+    `failed` means no reply, or none that can be read: the source may hold a question all the same.
+    """
+
+    source_id: str
+    draft: Mapping[str, Any] | None
+    reason: str = ""
+    failed: bool = False
+    problems: tuple[str, ...] = ()
+
+
+def draft_questions(
+    sources: Sequence[ArgumentPair] | Sequence[DebateClaim] | Sequence[SurveyQuestion],
+    model: StoredModel | None = None,
+    *,
+    rules: bool = True,
+    on_done: Progress | None = None,
+) -> list[Drafted]:
+    """Draft questions with opposing perspectives, one for each source, in order.
+
+    Args:
+        sources: pairs of arguments: the question on which they disagree and both answers, of the
+            first 500 words of each; claims: the question that a claim answers with yes, with the
+            views on it as they are; or survey questions: a perspective for each end of a scale, or
+            for each choice.
+        model: drafts; what was asked before is not asked again. Only claims can do without it.
+        rules: whether a claim with a single auxiliary becomes a question without a language model
+            (`pnyx.formats.text.auxiliaries.as_question`).
+        on_done: told of each source that is done.
+
+    Raises:
+        ModelError: the model cannot be asked at all.
+    """
+
+    async def work(source: DraftSource) -> Drafted:
+        if isinstance(source, DebateClaim):
+            claim = source.claim
+            question = claim if claim.endswith("?") else as_question(claim) if rules else None
+            if question is not None:
+                by = "as it is" if question == claim else "rule"
+                return Drafted(source.id, _row(source.id, by, _of_claim(source, question)))
+            if model is None:
+                reason = "no rule turns the claim into a question, and no language model was asked"
+                return Drafted(source.id, None, reason, failed=True)
+        if model is None:
+            raise ValueError("only claims can be drafted from without a language model")
+        return await _by_model(source, model)
+
+    listed: list[DraftSource] = [*sources]
+    return each(listed, work, model, on_done, "drafting")
+
+
+async def _by_model(source: DraftSource, model: StoredModel) -> Drafted:
+    name, inputs, shape = _asked(source)
+    prompt = load_prompt(name)
+    request = prompt.request(inputs, items=len(inputs.get("options", ())))
+    reply, problems = await ask_structured(model, request, shape)
+    if reply is None:
+        return Drafted(source.id, None, problems[-1], failed=True)
+    made = _made(source, inputs, reply)
+    if isinstance(made, str):
+        return Drafted(source.id, None, made)
+    draft = _row(source.id, f"{shorten(model.name, 100)} ({prompt.label})", made)
+    return Drafted(source.id, draft, problems=tuple(problems))
+
+
+def _row(source_id: str, by: str, made: Made) -> dict[str, Any]:
+    question, views, material = made
+    return {
+        "id": source_id,
+        "question": clean(question),
+        "perspectives": [{"text": clean(text), "stance": side} for text, side in views],
+        "drafted_by": by,
+        "drafted_from": material,
+    }
+
+
+def _asked(source: DraftSource) -> tuple[str, dict[str, Any], type[BaseModel]]:
+    """Return the prompt, its inputs and the shape of a reply."""
+    if isinstance(source, ArgumentPair):
+        first, second = (trim(clean(text), _WORDS) for text in (source.a, source.b))
+        return "question-pair", {"first": first, "second": second}, PairReply
+    if isinstance(source, DebateClaim):
+        return "question-claim", {"claim": source.claim}, ClaimReply
+    options = list(source.options)
+    inputs = {"question": source.question, "options": options}
+    return "question-survey", inputs, survey_reply(len(options))
+
+
+def _made(source: DraftSource, inputs: Mapping[str, Any], reply: Any) -> Made | str:
+    """Return what a reply makes of a source, or why there is no question in it."""
+    if isinstance(source, ArgumentPair):
+        if reply.opposed == "no":
+            return "the model finds no question on which the two disagree"
+        pro, con = inputs["first"], inputs["second"]
+        if reply.yes_from == "second":
+            pro, con = con, pro
+        views = (reply.pro, "pro"), (reply.con, "con")
+        return reply.question, views, {"kind": "pairs", "pro": pro, "con": con}
+    if isinstance(source, DebateClaim):
+        if reply.debatable == "no":
+            return "the model finds nothing that could be debated"
+        return _of_claim(source, reply.question)
+    if reply.form == "none":
+        return "the model finds no view in the answers"
+    given = list(reply.perspectives)
+    if reply.form == "scale":
+        given.sort(key=lambda view: view.side, reverse=True)  # pro before con
+    stated = [(view.statement, None if view.side == "none" else view.side) for view in given]
+    stands_for = [source.options[view.option - 1] for view in given]
+    return reply.question, stated, {"kind": "survey", **inputs, "stands_for": stands_for}
+
+
+def _of_claim(source: DebateClaim, question: str) -> Made:
+    return question, source.views, {"kind": "claims", "claim": source.claim}

@@ -1,0 +1,98 @@
+"""Contradictions and rewordings by a language model, in place of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pnyx.audit.trials.trial_items import documents_of, label_of
+from pnyx.audit.trials.worse_items import contradictable
+from pnyx.formats.text.segment import split_sentences, trim, word_weight
+from pnyx.judging.llm.each import each
+from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.questions import JudgeQuestion, Preference, Ranking
+
+if TYPE_CHECKING:
+    from pnyx.judging.store.completions import StoredModel
+
+_DOCUMENT_WORDS, _DOCUMENTS, _CLAIMS = 300, 3, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What a model made."""
+
+    made: Mapping[str, str]  # sentence or text -> what it became
+    asked: int  # how many were asked for
+    problems: Sequence[str]  # why others have none
+
+
+def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> Edited:
+    """Let a language model `contradict` the items' sentences, or `paraphrase` their texts."""
+    wanted = _contradicting(items) if prompt == "contradict" else _paraphrasing(items)
+    made: dict[str, str] = {}
+    problems: list[str] = []
+
+    async def work(text: str) -> None:
+        request = load_prompt(prompt).request(wanted[text])
+        shape = contradiction_reply() if prompt == "contradict" else text_reply()
+        reply, faults = await ask_structured(model, request, shape)
+        found = "" if reply is None else next(iter(reply.model_dump().values()))
+        found = found.strip()
+        if not found or found == text.strip():
+            problems.append(faults[-1] if faults else "the model changed nothing")
+        else:
+            made[text] = found
+
+    each(list(wanted), work, model)
+    return Edited(made, len(wanted), problems)
+
+
+def _contradicting(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if label_of(item) is False:
+            continue
+        documents = [shortened(text) for text in documents_of(item)[:_DOCUMENTS]]
+        for sentence in split_sentences(contradictable(item))[:_CLAIMS]:
+            found.setdefault(sentence, {"sentence": sentence, "documents": documents})
+    return found
+
+
+def _paraphrasing(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
+    texts: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if isinstance(item, Ranking):
+            own: Sequence[str] = item.texts
+        else:
+            own = (item.a if isinstance(item, Preference) else item.text,)
+        for text in own:
+            texts[text] = {"text": text}
+    return texts
+
+
+def shortened(text: str) -> str:
+    """Return a document as far as a model is shown it."""
+    return trim(text, _DOCUMENT_WORDS) if word_weight(text) > _DOCUMENT_WORDS else text
+
+
+@cache
+def contradiction_reply() -> Any:
+    """Return the shape of a reply to `contradict`."""
+    return _reply(sentence=(str, ...))
+
+
+@cache
+def text_reply() -> Any:
+    """Return the shape of a reply to `paraphrase` and `answer`."""
+    return _reply(text=(str, ...))
+
+
+def _reply(**fields: Any) -> Any:
+    import pydantic
+
+    strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
+    return pydantic.create_model("Reply", __config__=strict, **fields)

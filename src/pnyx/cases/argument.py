@@ -1,0 +1,456 @@
+"""The main job: from a question and an index to both sides, cited and judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pnyx.cases.case import ArguedSide, Case, Draft, Undecided, Writer
+from pnyx.cases.citations import (
+    judge_citations,
+    said_of_citations,
+    strongest_first,
+    without_foreign_citations,
+)
+from pnyx.cases.extractive import ExtractiveWriter
+from pnyx.cases.model_sides import ModelSides
+from pnyx.cases.passage_sides import (
+    BY_MODEL,
+    PassageSides,
+    PassageStances,
+    SideChances,
+    relevance_of,
+    side_chance,
+)
+from pnyx.cases.plan import Plan
+from pnyx.cases.qualities import MIDDLING, quality_of
+from pnyx.cases.question_claims import QuestionReading, read_question
+from pnyx.cases.retrieved_documents import RetrievedDocuments, retrieve
+from pnyx.cases.side_choice import Placed, chance, expected_about, place, settled_by_label
+from pnyx.core.records import (
+    SIDES,
+    Document,
+    Evidence,
+    Question,
+    Response,
+    Side,
+    as_question,
+    judged_text,
+)
+from pnyx.formats.text.language import other_language
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import Judge
+from pnyx.judging.measures.responses import precisions
+from pnyx.judging.store.completions import StoredModel
+from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
+from pnyx.models.http.flow import run_all, run_blocking
+from pnyx.search.engine import Engine
+from pnyx.search.pipeline import Searcher
+from pnyx.search.sides import CORPUS_LABEL, label_topic, match_labels
+from pnyx.search.split_documents import passage_fields
+from pnyx.search.topics import labelled_topics
+from pnyx.stats.base import Measured
+
+_BY_LABEL = "by_label: the corpus's label decides"
+
+_FILLER = " ".join(["word"] * 120)
+"""Text of a passage that is not found yet, to estimate the cost."""
+
+Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+"""Called with the name of a step and what is known of it, as JSON values; it may be called from
+another thread, and what it raises ends the work:
+
+- `found`: `documents`, how many were retrieved;
+- `sides`: how many of them are `pro`, `con`, `undecided`, and `passed_over`;
+- `writing`: a `side`, from so many `documents`;
+- `sentence`: one that was written: `side`, `place` (0-based), `text`, `role`, `citations`;
+- `written`: a `side`, of so many `sentences`, whose citations are judged now;
+- `judged`: a `side`, with how many of its citations were `scored` of those `asked`.
+"""
+
+
+def argue(
+    engine: Engine | Searcher | str | Path,
+    question: Question | str,
+    *,
+    judge: Judge | None = None,
+    writer: Writer | None = None,
+    citation_judge: Judge | None = None,
+    plan: Plan | None = None,
+    tell: Tell | None = None,
+    model: StoredModel | None = None,
+) -> Case:
+    """Retrieve evidence, place it on the sides, write each side and judge every part.
+
+    Args:
+        engine: an index or another engine, or where one is, searched as `SearchPlan()` says, or a
+            `Searcher`; asked for the question and its definition, as one text.
+        question: the contentious question; its `definition` sharpens the relevance verdicts.
+        judge: answers Support questions for relevance, stance and support, by default the packaged
+            judge. The sides of passages are decided by the packaged judgement of passages, and by
+            the `model`, where there is one.
+        writer: argues one side from given documents, by default by quoting them.
+        citation_judge: answers Support questions on the citations of what is not quoted, by
+            default `judge`.
+        plan: sizes and options.
+        tell: told of each step.
+        model: the language model that reads the question (`write.question_reading`) and the
+            passages (`write.model_sides`), by default that of an `LlmJudge`.
+
+    Raises InputError where the index lacks what the search needs, ModelError where the model of the
+    judge or of the writer cannot be used at all; whatever it had answered is in the store.
+    """
+    plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
+    judge = judge or PackagedJudge(*OF_A_CASE)
+    writer = writer or ExtractiveWriter()
+    citing = citation_judge or judge
+    searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
+    model = model or model_of(judge)
+    found = retrieve(searcher, question, plan)
+    reading = None
+    if model is not None:
+        reading = _read(model, question, found)
+        found = retrieve(searcher, question, plan, reading.searches, found)
+    posed = question if reading is None else reading.posed(question)
+    tell("found", {"documents": len(found.documents)})
+    placing = placing_of(searcher, question, judge, plan, model, posed)
+    placing.fills_up = plan.most and reading is not None and reading.missing
+    quality, of_all = quality_of(searcher.engine, found.documents)
+    argued: dict[Side, ArguedSide] = {}
+
+    def guessed() -> bool:
+        """Whether it is not known what is to be written from, in an estimate of the cost."""
+        unread = reading is not None and reading.missing
+        return plan.most and (unread or (placing.sides is not None and placing.sides.missing))
+
+    async def work() -> list[Placed]:
+        placed = await placing.place(found.documents)
+        tell("sides", _counts(placed))
+
+        async def write(side: Side) -> None:
+            mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
+            asked = question if isinstance(writer, ExtractiveWriter) else posed
+            made = await _argue_side(asked, side, mine, citing, writer, plan, tell)
+            argued[side] = replace(
+                made,
+                less_sure=_less_sure(placed, side),
+                uncited=_uncited(placed, side, made.response),
+                likely=_likely(placed, side),
+            )
+
+        await run_all(plan.sides, write, workers=len(plan.sides))
+        return placed
+
+    placed = run_blocking(work)
+    case = _case(question, tuple(argued[side] for side in plan.sides), placed, plan)
+    quotes = isinstance(writer, ExtractiveWriter)
+    networks = placing.passages if placing.read_by_networks else None
+    named = (judge, networks, placing.sides, None if quotes else citing)
+    cards = {one.name: one.card for one in named if one is not None}
+    labelled = list(map(label_topic, found.documents))
+    language = other_language(question.text, (one.text for one in found.documents))
+    doubts = () if reading is None else reading.doubts
+    read = {} if reading is None else {"question": reading.described(question)}
+    return replace(
+        case,
+        quality=quality if of_all else {},
+        weighed=placing.sides.weighing if placing.sides else None,
+        judges={**cards, **case.judges},
+        settings={
+            "search": found.described(searcher, question),
+            **read,
+            "writer": writer.name,
+            "citations": said_of_citations(citing.name, writer.name, quotes=quotes),
+        },
+        search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
+        search_unscored=found.all.unscored,
+        question_notes=tuple(filter(None, [language, *doubts])),
+    )
+
+
+def model_of(judge: Judge) -> StoredModel | None:
+    """Return the language model that a judge asks, if it is one."""
+    model = getattr(judge, "model", None)
+    return model if isinstance(model, StoredModel) else None
+
+
+def _read(model: StoredModel, question: Question, found: RetrievedDocuments) -> QuestionReading:
+    texts = [document.text for document in found.documents]
+    return run_blocking(lambda: read_question(model, question, texts))
+
+
+def _untold(step: str, known: Mapping[str, Any]) -> None:
+    """Tell nobody."""
+
+
+def _counts(placed: Sequence[Placed]) -> dict[str, int]:
+    return {
+        **{side: sum(side in p.sided.sides for p in placed) for side in SIDES},
+        "undecided": sum(p.undecided for p in placed),
+        "passed_over": sum(p.passed_over for p in placed),
+    }
+
+
+@dataclass(slots=True)
+class Placing:
+    """How documents found for a question are placed on its sides."""
+
+    searcher: Searcher  # what found them
+    question: Question  # as asked
+    judge: Judge  # answers questions of relevance and of stance, where `passages` does not
+    plan: Plan  # how likely a side must be
+    passages: PassageSides | None  # judges both at once; None where the judge does
+    sides: ModelSides | None = None  # the language model, which decides where it answers
+    fills_up: bool = False  # ask about as many passages as could be found, to estimate the cost
+    read_by_networks: bool = False  # whether `passages` was needed
+
+    async def place(
+        self, documents: Sequence[Evidence], only: Collection[str] | None = None
+    ) -> list[Placed]:
+        """Place the documents of a ranking, best first, or `only` some of them.
+
+        Where a language model decides, documents after those that it is asked about are left out,
+        unless they are among `only`. The packaged judgement reads the ranking if an answer is
+        missing.
+        """
+        kept = [document for document in documents if only is None or document.id in only]
+        matches = match_labels(self.question, kept, self.searcher.matcher)
+        if self.passages is None:
+            return await place(self.question, kept, self.judge, self.plan, None, matches)
+        chances = await self._by_model(kept, settled_by_label(matches))
+        if only is None and chances:
+            matches = [m for d, m in zip(kept, matches, strict=True) if d.id in chances]
+            kept = [document for document in kept if document.id in chances]
+        missing = {d.id for d in kept if not _is_answered(chances.get(d.id))}
+        if missing:
+            ranked = zip(documents, self._by_networks(documents), strict=True)
+            chances |= {document.id: one for document, one in ranked if document.id in missing}
+        relevance = [relevance_of(chances[d.id], self.passages.name) for d in kept]
+        by_text = {judged_text(document): chances[document.id] for document in kept}
+        sides = PassageStances(self.passages, self.question, by_text)
+        return await place(self.question, kept, self.judge, self.plan, relevance, matches, sides)
+
+    async def _by_model(
+        self, documents: Sequence[Evidence], by_label: Sequence[bool]
+    ) -> dict[str, SideChances | str]:
+        """Return what a language model says of the first documents without a label, by id.
+
+        Empty where it does not decide.
+        """
+        if self.sides is None:
+            return {}
+        rows = list(zip(documents, by_label, strict=True))
+        asked = [document for document, labelled in rows if not labelled][: self.plan.asked]
+        texts = list(map(judged_text, asked))
+        if self.fills_up:  # searches in other words may find more
+            more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
+            texts += [f"{number} {_FILLER}" for number in range(more)]
+        answers = await self.sides.judge(texts)
+        if not self.sides.passed:
+            return {}
+        labels = {document.id: _BY_LABEL for document, labelled in rows if labelled}
+        return labels | dict(zip([document.id for document in asked], answers, strict=False))
+
+    def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
+        """Return the packaged judgement; none in an estimate of what the model would decide."""
+        assert self.passages is not None  # noqa: S101 - `place` is done with before
+        if self.plan.most and self.sides is not None and self.sides.missing:
+            return ["not_in_store: the model has not been asked yet"] * len(documents)
+        self.read_by_networks = True
+        return self.passages.judge(self.question, documents)
+
+
+def _is_answered(chances: SideChances | str | None) -> bool:
+    return isinstance(chances, SideChances) or chances == _BY_LABEL
+
+
+def placing_of(
+    searcher: Searcher,
+    question: Question,
+    judge: Judge,
+    plan: Plan,
+    model: StoredModel | None = None,
+    posed: Question | None = None,
+) -> Placing:
+    """Return how `argue` places documents; see there for the judge and the model.
+
+    `posed` is the question as the model is asked it.
+    """
+    model = model or model_of(judge)
+    usual = isinstance(judge, PackagedJudge) or model is not None
+    by_passages = usual if plan.by_passages is None else plan.by_passages
+    passages = PassageSides(searcher.engine, searcher.embedder) if by_passages else None
+    sides = None
+    if passages is not None and model is not None:
+        sides = ModelSides(model, posed or question, most=plan.most)
+    return Placing(searcher, question, judge, plan, passages, sides)
+
+
+def _case(
+    question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed], plan: Plan
+) -> Case:
+    """Put together the argued sides and what became of the other documents."""
+    cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
+    judges = {}
+    if any(p.sided.labelled for p in placed):
+        judges[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+    return Case(
+        question=question,
+        sides=sides,
+        documents={
+            p.document.id: p.document
+            for p in placed
+            if p.document.id in cited or p.undecided or p.leans or p.sided.sides
+        },
+        judges=judges,
+        undecided=tuple(_open(p) for p in placed if p.undecided and p.leans not in plan.sides),
+        about=sum(p.used and not p.reasons for p in placed),
+        expected_about=expected_about(placed),
+        certainty=plan.certainty,
+        passed_over=sum(p.passed_over for p in placed),
+        unscored=sum(bool(p.reasons) for p in placed),
+        unscored_reason=_usual_reason(placed),
+        topics=labelled_topics(p.sided.match for p in placed),
+    )
+
+
+def _less_sure(placed: Sequence[Placed], side: Side) -> tuple[Undecided, ...]:
+    leaning = sorted((p for p in placed if p.leans == side), key=lambda p: -p.worth(side))
+    return tuple(map(_open, leaning))
+
+
+def _uncited(placed: Sequence[Placed], side: Side, response: Response) -> tuple[Undecided, ...]:
+    cited = {c.doc_id for sentence in response.sentences for c in sentence.citations}
+    on_side = [p for p in placed if side in p.sided.sides and p.document.id not in cited]
+    return tuple(map(_open, sorted(on_side, key=lambda p: -p.worth(side))))
+
+
+def _likely(placed: Sequence[Placed], side: Side) -> float | None:
+    """Return how likely the documents argue a side at all; see `ArguedSide.likely`."""
+    chances = [p.chance(side) for p in placed]
+    if any(side in p.sided.sides and chance is None
+           for p, chance in zip(placed, chances, strict=True)):  # fmt: skip
+        return None
+    stated = [chance for chance in chances if chance is not None]
+    if stated and any(p.relevance.provenance.method == BY_MODEL for p in placed):
+        return round(max(stated), 6)  # `side_chance` was fitted on the packaged judgement
+    return side_chance(stated)
+
+
+def _open(placed: Placed) -> Undecided:
+    return Undecided(placed.document.id, placed.relevance, placed.sided.verdicts)
+
+
+def _usual_reason(placed: Sequence[Placed]) -> str:
+    """Return why verdicts on the documents are missing, for most of them."""
+    reasons = Counter(reason for p in placed for reason in p.reasons)
+    return max(reasons, key=reasons.__getitem__, default="")
+
+
+def _best(
+    placed: Sequence[Placed], side: Side, quality: Mapping[str, float], plan: Plan
+) -> list[Placed]:
+    """Return the documents of a side, those first that are likely on it and of good quality."""
+
+    def worth(p: Placed) -> float:
+        share = quality.get(p.document.id, MIDDLING)
+        return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
+
+    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
+    mine = [p for p in placed if side in p.sided.sides]
+    return sorted(mine, key=lambda p: (not p.sided.labelled, -worth(p)))
+
+
+def _longest(placed: Sequence[Placed], side: Side) -> list[Placed]:
+    """Return the documents that may be on a side, those first that cost most."""
+    possible = [p for p in placed if side in p.sided.verdicts]
+    return sorted(possible, key=lambda p: -len(p.document.text))
+
+
+async def _argue_side(
+    question: Question,
+    side: Side,
+    mine: Sequence[Placed],
+    judge: Judge,
+    writer: Writer,
+    plan: Plan,
+    tell: Tell,
+) -> ArguedSide:
+    used = {p.document.id: p for p in mine[: plan.per_side]}
+    documents = [p.document for p in used.values()]
+    tell("writing", {"side": side, "documents": len(documents)})
+    draft = await writer.write(question, side, documents) if documents else Draft(())
+    draft = without_foreign_citations(draft, set(used))
+    if draft.quotes:
+        draft = strongest_first(draft, {doc_id: p.worth(side) for doc_id, p in used.items()})
+    for position, one in enumerate(draft.sentences):
+        cited = [citation.doc_id for citation in one.citations]
+        said = {"text": one.text, "role": one.extra.get("role"), "citations": cited}
+        tell("sentence", {"side": side, "place": position, **said})
+    tell("written", {"side": side, "sentences": len(draft.sentences)})
+    response = _response(question, side, draft, writer, plan, documents)
+    read = {doc_id: p.document for doc_id, p in used.items()}
+    support = await judge_citations(question.text, response, read, judge, quotes=draft.quotes)
+    scored = sum(isinstance(answer, Judged) for answer in support.values())
+    tell("judged", {"side": side, "scored": scored, "asked": len(support)})
+    return ArguedSide(
+        side=side,
+        response=response,
+        support=support,
+        relevance={d: used[d].relevance for d in response.references},
+        stance={d: used[d].sided.verdicts[side] for d in response.references},
+        measures=_measures(response, support, list(used.values()), side) if used else {},
+        considered=len(mine),
+        chances={d: p for d in response.references if (p := used[d].chance(side)) is not None},
+        problems=draft.problems,
+        failed=draft.failed,
+    )
+
+
+def _measures(
+    response: Response,
+    support: Mapping[tuple[int, str], Answer],
+    used: Sequence[Placed],
+    side: Side,
+) -> dict[str, Measured]:
+    """Return how sure a side's passages are, and the precision of what is not quoted."""
+    cited = [p for p in used if p.document.id in response.references]
+    found = precisions(response, support)
+    for name, answers in (
+        ("on_the_question", [p.relevance for p in cited]),
+        ("on_this_side", [p.sided.verdicts[side] for p in cited]),
+    ):
+        chances = [c for one in answers if (c := chance(one)) is not None]
+        if chances:
+            found[name] = Measured(float(np.mean(chances)), len(chances), len(answers))
+    return found
+
+
+def _response(
+    question: Question,
+    side: Side,
+    draft: Draft,
+    writer: Writer,
+    plan: Plan,
+    documents: Sequence[Evidence],
+) -> Response:
+    cited = dict.fromkeys(c.doc_id for s in draft.sentences for c in s.citations)
+    return Response(
+        topic_id=question.id,
+        run_id=f"{plan.team}-{side}",
+        team_id=plan.team,
+        topic=question.text,
+        sentences=draft.sentences,
+        references=tuple(cited),
+        documents={
+            d.id: Document(d.id, d.text, d.title, d.url, d.source, passage_fields(d))
+            for d in documents
+            if d.id in cited
+        },
+        metadata={"type": "automatic", "stance": side, "writer": writer.name},
+    )

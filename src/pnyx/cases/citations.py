@@ -1,0 +1,99 @@
+"""Citations of what was written: those of documents it was not given go, the others are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pnyx.cases.case import Draft
+from pnyx.core.errors import shorten
+from pnyx.core.records import Evidence, Response, Sentence, judged_text
+from pnyx.formats.text.citations import without_notes
+from pnyx.formats.text.segment import split_sentences
+from pnyx.judging.answers import QUOTED, Answer, Judged
+from pnyx.judging.base import Judge, ask_async
+from pnyx.judging.judge_names import short_name
+from pnyx.judging.questions import Support
+
+
+def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
+    """Remove citations of documents the writer was not given, and report each."""
+    sentences: list[Sentence] = []
+    removed: list[str] = []
+    for sentence in draft.sentences:
+        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
+        kept = tuple(c for c in sentence.citations if c.doc_id in given)
+        sentences.append(replace(sentence, citations=kept))
+    said = "removed a citation of {}, which the writer was not given"
+    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
+    return replace(draft, sentences=tuple(sentences), problems=problems)
+
+
+def strongest_first(draft: Draft, strengths: Mapping[str, float]) -> Draft:
+    """Return a draft of quotations with the points of the strongest documents first.
+
+    Args:
+        draft: each point is a conclusion and the premises after it.
+        strengths: cited document id -> how likely it argues the side, in [0, 1].
+    """
+    points: list[list[Sentence]] = []
+    for sentence in draft.sentences:
+        if not points or sentence.extra.get("role") == "conclusion":
+            points.append([])
+        points[-1].append(sentence)
+
+    def strength(point: list[Sentence]) -> float:
+        return max((strengths[c.doc_id] for s in point for c in s.citations), default=0.0)
+
+    ordered = sorted(points, key=strength, reverse=True)
+    return replace(draft, sentences=tuple(s for point in ordered for s in point))
+
+
+def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
+    """Say who judged citations and against what text, for people; names of judge and writer."""
+    if quotes:
+        return "quoted word for word, so that no judge is needed"
+    also = writer == judge or writer.startswith(f"{judge} (")
+    who = short_name(judge) + (", which also wrote the text" if also else "")
+    return f"judged by {who}, each against the whole cited passage with its title"
+
+
+async def judge_citations(
+    asked: str,
+    response: Response,
+    read: Mapping[str, Evidence],
+    judge: Judge,
+    *,
+    quotes: bool,
+) -> dict[tuple[int, str], Answer]:
+    """Return (sentence, document id) -> the answer; a quotation in its passage needs no judge."""
+    keys = [
+        (position, citation.doc_id)
+        for position, sentence in enumerate(response.sentences)
+        for citation in sentence.citations
+    ]
+    found: dict[tuple[int, str], Answer] = {}
+    questions: dict[tuple[int, str], Support] = {}
+    for position, doc_id in keys:
+        statement, text = response.sentences[position].text, judged_text(read[doc_id])
+        if quotes and (evidence := _quoted(statement, text)):
+            found[position, doc_id] = Judged(True, QUOTED, evidence=evidence)
+            continue
+        questions[position, doc_id] = Support(
+            id=f"{response.run_id}-{position}-{doc_id}",
+            text=text,
+            statement=statement,
+            question=asked,
+            group=response.topic_id,
+            cites=True,
+        )
+    answers = await ask_async(judge, list(questions.values()))
+    return found | dict(zip(questions, answers, strict=True))
+
+
+def _quoted(statement: str, text: str) -> str:
+    """Return where a statement stands in a text, with its footnote marks; empty if nowhere."""
+    if not statement or statement in text:
+        return statement
+    raw = split_sentences(text)
+    return next((one for one in raw if without_notes(one) == statement), "")

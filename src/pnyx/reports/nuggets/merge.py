@@ -1,0 +1,384 @@
+"""Several nugget banks of a topic made one: what says the same is said once, and nothing is lost.
+
+Candidates are found by the embedder and confirmed by a judge, each way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any
+
+from pnyx.core.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.formats.text.segment import named_words
+from pnyx.formats.text.words import words_of
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import Judge, ask
+from pnyx.judging.questions import Support
+from pnyx.models.embed.embedder import Embedder
+from pnyx.models.embed.encoder import load_encoder
+
+CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
+"""Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
+which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""
+
+MERGING = (
+    "nuggets, and answers to one question, are merged where they have the same words, or where "
+    "each gives the other by the judge, with a probability of at least one half, into the first of "
+    "them, banks in the order of team, run and content; answers are merged before questions; "
+    "questions of which one wants all answers and another any, or which both want all of "
+    "different answers, stay apart; a merged nugget is vital where at least half of those that say "
+    "so are"
+)
+"""The rules in words."""
+
+_SAME_QUESTION = (
+    "Text and statement are questions, and nobody answers them. The text gives the statement if "
+    "whoever answers the one question has thereby answered the other."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedBanks:
+    """What came of merging.
+
+    Attributes:
+        banks: one for each topic, in the order of their ids.
+        report: a row for each pair of nuggets or answers that a judge was asked about, or that have
+            the same words: `topic_id`, `what` (question, claim, answer), `first` and `second`
+            (bank, id, text), `cosine`, `probabilities` (each way round; none for the same words),
+            whether they are the `same`, and, of questions that ask the same and are not merged,
+            why they stay `apart`.
+        given: nuggets of all banks.
+        unscored: pairs of which the judge said nothing; they are not merged.
+    """
+
+    banks: list[NuggetBank]
+    report: list[dict[str, Any]]
+    given: int
+    unscored: int
+
+    @property
+    def apart(self) -> list[dict[str, Any]]:
+        """The rows of questions that ask the same and are not merged."""
+        return [row for row in self.report if "apart" in row]
+
+
+@dataclass
+class _Entry:
+    """A nugget, or an answer, with where it comes from."""
+
+    bank: str
+    id: str
+    text: str
+    question: str = ""
+    kind: str = "claim"
+
+    def row(self) -> dict[str, str]:
+        return {"bank": self.bank, "id": self.id, "text": self.text}
+
+
+@dataclass
+class _Merger:
+    judge: Judge
+    embedder: Embedder
+    candidates_from: float
+    cautious: bool
+    report: list[dict[str, Any]] = field(default_factory=list)
+    unscored: int = 0
+
+    def groups(self, topic: str, entries: Sequence[_Entry]) -> list[list[int]]:
+        """Return groups that say the same as their first; the others draw no further ones in."""
+        first: dict[tuple[str, ...], int] = {}
+        groups: dict[int, list[int]] = {}
+        for place, entry in enumerate(entries):
+            home = first.setdefault((entry.kind, *words_of(entry.text)), place)
+            groups.setdefault(home, []).append(place)
+            if home != place:  # the same words need no judge
+                self._add(topic, (entries[home], entry), 1.0, (), same=True)
+        same = self._confirmed(topic, entries, self._pairs(entries, list(groups)))
+        left: dict[int, list[int]] = {}
+        for place, group in groups.items():
+            home = next((one for one in left if (one, place) in same), place)
+            left.setdefault(home, []).extend(group)
+        return [sorted(group) for group in left.values()]
+
+    def _pairs(
+        self, entries: Sequence[_Entry], places: Sequence[int]
+    ) -> dict[tuple[int, int], float]:
+        """Return the candidates with their cosines: of one kind, and alike."""
+        if len(places) < 2:
+            return {}
+        vectors = self.embedder.encode([entries[place].text for place in places])
+        cosines = vectors @ vectors.T
+        found = {}
+        for j, second in enumerate(places):
+            for i, first in enumerate(places[:j]):
+                one_kind = entries[first].kind == entries[second].kind
+                near = one_kind and cosines[i, j] >= self.candidates_from
+                if near and self.cautious:
+                    near = entries[first].kind != "question" and (
+                        named_words(entries[first].text) == named_words(entries[second].text)
+                    )
+                if near:
+                    found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
+        return found
+
+    def _confirmed(
+        self, topic: str, entries: Sequence[_Entry], pairs: dict[tuple[int, int], float]
+    ) -> set[tuple[int, int]]:
+        """Return the pairs of which each gives the other."""
+        both_ways = [(entries[a], entries[b]) for pair in pairs for a, b in (pair, pair[::-1])]
+        questions = [_ask(topic, *pair) for pair in both_ways]
+        answers = ask(self.judge, questions) if questions else []
+        same = set()
+        for number, (pair, cosine) in enumerate(pairs.items()):
+            both = answers[2 * number : 2 * number + 2]
+            self.unscored += any(not isinstance(answer, Judged) for answer in both)
+            if merged := all(map(_sure, both)):
+                same.add(pair)
+            stated = [getattr(answer, "probability", None) for answer in both]
+            self._add(topic, (entries[pair[0]], entries[pair[1]]), cosine, stated, same=merged)
+        return same
+
+    def _add(
+        self,
+        topic: str,
+        pair: tuple[_Entry, _Entry],
+        cosine: float,
+        stated: Sequence[float | None],
+        *,
+        same: bool,
+    ) -> None:
+        first, second = pair
+        row = {"topic_id": topic, "what": first.kind, "first": first.row(), "second": second.row()}
+        self.report.append({**row, "cosine": cosine, "probabilities": list(stated), "same": same})
+
+
+def _sure(answer: Answer) -> bool:
+    """Whether an answer is yes, and at least as likely as not: merging loses a distinction."""
+    if not isinstance(answer, Judged) or answer.value is not True:
+        return False
+    return answer.probability is None or answer.probability >= 0.5
+
+
+_Group = Sequence[tuple[str, Nugget]]
+"""Nuggets, each with the name of its bank, that say the same; the first one stays."""
+
+
+def merge_banks(
+    banks: Iterable[tuple[str, NuggetBank]],
+    judge: Judge,
+    *,
+    embedder: Embedder | None = None,
+    candidates_from: float = CANDIDATES_FROM,
+    cautious: bool = False,
+    run_id: str = "",
+) -> MergedBanks:
+    """Make one bank of all banks of each topic, by `MERGING`; their order does not matter.
+
+    Banks keep their first one's title, team and fields; questions never merge with claims.
+
+    Args:
+        banks: each with the name by which the report calls it.
+        judge: answers Support questions of the task `nugget`.
+        embedder: finds the candidates; the packaged one by default.
+        candidates_from: cosine from which on the judge is asked, in [-1, 1].
+        cautious: for a judge that does not tell one country, or year, from another, nor what is
+            asked: questions are merged in the same words only, and answers and claims where they
+            name the same numbers and capitalised words.
+        run_id: of the merged banks; empty for the first one's.
+    """
+    merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
+    topics: dict[str, list[tuple[str, NuggetBank]]] = {}
+    fields = attrgetter("topic_id", "team_id", "run_id")
+    order = sorted(banks, key=lambda named: (fields(named[1]), repr(named[1]), named[0]))
+    for name, bank in order:
+        topics.setdefault(bank.topic_id, []).append((name, bank))
+    merged = [_merged(merger, topic, some, run_id) for topic, some in topics.items()]
+    given = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
+    return MergedBanks(merged, merger.report, given, merger.unscored)
+
+
+def _merged(
+    merger: _Merger, topic: str, banks: Sequence[tuple[str, NuggetBank]], run_id: str
+) -> NuggetBank:
+    nuggets = [(name, nugget) for name, bank in banks for nugget in bank.nuggets]
+    entries = [
+        _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
+        for name, one in nuggets
+    ]
+    united: list[tuple[int, Nugget]] = []
+    for group in merger.groups(topic, entries):
+        found = _united(merger, topic, [nuggets[place] for place in group])
+        united += [(group[some[0]], one) for some, one in found]
+    united.sort(key=lambda placed: placed[0])
+    first = banks[0][1]
+    return replace(
+        first,
+        nuggets=tuple(_with_own_ids([one for _, one in united])),
+        title=next((bank.title for _, bank in banks if bank.title), ""),
+        run_id=run_id or first.run_id,
+    )
+
+
+def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
+    """Give a number to what has the id of another: ids of different banks are not related."""
+    taken: set[str] = set()
+    kept = []
+    for nugget in nuggets:
+        name, number = nugget.id, 1
+        while name in taken:
+            number += 1
+            name = f"{nugget.id}-{number}"
+        taken.add(name)
+        kept.append(nugget if name == nugget.id else replace(nugget, id=name))
+    return kept
+
+
+def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int], Nugget]]:
+    """Return places in the group -> one nugget, for all unless their aggregators forbid it."""
+    if len(group) == 1:
+        return [([0], group[0][1])]
+    answers = _Answers.of(merger, topic, group)
+    found: list[list[int]] = []
+    for place in range(len(group)):
+        why = ""
+        for some in found:
+            problem = _conflict([group[one][1] for one in [*some, place]], answers, [*some, place])
+            if not problem:
+                some.append(place)
+                break
+            why = why or problem
+        else:
+            found.append([place])
+            if why:
+                _keep_apart(merger, topic, group, place, why)
+    return [(some, _one(group, some, answers)) for some in found]
+
+
+def _keep_apart(merger: _Merger, topic: str, group: _Group, place: int, why: str) -> None:
+    """Say in the row of the pair that would have been merged why it is not."""
+    rows = [{"bank": name, "id": one.id, "text": one.text} for name, one in group]
+    for row in merger.report:
+        pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[place]
+        if pair and row["first"] in rows[:place]:
+            row["apart"] = why
+            return
+
+
+def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int]) -> str:
+    """Return why questions cannot be one (a union asks less than an AND); empty where they can."""
+    several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
+    kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
+    given = [answers.classes[place] for place in places]
+    if len(kinds) > 1 and len(set().union(*given)) > 1:
+        return " and ".join(sorted(kinds))
+    if "AND" in kinds and not max(given, key=len).issuperset(set().union(*given)):
+        return "AND of different answers"
+    return ""
+
+
+def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
+    """Return one nugget of some of a group; a single one stays as it is."""
+    first = group[places[0]][1]
+    if len(places) == 1:
+        return first
+    some = [group[place] for place in places]
+    nuggets = [nugget for _, nugget in some]
+    # How answers count is said by who has some.
+    answered = [nugget for nugget in nuggets if nugget.answers] or nuggets
+    lost = [{"bank": bank, "id": n.id, "text": n.text, **_beside(n)} for bank, n in some[1:]]
+    return replace(
+        first,
+        answers=answers.united(places),
+        references=_references(nuggets),
+        sub_nuggets=tuple(_with_own_ids([p for nugget in nuggets for p in nugget.sub_nuggets])),
+        importance=_importance(nuggets),
+        aggregator=next((one.aggregator for one in answered if one.aggregator), ""),
+        extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
+    )
+
+
+def _beside(nugget: Nugget) -> dict[str, Any]:
+    """Return what a merged nugget said beside its text, answers and references."""
+    fields: dict[str, Any] = {"importance": nugget.importance, "aggregator": nugget.aggregator}
+    fields |= {"extra": dict(nugget.extra)}
+    return {name: value for name, value in fields.items() if value}
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The answers of nuggets that ask the same."""
+
+    given: list[tuple[_Entry, int, NuggetAnswer]]
+    same: list[list[int]]
+    classes: list[frozenset[int]]
+
+    @classmethod
+    def of(cls, merger: _Merger, topic: str, group: _Group) -> _Answers:
+        """Find out which answers say the same."""
+        question = group[0][1].text
+        given = [
+            (_Entry(name, f"{one.id}/{n}", answer.text, question, "answer"), place, answer)
+            for place, (name, one) in enumerate(group)
+            for n, answer in enumerate(one.answers)
+        ]
+        same = merger.groups(topic, [entry for entry, _, _ in given])
+        classes: list[set[int]] = [set() for _ in group]
+        for number, some in enumerate(same):
+            for answer in some:
+                classes[given[answer][1]].add(number)
+        return cls(given, same, [frozenset(part) for part in classes])
+
+    def united(self, places: Sequence[int]) -> tuple[NuggetAnswer, ...]:
+        """Return the answers of some nuggets, each once."""
+        found = []
+        for some in self.same:
+            kept = [self.given[one] for one in some if self.given[one][1] in places]
+            if not kept:
+                continue
+            parts = [answer for _, _, answer in kept]
+            extra = {key: value for part in reversed(parts) for key, value in part.extra.items()}
+            lost = [
+                {"bank": entry.bank, "id": entry.id, "text": one.text}
+                | ({"extra": dict(one.extra)} if one.extra else {})
+                for entry, _, one in kept[1:]
+                if one.text != parts[0].text or any(extra[k] != v for k, v in one.extra.items())
+            ]
+            if lost:
+                extra["merged"] = [*extra.get("merged", ()), *lost]
+            found.append(replace(parts[0], references=_references(parts), extra=extra))
+        return tuple(found)
+
+
+def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference, ...]:
+    """Return all references, each document and place in it once."""
+    found: dict[str, NuggetReference] = {}
+    for part in parts:
+        for reference in part.references:
+            key = repr((reference.doc_id, sorted(reference.extra.items(), key=repr)))
+            found.setdefault(key, reference)
+    return tuple(found.values())
+
+
+def _importance(nuggets: Sequence[Nugget]) -> str:
+    """Return vital where at least half of those that say vital or okay do; else what is said."""
+    stated = [nugget.importance for nugget in nuggets if nugget.importance]
+    votes = [importance for importance in stated if importance in ("vital", "okay")]
+    if not votes:
+        return stated[0] if stated else ""
+    return "vital" if 2 * votes.count("vital") >= len(votes) else "okay"
+
+
+def _ask(topic: str, given: _Entry, wanted: _Entry) -> Support:
+    return Support(
+        id=f"{topic}/{given.bank}/{given.id}/{wanted.bank}/{wanted.id}",
+        text=given.text,
+        statement=wanted.text,
+        task="nugget",
+        question=wanted.question,
+        guideline=_SAME_QUESTION if wanted.kind == "question" else "",
+        group=topic,
+    )

@@ -1,0 +1,206 @@
+"""Nugget banks drafted from relevant documents by a language model.
+
+Iteratively over windows of passages, the list so far in each prompt, then importance in batches:
+Pradeep et al., The Great Nugget Recall (2025), with prompts of our own. Each reply is kept in the
+judgement store, so that a run that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pnyx.core.errors import shorten
+from pnyx.core.records import Evidence, Nugget, NuggetBank, Question, judged_text
+from pnyx.formats.text.segment import trim, word_weight
+from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.store.completions import StoredModel
+from pnyx.reports.nuggets.growth import Growing, Style, reply_shape, stated
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+WINDOW, MOST_NUGGETS, PASSAGE_WORDS = 10, 30, 400
+"""Passages a call and nuggets a topic, as in nuggetizer; words of a passage that are shown."""
+
+_RATED_AT_ONCE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetSource:
+    """A topic with its relevant documents, in the order in which they are read."""
+
+    topic: Question
+    documents: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedBank:
+    """A topic's bank, and what went wrong on the way (one line each).
+
+    Attributes:
+        failed: how many windows or lists of nuggets got no reply that can be read.
+        asked: of how many.
+    """
+
+    bank: NuggetBank
+    problems: tuple[str, ...] = ()
+    failed: int = 0
+    asked: int = 0
+
+
+def create_banks(
+    sources: Sequence[NuggetSource],
+    model: StoredModel,
+    *,
+    style: Style = "questions",
+    most: int = MOST_NUGGETS,
+    window: int = WINDOW,
+    words: int = PASSAGE_WORDS,
+    rate: bool = True,
+    on_done: Progress | None = None,
+) -> list[DraftedBank]:
+    """Draft a nugget bank for each topic, in order.
+
+    Args:
+        sources: topics with their relevant documents.
+        model: what was asked before is not asked again.
+        style: questions with answers, or claims; each is linked to the documents that attest it.
+        most: nuggets of a topic, at least 1; what comes when the list is full is counted in
+            `problems`.
+        window: passages a call, at least 1.
+        words: words of a document that are shown, as `corpora.text.segment.trim` counts them.
+        rate: whether the model also says which nuggets are vital and which okay.
+        on_done: told of each topic that is done.
+
+    Raises:
+        ModelError: the model cannot be asked at all.
+    """
+
+    async def work(source: NuggetSource) -> DraftedBank:
+        drafted = await _draft(source, model, Growing(style, most), window, words)
+        return await _rated(drafted, source.topic, model) if rate else drafted
+
+    return each(sources, work, model, on_done, "creating")
+
+
+def rate_banks(
+    banks: Sequence[tuple[NuggetBank, Question]],
+    model: StoredModel,
+    *,
+    on_done: Progress | None = None,
+) -> list[DraftedBank]:
+    """Let a model say of each nugget without importance whether it is vital or okay.
+
+    Args:
+        banks: each with its topic.
+        model: see `create_banks`.
+        on_done: told of each bank that is done.
+    """
+
+    async def work(one: tuple[NuggetBank, Question]) -> DraftedBank:
+        return await _rated(DraftedBank(one[0]), one[1], model)
+
+    return each(banks, work, model, on_done, "rating")
+
+
+async def _draft(
+    source: NuggetSource, model: StoredModel, growing: Growing, window: int, words: int
+) -> DraftedBank:
+    topic, documents = source.topic, source.documents
+    prompt = load_prompt(f"nugget-{growing.style}")
+    windows = [documents[i : i + window] for i in range(0, len(documents), window)]
+    problems: list[str] = []
+    failed = 0
+    for number, some in enumerate(windows, 1):
+        inputs = {
+            **_about(topic),
+            "documents": [_shortened(judged_text(one), words) for one in some],
+            "statements": growing.shown(),
+            "room": str(growing.room),
+        }
+        request = prompt.request(inputs, items=growing.most)
+        reply, faults = await ask_structured(model, request, reply_shape(growing.style))
+        if reply is None:
+            failed += 1
+            problems.append(f"window {number} of {len(windows)}: {faults[-1]}")
+            if model.offline:
+                growing.imagine(len(windows))
+            continue
+        problems += [f"window {number} of {len(windows)}: {fault}" for fault in faults]
+        growing.fold(reply, [one.id for one in some])
+    problems += _losses(source, growing, words)
+    bank = NuggetBank(topic.id, growing.nuggets(), title=topic.text)
+    return DraftedBank(bank, tuple(problems), failed, len(windows))
+
+
+def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
+    """Return what was not read, and not taken, in words."""
+    cut = sum(word_weight(judged_text(document)) > words for document in source.documents)
+    found = {
+        f"of {cut} documents only the first {words} words were shown": cut,
+        f"{growing.left_out} nuggets were left out: the list was full": growing.left_out,
+        f"{growing.unattested} entries named no passage or no nugget that was shown": (
+            growing.unattested
+        ),
+        "no document is relevant": not source.documents,
+    }
+    return [line for line, count in found.items() if count]
+
+
+def _about(topic: Question) -> dict[str, str]:
+    background = "\n".join(filter(None, (topic.description, topic.narrative)))
+    return {"topic": topic.text, "background": background}
+
+
+def _shortened(text: str, words: int) -> str:
+    return trim(text, words) if word_weight(text) > words else text
+
+
+async def _rated(drafted: DraftedBank, topic: Question, model: StoredModel) -> DraftedBank:
+    """Fill in the importance of nuggets that have none; what no reply says stays open."""
+    nuggets = list(drafted.bank.nuggets)
+    todo = [place for place, nugget in enumerate(nuggets) if not nugget.importance]
+    problems, failed, calls = [], 0, 0
+    for start in range(0, len(todo), _RATED_AT_ONCE):
+        some = todo[start : start + _RATED_AT_ONCE]
+        calls += 1
+        said, faults = await _importance([nuggets[place] for place in some], topic, model)
+        failed += said is None
+        problems += [f"importance: {fault}" for fault in faults]
+        for place, importance in zip(some, said or (), strict=False):
+            nuggets[place] = replace(nuggets[place], importance=importance)
+    return replace(
+        drafted,
+        bank=replace(drafted.bank, nuggets=tuple(nuggets)),
+        problems=(*drafted.problems, *problems),
+        failed=drafted.failed + failed,
+        asked=drafted.asked + calls,
+    )
+
+
+async def _importance(
+    nuggets: Sequence[Nugget], topic: Question, model: StoredModel
+) -> tuple[list[str] | None, list[str]]:
+    prompt = load_prompt("nugget-importance")
+    listed = [stated(nugget.text, [answer.text for answer in nugget.answers]) for nugget in nuggets]
+    inputs: dict[str, Any] = {**_about(topic), "statements": listed}
+    request = prompt.request(inputs, items=len(listed))
+    reply, problems = await ask_structured(model, request, importance_shape(len(listed)))
+    if reply is None:
+        return None, [f"{shorten(model.name, 40)}: {problems[-1]}"]
+    return [getattr(reply, str(n)) for n in range(1, len(listed) + 1)], problems
+
+
+@cache
+def importance_shape(count: int) -> type[BaseModel]:
+    """Return the shape of a reply to `nugget-importance` on so many nuggets."""
+    from pydantic import ConfigDict, create_model
+
+    strict = ConfigDict(strict=True, extra="forbid", frozen=True)
+    parts: dict[str, Any] = {str(n): (Literal["vital", "okay"], ...) for n in range(1, count + 1)}
+    return create_model("Importance", __config__=strict, **parts)

@@ -1,0 +1,71 @@
+"""Writers of reports, and the form of a run, from their specs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pnyx.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from pnyx.cases.report_plan import WritingPlan
+    from pnyx.formats import TrackRules
+    from pnyx.judging.store.completions import StoredModel
+    from pnyx.reports.writing.report import Reporter
+    from pnyx.reports.writing.submission import ResponseForm
+    from pnyx.reports.writing_options import SubmissionSpec, WriteReportSpec
+
+
+def rules_of(spec: SubmissionSpec) -> TrackRules | None:
+    """Return the rules of the track that is named, if one is."""
+    from pnyx.formats import track_rules
+
+    return None if spec.track is None else track_rules(spec.track)
+
+
+def report_plan(
+    spec: WriteReportSpec, submission: SubmissionSpec, rules: TrackRules | None
+) -> WritingPlan:
+    """Return how reports are made."""
+    from pnyx.cases.report_plan import WritingPlan
+
+    of_track = None if rules is None else rules.max_citations_per_sentence
+    given = [one for one in (of_track, spec.citations) if one is not None]
+    return spec.make(
+        WritingPlan,
+        documents=spec.evidence,
+        per_sentence=min(given) if given else WritingPlan().per_sentence,
+        team=submission.team,
+        run=submission.run_id,
+    )
+
+
+def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: WritingPlan) -> Reporter:
+    """Return what writes reports."""
+    kind = spec.writer or ("extractive" if model is None else "llm")
+    if spec.prompt is not None and kind != "llm":
+        raise OptionError("--prompt requires --llm: without it sentences are quoted")
+    if kind == "extractive":
+        from pnyx.reports.writing.extractive import ExtractiveReporter
+
+        return ExtractiveReporter()
+    if model is None:
+        raise OptionError("--writer llm needs --llm")
+    from pnyx.reports.writing.generate import LlmReporter
+
+    return LlmReporter(
+        model, context=spec.context, citations=plan.per_sentence, prompt=spec.prompt or "report"
+    )
+
+
+def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> ResponseForm:
+    """Return how a run is written; InputError: the track refuses what was chosen."""
+    from pnyx.reports.writing.submission import form_of
+
+    return form_of(
+        rules,
+        layout=spec.layout,
+        style=spec.style,
+        metadata=spec.metadata,
+        run=spec.run_id,
+        described=f"pnyx report: {writer.name}",
+    )

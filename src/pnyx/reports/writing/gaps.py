@@ -1,0 +1,80 @@
+"""On what of a request no evidence was found, and the sentences that say so, which cite nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pnyx.cases.limits import Limits
+from pnyx.core.records import Sentence, judged_text
+from pnyx.formats import ReportRequest
+from pnyx.formats.text.segment import trim
+from pnyx.judging.answers import Answer, Judged
+from pnyx.judging.base import ask_async
+from pnyx.judging.questions import Support
+from pnyx.reports.writing.candidates import Gathered
+
+_HELPS: Final = 0.2
+"""Probability, by the packaged judge of relevance, below which a document does not help to answer a
+part. Chosen with the rest of the rule on benchmarks/reports/parts.tsv, `dev`."""
+
+_SHARE: Final = 0.25
+"""How much of a report's limit the parts without evidence may take."""
+
+_WORDS: Final = 40
+_SHORT: Final = (
+    "No evidence on this request was found in the collection.",
+    "No evidence was found.",
+)
+
+
+async def lacking_parts(request: ReportRequest, gathered: Gathered) -> tuple[str, ...]:
+    """Return the parts of a request without evidence, in its order."""
+    helped = set()
+    if gathered.doubtful:
+        from pnyx.judging.students.judge import PackagedJudge
+
+        pairs = [(part, one) for part in gathered.doubtful for one in gathered.documents]
+        asked = [
+            Support(str(n), judged_text(one), f"{request.title} {part}", task="relevance")
+            for n, (part, one) in enumerate(pairs)
+        ]
+        answers = await ask_async(PackagedJudge("relevance"), asked)
+        helped = {part for (part, _), a in zip(pairs, answers, strict=True) if _helps(a)}
+    without = {*gathered.lacking, *(one for one in gathered.doubtful if one not in helped)}
+    return tuple(one.text for one in gathered.queries if one.text in without)
+
+
+def _helps(answer: Answer) -> bool:
+    """Tell whether a document may help; where that is not known, it may."""
+    return not isinstance(answer, Judged) or (answer.probability or 0.0) >= _HELPS
+
+
+def of_request(
+    request: ReportRequest, parts: Sequence[str], limits: Limits
+) -> tuple[Sentence, ...]:
+    """Say that there is no evidence, of the request and of each part, within the limit."""
+    wanted = [_stated(request.title), *_SHORT]
+    whole = next((text for text in wanted if limits.fits([text])), None)
+    if whole is None:
+        return ()
+    rest = [part for part in parts if part != request.title]
+    return Sentence(whole), *_fitting(rest, limits.left([whole]))
+
+
+def of_parts(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
+    """Return what is said of parts without evidence, in a part of the limit."""
+    return _fitting(parts, limits.share(_SHARE))
+
+
+def _fitting(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
+    kept: list[str] = []
+    for part in map(_stated, parts):
+        if limits.fits([*kept, part]):
+            kept.append(part)
+    return tuple(map(Sentence, kept))
+
+
+def _stated(asked: str) -> str:
+    line = trim(" ".join(asked.replace('"', "'").split()), _WORDS)
+    return f'No evidence was found in the collection on "{line}".'

@@ -1,0 +1,283 @@
+"""From a request and an index to a report: gathered, written under limits, its citations judged.
+
+The report is a `Response`, as campaigns exchange them; what it rests on comes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from pnyx.cases.case import Draft, sentence_lines, with_scores
+from pnyx.cases.citations import judge_citations, said_of_citations, without_foreign_citations
+from pnyx.cases.limits import Limits
+from pnyx.cases.report_plan import WritingPlan
+from pnyx.core.errors import shorten
+from pnyx.core.records import Document, Evidence, Response
+from pnyx.core.tabular import MOST_COLUMNS, MOST_ROWS, Result, cut_to
+from pnyx.formats import ReportRequest
+from pnyx.judging.answers import Answer, Unscored, is_quoted
+from pnyx.judging.base import Judge
+from pnyx.judging.measures.responses import precisions
+from pnyx.judging.store.completions import StoredModel
+from pnyx.models.http.flow import run_all, run_blocking
+from pnyx.reports.writing.candidates import Gathered, choose_evidence, queries_of, search_candidates
+from pnyx.reports.writing.evidence import judge_evidence
+from pnyx.reports.writing.gaps import lacking_parts, of_parts, of_request
+from pnyx.reports.writing.generate import sub_questions
+from pnyx.search.pipeline import Searcher
+from pnyx.search.split_documents import passage_fields
+from pnyx.stats.base import Measured
+
+
+class Reporter(Protocol):
+    """Writes a report from gathered evidence, within limits, citing its documents."""
+
+    @property
+    def name(self) -> str:
+        """Short, for people."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a language model."""
+
+    async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
+        """Return the sentences; none where nothing can be said for lack of evidence."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Result):
+    """A report and what it rests on.
+
+    Attributes:
+        request: what was asked for.
+        response: what was written; each citation's score is the probability that the document
+            supports the sentence, 1 for a quotation. Where there is no evidence it says so.
+        limits: what it had to keep within.
+        gathered: the evidence, of which it may cite a part.
+        support: (position of the sentence, document id) -> does the document support it?
+        measures: sentence and citation precision of what is not quoted.
+        judges: judge name -> its card.
+        problems: what was removed or went wrong, one line each.
+        failed: there was evidence, and the writer gave nothing usable.
+        lacking: parts of the request on which there is no evidence.
+        negative: how many sentences, the last ones, say on what no evidence was found.
+        settings: label -> value, how it was made.
+    """
+
+    request: ReportRequest
+    response: Response
+    limits: Limits
+    gathered: Gathered
+    support: Mapping[tuple[int, str], Answer] = field(default_factory=dict)
+    measures: Mapping[str, Measured] = field(default_factory=dict)
+    judges: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    failed: bool = False
+    lacking: tuple[str, ...] = ()
+    negative: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat object for each citation of a sentence, with its verdict of support."""
+        return [
+            {
+                "sentence": position,
+                "text": sentence.text,
+                "doc_id": doc_id or None,
+                "supported": getattr(answer, "value", None),
+                "probability": getattr(answer, "probability", None),
+            }
+            for position, sentence in enumerate(self.response.sentences)
+            for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
+            for answer in [self.support.get((position, doc_id))]
+        ]
+
+    def __repr__(self) -> str:
+        title = shorten(self.request.title or self.request.id, MOST_COLUMNS)
+        lines = [f"Report: {title}", *sentence_lines(self.response.sentences, MOST_ROWS)]
+        return "\n".join(cut_to(line, MOST_COLUMNS) for line in lines)
+
+    @property
+    def documents(self) -> dict[str, Evidence]:
+        """The cited documents by id, in the order of the references."""
+        known = {one.id: one for one in self.gathered.documents}
+        return {doc_id: known[doc_id] for doc_id in self.response.references}
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was written, and each citation judged."""
+        return not self.failed and not any(isinstance(a, Unscored) for a in self.support.values())
+
+    @property
+    def no_evidence(self) -> bool:
+        """Whether the index holds nothing about the request."""
+        return not self.gathered.documents
+
+
+def report(
+    searcher: Searcher,
+    request: ReportRequest,
+    limits: Limits,
+    *,
+    judge: Judge,
+    writer: Reporter,
+    plan: WritingPlan | None = None,
+    model: StoredModel | None = None,
+) -> Report:
+    """Write one report; see `report_many`."""
+    made: list[Report] = []
+    report_many(
+        searcher,
+        [(request, limits)],
+        judge=judge,
+        writer=writer,
+        plan=plan,
+        model=model,
+        done=made.append,
+    )
+    return made[0]
+
+
+def report_many(
+    searcher: Searcher,
+    requests: Iterable[tuple[ReportRequest, Limits]],
+    *,
+    judge: Judge,
+    writer: Reporter,
+    plan: WritingPlan | None = None,
+    model: StoredModel | None = None,
+    done: Callable[[Report], None],
+) -> None:
+    """Write the report of each request, several at once where a language model is asked.
+
+    Args:
+        searcher: searches the index.
+        requests: each with its limits.
+        judge: answers Support questions on citations that are no quotations.
+        writer: quotes, or asks a language model.
+        plan: sizes and options.
+        model: names sub-questions, which are searched for, too, and says which documents are
+            evidence; None for none.
+        done: called with each report as it is finished, in no particular order.
+
+    Raises InputError where the index lacks what the search needs, ModelError where the model cannot
+    be used at all; whatever it had answered is in its store.
+    """
+    plan = plan or WritingPlan()
+
+    async def work(item: tuple[ReportRequest, Limits]) -> None:
+        done(await _report(searcher, *item, judge, writer, plan, model))
+
+    async def all_() -> None:
+        if model is None:
+            await run_all(requests, work, workers=1)
+            return
+        async with model.running():
+            await run_all(requests, work, workers=model.concurrency)
+
+    run_blocking(all_)
+
+
+async def _report(
+    searcher: Searcher,
+    request: ReportRequest,
+    limits: Limits,
+    judge: Judge,
+    writer: Reporter,
+    plan: WritingPlan,
+    model: StoredModel | None,
+) -> Report:
+    questions: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    if model is not None and plan.questions > 0:
+        questions, problems = await sub_questions(model, request, plan.questions)
+    found = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
+    chances: Mapping[str, float] = {}
+    if model is not None and plan.judged > 0:
+        first = found.first(plan.judged)
+        chances, faults = await judge_evidence(model, request, questions, first)
+        problems = (*problems, *faults)
+        if chances and max(chances.values()) < plan.helpful:
+            said = f"{shorten(model.name, 60)} found no evidence in {len(chances)} documents"
+            problems = (*problems, f"{said}: the ranking decides")
+    gathered = choose_evidence(searcher, found, plan, chances)
+    lacking = await lacking_parts(request, gathered)
+    negative = of_parts(lacking, limits) if gathered.documents else ()
+    room = limits.left([one.text for one in negative])
+    draft = await writer.write(request, gathered, room)
+    read = {one.id: one for one in gathered.documents}
+    draft = _capped(without_foreign_citations(draft, set(read)), plan.per_sentence)
+    draft = replace(draft, sentences=room.cut(draft.sentences))
+    response = _response(request, draft, writer, plan)
+    support = await judge_citations(request.asked, response, read, judge, quotes=draft.quotes)
+    cited = {doc_id: read[doc_id] for doc_id in response.references}
+    response = replace(with_scores(response, support), documents=_embedded(cited))
+    judged = not all(map(is_quoted, support.values()))
+    measures = precisions(response, support) if judged else {}
+    if draft.failed:
+        negative = ()
+    elif not gathered.documents or (writer.asks and not draft.sentences):
+        negative = of_request(request, lacking, limits)
+    response = replace(response, sentences=(*response.sentences, *negative))
+    return Report(
+        request,
+        response,
+        limits,
+        gathered,
+        support,
+        measures,
+        {judge.name: judge.card} if judged else {},
+        (*problems, *gathered.problems, *draft.problems),
+        draft.failed,
+        lacking,
+        len(negative),
+        {
+            "writer": writer.name,
+            "citations": said_of_citations(judge.name, writer.name, quotes=not writer.asks),
+            "search": str(searcher.plan),
+            **_counted(gathered),
+        },
+    )
+
+
+def _counted(gathered: Gathered) -> dict[str, str]:
+    searches = f"{len(gathered.queries)} queries, {gathered.found} documents found"
+    read = f", {gathered.judged} read by the language model" if gathered.judged else ""
+    return {"evidence": f"{searches}{read}, {len(gathered.documents)} of them about the request"}
+
+
+def _capped(draft: Draft, most: int | None) -> Draft:
+    """Leave out what a sentence cites beyond the first few; a quotation's are all the same."""
+    if most is None:
+        return draft
+    over = sum(max(0, len(one.citations) - most) for one in draft.sentences)
+    if not over:
+        return draft
+    sentences = tuple(replace(s, citations=s.citations[:most]) for s in draft.sentences)
+    line = f"left out {over} citations: a sentence has at most {most}"
+    problems = draft.problems if draft.quotes else (*draft.problems, line)
+    return replace(draft, sentences=sentences, problems=problems)
+
+
+def _response(
+    request: ReportRequest, draft: Draft, writer: Reporter, plan: WritingPlan
+) -> Response:
+    cited = dict.fromkeys(c.doc_id for s in draft.sentences for c in s.citations)
+    return Response(
+        topic_id=request.id,
+        run_id=plan.run,
+        team_id=plan.team,
+        topic=request.title,
+        sentences=draft.sentences,
+        references=tuple(cited),
+        metadata={"writer": writer.name},
+    )
+
+
+def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
+    return {
+        doc_id: Document(doc_id, one.text, one.title, one.url, one.source, passage_fields(one))
+        for doc_id, one in cited.items()
+    }

@@ -1,0 +1,100 @@
+"""An argument under way: its steps, for everybody who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pnyx.models.http.flow import LeftError
+
+if TYPE_CHECKING:
+    from pnyx.cases.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of an argument."""
+
+    name: str  # as `pnyx.cases.argument.Tell` has them; `judging`; last `case`
+    known: Mapping[str, Any] = field(default_factory=dict)  # what is known of it, as JSON values
+    case: Case | None = None  # the result, of the last step alone
+
+
+class Job:
+    """One argument, made once, its steps followed by many; it ends where everybody has left."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.followers = 0
+        self._moved = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._over = False
+        self._error: BaseException | None = None
+        self.gone = threading.Event()
+
+    @property
+    def left(self) -> bool:
+        """Whether everybody has gone."""
+        return self.gone.is_set()
+
+    def give_up(self) -> None:
+        """End the work at its next step: nobody will wait for it."""
+        self.gone.set()
+
+    def tell(self, name: str, known: Mapping[str, Any]) -> None:
+        """Take a step, in any thread; LeftError where nobody waits."""
+        if self.gone.is_set():
+            raise LeftError("nobody waits for this any more")
+        self._loop.call_soon_threadsafe(self._add, Step(name, known))
+
+    def count(self, done: int, asked: int, unscored: int) -> None:
+        """Tell how many verdicts there are; see `pnyx.judging.counted_judge.Watched`."""
+        self.tell("judging", {"done": done, "asked": asked, "unscored": unscored})
+
+    def _add(self, step: Step) -> None:
+        same = self.steps and self.steps[-1].name == step.name == "judging"
+        if not same:  # who comes late needs no count that was overtaken
+            self.steps.append(step)
+        else:
+            self.steps[-1] = step
+        self._move()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def end(self, case: Case | None, error: BaseException | None = None) -> None:
+        """Give the result, or what went wrong, to all who follow."""
+        if case is not None:
+            self.steps.append(Step("case", case=case))
+        self._error, self._over = error, True
+        self._move()
+
+    async def follow(self, gone: Callable[[], None]) -> AsyncGenerator[Step, None]:
+        """Yield each step, from the first; `gone` is called when the last follower left."""
+        self.followers += 1
+        place = 0
+        shown: Step | None = None
+        try:
+            while True:
+                while place < len(self.steps):
+                    shown = self.steps[place]
+                    place += 1
+                    yield shown
+                if place and self.steps[place - 1] is not shown:
+                    shown = self.steps[place - 1]
+                    yield shown
+                    continue
+                if self._over:
+                    break
+                await self._moved.wait()
+            if self._error is not None:
+                raise self._error
+        finally:
+            self.followers -= 1
+            if not self.followers and not self._over:
+                self.give_up()
+                gone()

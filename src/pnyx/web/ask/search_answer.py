@@ -1,0 +1,58 @@
+"""A search with all that pages and programs show of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pnyx.core.records import Question
+from pnyx.formats.text.language import other_language
+from pnyx.search.features.clusters import Facet, facets
+from pnyx.search.hits import FACETED, RetrievedDocument, has_all, list_hits
+from pnyx.search.pipeline import Searcher
+from pnyx.search.sides import label_topic
+
+if TYPE_CHECKING:
+    from pnyx.search.engine import DocumentIndex
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """What was found for a question."""
+
+    question: Question  # as asked
+    described: str  # how was searched, in words
+    hits: tuple[RetrievedDocument, ...]  # best first
+    facets: tuple[Facet, ...]  # topics of the best 100, the most frequent first
+    facet: int | None  # the topic whose documents alone are in `hits`
+    candidates: int  # how many the scoring model found
+    problems: tuple[str, ...]  # what a reader must know
+    unscored: int  # questions to a judge or model without an answer
+
+
+def find(
+    searcher: Searcher, index: DocumentIndex, question: Question, k: int, facet: int | None = None
+) -> SearchAnswer:
+    """Search, and say why each document stands where it does; `index` is what is searched."""
+    found = searcher.show(question, max(k, FACETED))
+    ids = [hit.doc_id for hit in found.hits[:FACETED]]
+    clustered = has_all(index, "clusters")
+    topics = tuple(facets(index, ids)) if clustered else ()
+    hits = list(found.hits)
+    if facet is not None:
+        known = index.topics(ids) if clustered else [None] * len(ids)
+        hits = [h for h, t in zip(hits, known, strict=False) if t is not None and t.number == facet]
+    listed = list_hits(found, searcher, hits[:k], explained=True)
+    labels = searcher.matcher.problems(label_topic(one.document) for one in listed)
+    language = other_language(question.text, (one.document.text for one in listed))
+    notes = filter(None, (searcher.note, language))
+    return SearchAnswer(
+        question,
+        searcher.described,
+        tuple(listed),
+        topics,
+        facet,
+        found.candidates,
+        (*notes, *found.problems, *labels),
+        found.unscored,
+    )

@@ -1,0 +1,72 @@
+"""Where each document found stands on the question: placed as `pnyx argue` places it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pnyx.cases.open_writer import argue_plan
+from pnyx.core.records import Question, question_id
+from pnyx.models.http.flow import run_blocking
+from pnyx.search.ranking.good_first import POOL
+from pnyx.web.ask.pool import SharedResults
+
+if TYPE_CHECKING:
+    from pnyx.cases.side_choice import Placed
+    from pnyx.web.ask.service import AskService
+
+_KEPT: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the best documents stand."""
+
+    placed: Mapping[str, Placed]  # id -> whether about the question, and its sides
+    seconds: float  # how long it took to tell
+
+
+class Standings:
+    """Tells where documents stand, each question once at a time; the latest are kept."""
+
+    def __init__(self, service: AskService) -> None:
+        self._service = service
+        self._kept = SharedResults(_KEPT)
+
+    def _key(self, question: str, k: int) -> tuple[object, ...]:
+        return (question, k, self._service.opened.state)
+
+    def known(self, question: str, k: int) -> Standing | None:
+        """Return where the best `k` documents stand if that was told before; nobody is asked."""
+        found: Standing | None = self._kept.get(self._key(question, k))
+        return found
+
+    async def tell(self, question: str, k: int) -> Standing:
+        """Return where the best `k` documents stand. Raises InputError, ModelError, Busy."""
+
+        async def make() -> Standing:
+            return await self._service.work(lambda: self._tell(question, k))
+
+        found: Standing = await self._kept.ask(self._key(question, k), make)
+        return found
+
+    def _tell(self, text: str, k: int) -> Standing:
+        from pnyx.cases.argument import placing_of
+        from pnyx.cases.passage_sides import RANKED
+
+        started = time.monotonic()
+        asked = Question(question_id(text), text)
+        asking = self._service.asking
+        searcher = self._service.opened.searcher(asking.search)
+        (found,) = searcher.search([asked], max(k, RANKED, POOL))
+        shown = {hit.doc_id for hit in searcher.shown(found, k).hits}
+        last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
+        read = [hit.doc_id for hit in found.hits[: max(last, RANKED)]]
+        documents = searcher.engine.fetch(read)
+        plan = argue_plan(asking.argue)
+        placing = placing_of(searcher, asked, self._service.judge, plan)
+        placed = run_blocking(lambda: placing.place(documents, shown))
+        told = {one.document.id: one for one in placed}
+        return Standing(told, time.monotonic() - started)
