@@ -1,4 +1,4 @@
-"""A catalogue of results: a table of each kind of row, and what they are filtered by (SQLite)."""
+"""The catalogue of results: what pages ask of it (`pnyx.web.results.open_catalogue` builds it)."""
 
 from __future__ import annotations
 
