@@ -1,8 +1,9 @@
 """Describe and check the code's structure: `python tools/house.py`, or `make house`.
 
-Prints the lines, files and classes of each room, the longest files and functions, and class names
-with several meanings. Exit status 1, with the reason on stderr, if imports form a circle or if a
-class name has more than one meaning.
+Prints the lines, files and classes of each room, the longest files and functions, class names with
+several meanings, names that say too little, and the number of commands and options. Exit status 1,
+with the reason on stderr, if imports form a circle or if a class name has more than one meaning.
+`python tools/house.py --names ROOM` lists each name in a room that says too little, with its line.
 """
 
 from __future__ import annotations
@@ -12,9 +13,18 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import click
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
 SHOWN = 10
+VAGUE = frozenset(
+    "one found asked place known shown said told held kept given made own lacking apart".split()
+)
+"""Names of variables and parameters that do not say what they hold."""
+VAGUE_CLASSES = frozenset("Asked Chosen Found Held Joined Placed Posed Said Sided Told".split())
+ACTIVITIES = frozenset("string ranking sampling training rendering reading".split())
+"""Names of modules in -ing that the field uses as nouns."""
 SHARED_NAMES = 1  # PnyxRetriever: the term of each library in pnyx.interop
 
 
@@ -85,6 +95,49 @@ def room_of(name: str) -> str:
     return rest[0] if rest and inside else "top"
 
 
+def vague_names(name: str, tree: ast.Module) -> list[tuple[int, str]]:
+    """Return the names of a module that say too little, each with its line."""
+    leaf = name.rpartition(".")[2]
+    vague = [(1, leaf)] if leaf.endswith("ing") and leaf not in ACTIVITIES else []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
+            vague.append((node.lineno, node.id))
+        elif isinstance(node, ast.arg) and node.arg in VAGUE:
+            vague.append((node.lineno, node.arg))
+        elif isinstance(node, ast.ClassDef) and node.name in VAGUE_CLASSES:
+            vague.append((node.lineno, node.name))
+    return sorted(vague)
+
+
+def size_of_command_line() -> tuple[int, int, int]:
+    """Return how many commands are on the first page, how many in all, and their options."""
+    from pnyx.core.rooms import room_commands
+
+    leaves: list[click.Command] = []
+
+    def walk(command: click.Command) -> None:
+        below = command.commands if isinstance(command, click.Group) else {}
+        if not below:
+            leaves.append(command)
+        for part in (*below.values(), *getattr(command, "words", {}).values()):
+            walk(part)
+
+    first = room_commands()
+    for door in first.values():
+        walk(door.load())
+    options = sum(isinstance(option, click.Option) for leaf in leaves for option in leaf.params)
+    return len(first), len(leaves), options
+
+
+def list_names(room: str) -> int:
+    """Print each name in a room that says too little."""
+    for name, (path, _, tree) in read_modules().items():
+        if room_of(name) == room:
+            for line, vague in vague_names(name, tree):
+                print(f"{path.relative_to(ROOT)}:{line} {vague}")
+    return 0
+
+
 def main() -> int:
     modules = read_modules()
     lines, files, classes = Counter[str](), Counter[str](), Counter[str]()
@@ -127,6 +180,20 @@ def main() -> int:
         "names of several classes:",
         *(f"\n  {name}: {', '.join(at)}" for name, at in shared.items()),
     )
+    vague = Counter(
+        {
+            room: sum(
+                len(vague_names(name, tree))
+                for name, (_, _, tree) in modules.items()
+                if room_of(name) == room
+            )
+            for room in lines
+        }
+    )
+    print(f"names that say too little: {vague.total()}")
+    print("".join(f"\n  {count} {room}" for room, count in vague.most_common() if count))
+    verbs, commands, options = size_of_command_line()
+    print(f"command line: {verbs} commands on the first page, {commands} in all, {options} options")
     if len(shared) > SHARED_NAMES:
         faults.append(f"{len(shared)} class names mean several things, allowed: {SHARED_NAMES}")
     if faults:
@@ -135,4 +202,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(list_names(sys.argv[2]) if sys.argv[1:2] == ["--names"] else main())
