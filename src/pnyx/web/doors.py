@@ -6,6 +6,9 @@ from typing import Final
 
 from pnyx.core.rooms import CommandDoor, PageDoor
 
+REPORTS: Final = {"response": "pnyx.web.results.response_texts:ResponseTexts"}
+"""Kind of a report in the catalogue -> what reads its texts."""
+
 COMMANDS: Final = (
     CommandDoor(
         "start",

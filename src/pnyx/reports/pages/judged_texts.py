@@ -44,6 +44,9 @@ def _banks(catalogue: Catalogue) -> dict[str, NuggetBank]:
 class JudgedTexts(ReportTexts):
     """A judged report of the catalogue."""
 
+    def __init__(self, catalogue: Catalogue, row: ReportRow) -> None:
+        self.catalogue, self.row = catalogue, row
+
     @staticmethod
     def question(line: Mapping[str, Any]) -> str:
         """Return what is asked at the node of the tree that a line names."""

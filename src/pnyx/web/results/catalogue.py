@@ -37,7 +37,7 @@ from pnyx.web.results.records import (
     offset_of,
     page_of,
 )
-from pnyx.web.results.report_texts import ReportTexts, ResponseTexts
+from pnyx.web.results.report_texts import ReportTexts
 
 
 class Catalogue:
@@ -313,8 +313,6 @@ class Catalogue:
 
     def report_texts(self, report: ReportRow) -> ReportTexts:
         """Return what reads the texts of a report."""
-        if report.kind == "response":
-            return ResponseTexts(self, report)
         texts: ReportTexts = load(named("REPORTS")[report.kind])(self, report)
         return texts
 

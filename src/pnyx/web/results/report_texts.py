@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pnyx.core.records import Document
 
 if TYPE_CHECKING:
-    from pnyx.web.results.catalogue import Catalogue
-    from pnyx.web.results.records import JudgementRow, ReportRow
+    from pnyx.web.results.records import JudgementRow
 
 
 class ReportTexts(ABC):
-    """A report of the catalogue; its file is read when something of it is asked for."""
-
-    def __init__(self, catalogue: Catalogue, row: ReportRow) -> None:
-        self.catalogue, self.row = catalogue, row
+    """A report of the catalogue, made of the catalogue and its row; its file is read on demand."""
 
     @staticmethod
     @abstractmethod
@@ -39,33 +35,3 @@ class ReportTexts(ABC):
     @abstractmethod
     def asked(self, judgement: JudgementRow, line: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield (label, text) of what a judgement on it was about."""
-
-
-class ResponseTexts(ReportTexts):
-    """A report as a system wrote it."""
-
-    @staticmethod
-    def question(line: Mapping[str, Any]) -> str:  # noqa: ARG004 - of other kinds
-        """Return nothing: judgements on it say themselves what they ask."""
-        return ""
-
-    def sentences(self) -> list[str]:
-        """Return the texts of its sentences."""
-        return [sentence.text for sentence in self.catalogue.response(self.row).sentences]
-
-    def documents(self) -> Mapping[str, Document]:
-        """Return id -> document of those that its line embeds."""
-        return dict(self.catalogue.response(self.row).documents)
-
-    def findings(self) -> Iterator[tuple[int, str, str, str]]:
-        """Yield where the judgements on each sentence's citations are."""
-        for place in range(self.row.sentences):
-            yield place, "attests", "", f"{self.row.topic}/{self.row.run}/{place}"
-
-    def asked(
-        self,
-        judgement: JudgementRow,  # noqa: ARG002 - of other kinds
-        line: Mapping[str, Any],  # noqa: ARG002 - of other kinds
-    ) -> Iterator[tuple[str, str]]:
-        """Yield nothing: its judgements hold their texts."""
-        yield from ()
