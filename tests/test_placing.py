@@ -21,7 +21,7 @@ WRITER = textwrap.dedent(
     """
     import os, signal, sys
     from pathlib import Path
-    from pnyx.core import placing
+    from pnyx.core import placement as placing
     from pnyx.core.records import Document
     from pnyx.search.build import build_index
 
