@@ -1,6 +1,6 @@
 """How well the stated rules tell sentences that say that something is not known.
 
-    git show b86b656:src/pnyx/judging/students/rules.toml > /tmp/rules-1.toml
+    git show b86b656:src/pnyx/judge/reports/rules.toml > /tmp/rules-1.toml
     python benchmarks/reports/negatives.py --before /tmp/rules-1.toml \
         --write docs/benchmarks/reports.md
     python benchmarks/reports/negatives.py --misses        # what is wrong on the development half
