@@ -80,8 +80,8 @@ def measured(folder: Path, count: int) -> dict[str, str]:
         "".join(json.dumps({"id": f"t{n}", "text": text}) + "\n" for n, text in enumerate(topics))
     )
     rows = {}
-    built = run(folder, *PNYX, "index", "documents.jsonl", "--lexical", "--out", "my.index")
-    rows["index words (`pnyx index --lexical`)"] = str(built)
+    built = run(folder, *PNYX, "index", "documents.jsonl", "--words-only", "--out", "my.index")
+    rows["index words (`pnyx index --words-only`)"] = str(built)
     rows["its files"] = f"{size_of(folder / 'my.index'):,.0f} MB"
     (folder / "documents.jsonl").unlink()
     rows["one search from the shell"] = str(run(folder, *PNYX, "search", "my.index", searches[0]))

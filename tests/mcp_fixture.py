@@ -1,4 +1,4 @@
-"""A session with `pnyx mcp`, as a client meets it: a process, its standard input and output."""
+"""A session with `pnyx serve --mcp`, as a client has it: a process, its input and output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mcp_session(
     found: dict[str, Any] = {}
 
     async def session() -> None:
-        arguments = ["-m", "pnyx", "mcp", str(index)]
+        arguments = ["-m", "pnyx", "serve", str(index), "--mcp"]
         server = StdioServerParameters(command=sys.executable, args=arguments, env=own)
         async with Client(server) as client:
             found["instructions"] = client.server_info.name, client.instructions

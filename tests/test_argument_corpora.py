@@ -255,7 +255,7 @@ def test_pnyx_indexes_and_converts_a_published_corpus(write, tmp_path, capsys):
     out = tmp_path / "out.jsonl"
     assert called(capsys, "convert", path, "--to", "arguments", "-o", out)[0] == 0
     assert len(out.read_text().splitlines()) == 5
-    assert called(capsys, "index", path, "--out", tmp_path / "ix", "--lexical")[0] == 0
+    assert called(capsys, "index", path, "--out", tmp_path / "ix", "--words-only")[0] == 0
 
 
 WORDS = st.sampled_from(

@@ -1,4 +1,4 @@
-"""`--config`, `--save-config` and `--help-all`; `pnyx start`."""
+"""`--config`, `--save-config` and `--help-all`; `pnyx serve` of documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def index(tmp_path_factory):
     corpus = folder / "docs.jsonl"
     rows = [{"id": f"d{n}", "text": f"voting is a duty, says number {n}"} for n in range(5)]
     write_rows(corpus, rows)
-    assert run("index", str(corpus), "--out", str(folder / "my.index"), "--lexical") == 0
+    assert run("index", str(corpus), "--out", str(folder / "my.index"), "--words-only") == 0
     return folder / "my.index"
 
 
@@ -104,7 +104,7 @@ def test_help_is_one_screen_and_help_all_has_the_rest(call):
         pytest.param("nothing", marks=pytest.mark.all),
     ],
 )
-def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(
+def test_serve_indexes_serves_and_opens_the_browser_and_then_uses_the_index(
     named, index, tmp_path, call
 ):
     browser = tmp_path / "browser"
@@ -117,7 +117,8 @@ def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(
         words, made, question = [], "pnyx-example/rent.index", "rent"
     elif named != "file":
         words, made = [*words, "--out", "my.index"], "my.index"
-    command = [sys.executable, "-m", "pnyx", "start", *words, "--lexical", "--port", "0", "--json"]
+    command = [sys.executable, "-m", "pnyx", "serve", *words, "--open", "--words-only"]
+    command += ["--port", "0", "--json"]
     for already in (False, True):
         with subprocess.Popen(
             command, cwd=tmp_path, env=environment, text=True,
@@ -134,20 +135,20 @@ def test_start_indexes_serves_and_opens_the_browser_and_then_uses_the_index(
             said = started.stderr.read()
         assert (tmp_path / "opened").read_text() == f"{url}\n"
         assert ("no file has changed" in said) is already
-        assert ("Your own documents: pnyx start FOLDER" in said) is (named == "nothing")
+        assert ("Your own documents: pnyx serve FOLDER" in said) is (named == "nothing")
         assert (tmp_path / made / "manifest.json").is_file()
-    assert call("start", str(tmp_path / "no-such-file"))[0] == 2
+    assert call("serve", str(tmp_path / "no-such-file"))[0] == 2
 
 
-def test_start_leaves_an_example_that_was_changed_as_it_is(tmp_path, call, monkeypatch):
+def test_serve_leaves_an_example_that_was_changed_as_it_is(tmp_path, call, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pnyx-example" / "rent").mkdir(parents=True)
-    code, _, err = call("start", "--lexical")
+    code, _, err = call("serve", "--words-only")
     assert code == 2
-    said = "no SOURCE is named, so an example is shown: pnyx-example/rent, files about rent control"
+    said = "no INDEX is named, so an example is served: pnyx-example/rent, files about rent control"
     assert err.startswith(f'pnyx: {said}. Ask for instance "Does rent control reduce the supply of')
     assert "pnyx-example/rent: holds no documents" in err
     (tmp_path / "my.index").mkdir()
     (tmp_path / "my.index" / "manifest.json").write_text('{"kind": "pnyx-index"}')
-    code, _, err = call("start", "my.index", "--lexical")
-    assert "--out and --lexical go with documents" in err
+    code, _, err = call("serve", "my.index", "--words-only")
+    assert "--out and --words-only require documents" in err

@@ -98,7 +98,7 @@ def test_long_documents_of_a_table_are_said_once_with_the_command_that_splits_th
     command = "pnyx index rows.csv --unit passage --out rows.csv.index --force"
     assert second.startswith("pnyx: 1 document is longer than ")
     assert second.endswith(f" words. To split them: {command}")
-    assert called(capsys, *command.split()[1:], "--lexical")[0] == 0
+    assert called(capsys, *command.split()[1:], "--words-only")[0] == 0
     assert len(called(capsys, "search", "rows.csv", "freedom")[2].splitlines()) == 1
 
 
@@ -111,7 +111,7 @@ def test_an_index_next_to_documents_is_never_read_as_documents(folder, capsys):
 
 
 def test_features_that_are_missing_are_made(folder, capsys):
-    called(capsys, "index", "debates", "--out", "debates.index", "--lexical")
+    called(capsys, "index", "debates", "--out", "debates.index", "--words-only")
     assert "features" not in read_manifest(Path("debates.index"))
     assert called(capsys, "search", "debates", "voting")[0] == 0
     features = read_manifest(Path("debates.index"))["features"]
@@ -193,7 +193,7 @@ def test_what_has_the_name_of_the_index_is_left_alone(folder, capsys):
     assert err == f"pnyx: debates: debates.index exists and is not an index. {use}"
     Path("debates.index", "notes.txt").rename("notes.txt")
     Path("debates.index").rmdir()
-    called(capsys, "index", "notes.txt", "--out", "debates.index", "--lexical")
+    called(capsys, "index", "notes.txt", "--out", "debates.index", "--words-only")
     err = argue(capsys, "debates", QUESTION)
     assert err == f"pnyx: debates: debates.index exists and was not made from it. {use}"
     assert names("debates.index") == {"notes.txt"}
@@ -310,14 +310,9 @@ def test_the_command_that_was_meant_is_named(
 def test_other_verbs_name_the_command_that_was_meant(folder, capsys):
     for words, said in [
         (["argue"], f"INDEX and QUESTION are missing. Use: pnyx argue FILE_OR_FOLDER {EXAMPLE}"),
-        (["serve"], "INDEX is missing. Use: pnyx serve FILE_OR_FOLDER"),
         (
             ["serve", "debtes"],
             "debtes: is not there. Did you mean debates? Use: pnyx serve debates",
-        ),
-        (
-            ["start", "debtes"],
-            "debtes: is not there. Did you mean debates? Use: pnyx start debates",
         ),
         (["perspectives"], f"QUESTION is missing. Use: pnyx perspectives {EXAMPLE}"),
         (
@@ -372,5 +367,5 @@ def test_an_index_of_an_older_format_names_the_command_that_makes_it_again(named
     command = f"pnyx index {'CORPUS' if named == 'other' else 'debates'} --out {index} --force"
     assert argue(capsys, named, QUESTION).endswith(f"index the corpus again. Use: {command}\n")
     if named == "debates":
-        assert called(capsys, *command.split()[1:], "--lexical")[0] == 0
+        assert called(capsys, *command.split()[1:], "--words-only")[0] == 0
         assert called(capsys, "search", named, "voting")[0] == 0

@@ -39,7 +39,7 @@ OUTPUTS = [
     if isinstance(option, SpecOption) and option.writes
 ]
 WRITES_NOTHING = {
-    "mcp", "serve", "doctor", "measure quality",
+    "doctor", "measure quality",
     "measure correlation", "measure preference",
     "prompt list", "prompt show", "store gc", "store merge", "store stats",
     "validate",

@@ -17,7 +17,7 @@ from pnyx.judging.measures.ground_truth import join_labels
 
 
 def lexical(capsys, source, out):
-    return printed(capsys, "index", source, "--out", out, "--lexical").err
+    return printed(capsys, "index", source, "--out", out, "--words-only").err
 
 
 def test_one_bad_file_does_not_stop_a_folder(tmp_path, capsys):
@@ -33,7 +33,7 @@ def test_one_bad_file_does_not_stop_a_folder(tmp_path, capsys):
         "1 unreadable (2019-report.pdf: is not a PDF file)"
     )
     assert second == f"pnyx: {folder}: not in UTF-8, encoding assumed: old.txt (Windows-1252)"
-    assert run("index", folder, "--out", tmp_path / "j", "--lexical", "--strict-files") == 2
+    assert run("index", folder, "--out", tmp_path / "j", "--words-only", "--strict-files") == 2
     assert not (tmp_path / "j").exists()
     assert capsys.readouterr().err == (
         f"pnyx: {folder}: 5 files: 4 read, 1 unreadable (2019-report.pdf: is not a PDF file)\n"
@@ -89,7 +89,7 @@ def test_composed_and_decomposed_letters_match(tmp_path, capsys):
     for language in ("english", "german"):
         where = tmp_path / language
         printed(
-            capsys, "index", tmp_path / "d.jsonl", "--out", where, "--lexical",
+            capsys, "index", tmp_path / "d.jsonl", "--out", where, "--words-only",
             "--language", language,
         )  # fmt: skip
         for asked in (question, unicodedata.normalize("NFD", question)):

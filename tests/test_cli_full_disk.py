@@ -91,7 +91,7 @@ def test_what_else_is_written_of_reports(campaign: list[str], call: Call, tmp_pa
 def test_an_argument_as_file_and_pages(call: Call, tmp_path: Path) -> None:
     texts = ("Voting should be compulsory, as all are heard.", "Voting must be a free choice.")
     write_rows("docs.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
-    assert call("index", "docs.jsonl", "--out", "i", "--lexical")[0] == 0
+    assert call("index", "docs.jsonl", "--out", "i", "--words-only")[0] == 0
     argue = ("argue", "i", "Should voting be compulsory?", "--html", "a.html", "--md", "a.md")
     check_each_full_disk(call, tmp_path, (*argue, "--out", "a.jsonl"), 3)
 

@@ -48,10 +48,10 @@ def test_a_new_index_has_what_the_default_search_needs(corpus, tmp_path, capsys)
     found = Searcher(Index.open(tmp_path / "i"))
     assert (found.plan.scoring.model, found.note) == ("hybrid", "")
     assert Index.open(tmp_path / "i").feature("quality", "").documents == 2
-    shown = printed(capsys, "index", corpus, "--out", tmp_path / "words", "--lexical")
+    shown = printed(capsys, "index", corpus, "--out", tmp_path / "words", "--words-only")
     assert shown.err.count("\n") == 1
     assert set(Index.open(tmp_path / "words").manifest.get("features", {})) == set()
-    options = ("--lexical", "--quality", "--json")
+    options = ("--words-only", "--quality", "--json")
     shown = printed(capsys, "index", corpus, "--out", tmp_path / "some", *options)
     assert json.loads(shown.out)["quality"]["added"] == 2
     assert set(Index.open(tmp_path / "some").manifest["features"]) == {"quality"}
@@ -123,7 +123,7 @@ def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
 
 
 def test_what_is_left_is_named_with_its_own_options_only(many, tmp_path, capsys):
-    printed(capsys, "index", many, "--out", tmp_path / "i", "--lexical", "--vectors")
+    printed(capsys, "index", many, "--out", tmp_path / "i", "--words-only", "--vectors")
     options = ("--embedder", "minilm-int8", "--clusters", "--cluster-count", 2)
     shown = printed(capsys, "index", many, "--out", tmp_path / "i", *options, code=2)
     assert "without quality of all its documents" in shown.err

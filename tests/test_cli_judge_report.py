@@ -322,7 +322,7 @@ def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):
     texts += [{"id": one.id, "text": one.text} for one in response().documents.values()]
     corpus = tmp_path / "corpus.jsonl"
     write_rows(corpus, texts)
-    assert call("index", corpus, "--out", "my.index", "--lexical")[0] == 0
+    assert call("index", corpus, "--out", "my.index", "--words-only")[0] == 0
     for place in (("--documents", corpus), ("--index", "my.index")):
         options = ("--nuggets", bank, "--labels", labels, *place)
         status, manifest, said = judge(call, run, *options, out=place[0])

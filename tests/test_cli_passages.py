@@ -91,7 +91,7 @@ def long_documents(tmp_path):
 
 
 def test_files_of_a_folder_are_split(folder, tmp_path, capsys):
-    shown = printed(capsys, "index", folder, "--out", tmp_path / "i", "--lexical")
+    shown = printed(capsys, "index", folder, "--out", tmp_path / "i", "--words-only")
     ids = [one.id for one in Index.open(tmp_path / "i").documents()]
     assert ids == [
         *(f"Minutes 2024-03-12.md#{n}" for n in range(1, 5)),
@@ -107,7 +107,7 @@ def test_files_of_a_folder_are_split(folder, tmp_path, capsys):
 
 def test_unit_document_indexes_whole_files(folder, tmp_path, capsys):
     shown = printed(
-        capsys, "index", folder, "--out", tmp_path / "i", "--lexical", "--unit", "document"
+        capsys, "index", folder, "--out", tmp_path / "i", "--words-only", "--unit", "document"
     )
     index = Index.open(tmp_path / "i")
     assert [one.id for one in index.documents()] == [
@@ -120,16 +120,16 @@ def test_unit_document_indexes_whole_files(folder, tmp_path, capsys):
 
 def test_a_collection_is_left_whole_and_said_to_be_long(tmp_path, capsys):
     source = long_documents(tmp_path)
-    shown = printed(capsys, "index", source, "--out", tmp_path / "i", "--lexical")
+    shown = printed(capsys, "index", source, "--out", tmp_path / "i", "--words-only")
     assert (
         "pnyx: 1 document is longer than 180 words; --unit passage splits such documents\n"
     ) in shown.err
     assert len(Index.open(tmp_path / "i")) == 2
-    shown = printed(capsys, "index", source, "--out", tmp_path / "j", "--lexical", "--unit",
+    shown = printed(capsys, "index", source, "--out", tmp_path / "j", "--words-only", "--unit",
                     "passage")  # fmt: skip
     assert "longer than" not in shown.err
     assert [d.id for d in Index.open(tmp_path / "j").documents()] == ["long#1", "long#2", "short"]
-    shown = printed(capsys, "index", source, "--out", tmp_path / "k", "--lexical", "--unit",
+    shown = printed(capsys, "index", source, "--out", tmp_path / "k", "--words-only", "--unit",
                     "document")  # fmt: skip
     assert "longer than" not in shown.err
 
@@ -139,9 +139,9 @@ def test_the_unit_is_kept_when_an_index_is_refreshed(folder, tmp_path, capsys):
     files.mkdir()
     (files / "a.md").write_text(MINUTES)
     out = tmp_path / "i"
-    printed(capsys, "index", files, "--out", out, "--lexical", "--unit", "document")
+    printed(capsys, "index", files, "--out", out, "--words-only", "--unit", "document")
     (files / "b.md").write_text(MINUTES)
-    printed(capsys, "index", files, "--add", out, "--lexical")
+    printed(capsys, "index", files, "--add", out, "--words-only")
     assert [d.id for d in Index.open(out).documents()] == ["a.md", "b.md"]
     problem = refused(capsys, "index", files, "--add", out, "--unit", "passage")
     assert "--format, --column and --unit are kept" in problem
@@ -149,9 +149,9 @@ def test_the_unit_is_kept_when_an_index_is_refreshed(folder, tmp_path, capsys):
     assert "--unit requires --out or --add" in problem
     # Of a folder that was split, each file's passages follow each other, and change together.
     again = tmp_path / "j"
-    printed(capsys, "index", files, "--out", again, "--lexical")
+    printed(capsys, "index", files, "--out", again, "--words-only")
     (files / "a.md").write_text("Short.")
-    printed(capsys, "index", files, "--add", again, "--lexical")
+    printed(capsys, "index", files, "--add", again, "--words-only")
     assert [d.id for d in Index.open(again).documents()] == [
         *(f"b.md#{n}" for n in range(1, 5)), "a.md",
     ]  # fmt: skip
@@ -420,7 +420,7 @@ def test_a_page_shows_what_is_around_the_passage():
 def test_an_index_in_opensearch_has_the_same_passages(folder, tmp_path, capsys):
     with cluster(tmp_path / "c") as address:
         where = f"opensearch://{address}/passages"
-        printed(capsys, "index", folder, "--out", where, "--lexical")
+        printed(capsys, "index", folder, "--out", where, "--words-only")
         build_index(str(folder), tmp_path / "i")
         here, there = Index.open(tmp_path / "i"), open_index(where)
         assert list(there.documents()) == list(here.documents())

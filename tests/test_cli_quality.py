@@ -232,7 +232,7 @@ def test_a_model_folder_is_checked_before_anything_is_indexed(models, tmp_path, 
     shutil.copytree(models["paper"], out)
     corpus = jsonl(tmp_path / "c.jsonl", [{"id": "1", "text": "One."}])
     index = ("index", corpus, "--out", tmp_path / "i", "--quality-model", out)
-    status, _, error = call(capsys, *index, "--lexical")
+    status, _, error = call(capsys, *index, "--words-only")
     assert status == 2
     assert "--quality-model goes with --quality" in error
     weights = load_file(out / "weights.safetensors")
@@ -280,7 +280,7 @@ def test_new_documents_need_the_same_model(models, tmp_path, capsys):
     status, _, error = call(capsys, "index", more, "--add", tmp_path / "i")
     assert (status, error.count("\n")) == (2, 1)
     assert f"its quality is by {own}: name it by --quality-model FOLDER" in error
-    status, _, error = call(capsys, "index", more, "--add", tmp_path / "i", "--lexical")
+    status, _, error = call(capsys, "index", more, "--add", tmp_path / "i", "--words-only")
     assert status == 0
     assert f"--quality --vectors --quality-model FOLDER (that of {own})" in error
     status, _, error = call(capsys, "index", "--update", tmp_path / "i", *model)

@@ -358,7 +358,7 @@ def test_stored_replies_answer_for_an_editor_that_is_given_again(call):
 
 def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
     write_rows("docs.jsonl", [{"id": "d1", "text": "In May 3 bus lines were cut."}])
-    assert call("index", "docs.jsonl", "--out", "my.index", "--lexical")[0] == 0
+    assert call("index", "docs.jsonl", "--out", "my.index", "--words-only")[0] == 0
     Path("a.run").write_text("1 Q0 d1 1 1.0 a\n")
     Path("topics.tsv").write_text("1\tWere bus lines cut?\n")
     pool = ("--run", "a.run", "--index", "my.index", "--topics", "topics.tsv", "--out", "R")

@@ -57,7 +57,7 @@ def plain(tmp_path_factory):
     """The same documents, and nothing beside their words."""
     folder = tmp_path_factory.mktemp("plain")
     path = str(folder / "plain.index")
-    pnyx("index", _corpus(folder, 10), "--out", path, "--lexical")
+    pnyx("index", _corpus(folder, 10), "--out", path, "--words-only")
     return path
 
 
@@ -312,7 +312,7 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
     shutil.copytree(index, grown)
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({"id": "new", "text": "Zoos teach children about animals."}) + "\n")
-    assert called(capsys, "index", more, "--add", grown, "--lexical")[0] == 0
+    assert called(capsys, "index", more, "--add", grown, "--words-only")[0] == 0
     status, out, error = called(capsys, "search", grown, QUESTION, "--json")
     by_words = called(capsys, "search", grown, QUESTION, "--model", "dirichlet", "--json")[1]
     assert (status, out) == (0, by_words)
@@ -360,7 +360,7 @@ def test_added_documents_get_the_features_that_the_index_has(capsys, tmp_path):
         assert (status, "new" in {row["id"] for row in json.loads(out)}) == (0, True)
     # An index of words stays one.
     words = tmp_path / "words"
-    assert called(capsys, "index", _corpus(tmp_path, 8), "--out", words, "--lexical")[0] == 0
+    assert called(capsys, "index", _corpus(tmp_path, 8), "--out", words, "--words-only")[0] == 0
     status, out, error = called(capsys, "index", more, "--add", words, "--json")
     assert (status, error) == (0, "")
     assert not {"quality", "vectors", "assign"} & set(json.loads(out))
@@ -370,7 +370,7 @@ def test_documents_added_by_words_only_are_named(capsys, tmp_path):
     folder, more = tmp_path / "i", tmp_path / "more.jsonl"
     assert called(capsys, "index", _corpus(tmp_path, 8), "--out", folder, "--clusters")[0] == 0
     more.write_text(NEW)
-    status, _, error = called(capsys, "index", more, "--add", folder, "--lexical")
+    status, _, error = called(capsys, "index", more, "--add", folder, "--words-only")
     assert status == 0
     command = f"pnyx index --update {folder} --quality --assign --vectors"
     said = "the added documents have no clusters and quality and vectors yet: "
@@ -394,7 +394,7 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
         status, out, error = called(capsys, "index", more, "--add", folder)
         assert (status, out, error.count("\n")) == (2, "", 1)
         assert "its vectors are by endpoint:" in error
-        assert "name it by --embedder, or add words only (--lexical)" in error
+        assert "name it by --embedder, or add words only (--words-only)" in error
         assert called(capsys, "index", more, "--add", folder, *own)[0] == 0
     # Named vectors are made anew, by whatever is named.
     more.write_text(NEW.replace("new", "newer"))
@@ -416,7 +416,7 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
         (("--quality", "--cluster-count", "3"), "--cluster-count goes with --clusters"),
         (("--quality", "--space", "dual"), "--space goes with --clusters"),
         (("--quality", "--embedder", "minilm-int8"), "--embedder goes with --clusters, --assign"),
-        (("--vectors", "--lexical"), "--lexical goes with --out and --add"),
+        (("--vectors", "--words-only"), "--words-only goes with --out and --add"),
         (("--vectors", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
         (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10: so many differ"),
     ],

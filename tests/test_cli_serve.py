@@ -16,11 +16,11 @@ from asking_fixture import VOTING, example_index
 from page_fixture import served_by_command
 
 
-@pytest.mark.parametrize("verb", ["serve", "mcp"])
-def test_what_is_no_index_is_one_line(call, own_place, tmp_path, verb):
+@pytest.mark.parametrize("flags", [[], ["--mcp"]])
+def test_what_is_no_index_is_one_line(call, own_place, tmp_path, flags):
     (tmp_path / "other").mkdir()
     for place in ("none", "other"):
-        status, out, err = call(verb, place)
+        status, out, err = call("serve", place, *flags)
         assert (status, out) == (2, "")
         assert err.count("\n") == 1
         assert place in err

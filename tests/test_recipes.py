@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
         patch.setenv("PNYX_STORE", str(made / "store.sqlite"))
         steps = (
             "demo --files-only --out example",
-            "index example/arguments.jsonl --out my.index --lexical",
+            "index example/arguments.jsonl --out my.index --words-only",
             "search my.index --topics example/questions.md --model bm25 --out bm25.run",
             "annotate sample my.index example/questions.md --out pairs.jsonl",
             "annotate label pairs.jsonl --labels example/labels.jsonl --out labels",

@@ -469,7 +469,7 @@ def test_commands_take_the_same_files_of_topics(write, tmp_path, capsys, content
     topics = write("topics", content)
     corpus = write("d.jsonl", '{"id": "a", "text": "Zoos are bad."}\n')
     run_, index, out = write("r.run", "1 Q0 a 1 1.0 r\n"), tmp_path / "ix", tmp_path / "out"
-    assert called(capsys, "index", corpus, "--out", index, "--lexical")[0] == 0
+    assert called(capsys, "index", corpus, "--out", index, "--words-only")[0] == 0
     pair = ("--run", run_, "--index", index)
     outcomes = set()
     for command in (

@@ -193,7 +193,7 @@ def test_any_depth_is_accepted(k):
 
 
 def index_words(call, out):
-    status, _, told = call("index", "docs.jsonl", "--out", out, "--lexical")
+    status, _, told = call("index", "docs.jsonl", "--out", out, "--words-only")
     assert status == 0, told
     return told
 

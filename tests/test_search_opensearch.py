@@ -291,8 +291,8 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     file, where = tmp_path / "d.jsonl", f"{server}/cli"
     rows = [{"id": f"d{n}", "text": f"Voting number {n} should be a duty."} for n in range(20)]
     file.write_text("\n".join(map(json.dumps, rows)))
-    assert run("index", file, "--out", where, "--lexical", "--shards", "2") == 0
-    assert run("index", file, "--out", where, "--lexical") == 2
+    assert run("index", file, "--out", where, "--words-only", "--shards", "2") == 0
+    assert run("index", file, "--out", where, "--words-only") == 2
     capsys.readouterr()
     assert "graphs are of index folders" in refused(capsys, "index", "--update", where, "--ann")
     assert "has no clusters" in refused(capsys, "index", "--update", where, "--assign")
@@ -373,7 +373,7 @@ def test_topics_are_those_that_a_folder_finds(server, tmp_path, capsys, monkeypa
     assert here.topics(ids) == there.topics(ids)
     assert len({topic.number for topic in there.topics(ids)}) == 7
     for index in (folder, where):
-        assert run("index", more, "--add", index, "--lexical") == 0
+        assert run("index", more, "--add", index, "--words-only") == 0
     assert there.feature_info("clusters") == open_index(where).feature_info("clusters")
     shown = "ok (index, 130 documents, quality of 128, vectors of 128, clusters of 128)"
     assert called(capsys, "validate", where)[1] == f"{where}: {shown}\n"

@@ -153,9 +153,9 @@ def test_every_changed_answer_is_noticed_or_changes_nothing(cluster, name, capsy
     [
         "search {where} voting",
         "validate {where} --json",
-        "index {rows} --out {where} --lexical",
+        "index {rows} --out {where} --words-only",
         "index --update {where}",
-        "index {rows} --add {where} --lexical",
+        "index {rows} --add {where} --words-only",
         "serve {where}",
         "annotate sample {where} {topics} --out {out}",
     ],

@@ -116,7 +116,7 @@ def test_a_part_that_is_away_in_the_end_drops_nothing(three, expected):
 def test_a_load_that_is_killed_goes_on_with_nothing_twice_and_nothing_missing(three, tmp_path):
     rows = [{"id": f"d{n}", "text": f"word{n % 97} rare{n} " * 20} for n in range(20_000)]
     corpus, where = write_rows(tmp_path / "c.jsonl", rows), f"{three.all}/again"
-    command = [sys.executable, "-m", "pnyx", "index", corpus, "--lexical", "--out", where]
+    command = [sys.executable, "-m", "pnyx", "index", corpus, "--words-only", "--out", where]
     command += ["--shards", "3", "--replicas", "1"]
 
     def loaded():
@@ -284,12 +284,12 @@ def test_certificates_are_verified_and_secrets_are_not_shown(
     corpus = write_rows(tmp_path / "c.jsonl", [{"id": "a", "text": "Tea often."}])
     with front(three.first, certificate) as before:
         where = f"opensearch+https://{before.address}/tls"
-        said = refused(capsys, "index", corpus, "--lexical", "--out", where)
+        said = refused(capsys, "index", corpus, "--words-only", "--out", where)
         assert "its certificate is not trusted" in said
         monkeypatch.setenv(client.CA, str(tmp_path / "none.pem"))
         assert "names no file" in refused(capsys, "search", where, "tea")
         monkeypatch.setenv(client.CA, f"{certificate}.cert")
-        assert run("index", corpus, "--lexical", "--out", where) == 0
+        assert run("index", corpus, "--words-only", "--out", where) == 0
         monkeypatch.delenv(client.CA)
         code, shown, warned = called(capsys, "search", where, "tea", "--insecure")
         assert (code, "Tea often." in shown) == (0, True)

@@ -192,10 +192,10 @@ def corpus(path, *texts):
 def test_quality_with_a_new_a_grown_and_an_existing_index(tmp_path, capsys):
     first, more = corpus(tmp_path / "a.jsonl", UNIFORMS, "!"), corpus(tmp_path / "b.jsonl", "lol")
     index = tmp_path / "i"
-    shown = pnyx("index", first, "--out", index, "--lexical", "--quality", capsys=capsys)
+    shown = pnyx("index", first, "--out", index, "--words-only", "--quality", capsys=capsys)
     assert "quality of 2 documents, " in shown.err
     assert "1 hold no word" in shown.err
-    shown = pnyx("index", more, "--add", index, "--lexical", capsys=capsys)
+    shown = pnyx("index", more, "--add", index, "--words-only", capsys=capsys)
     assert f"no quality yet: pnyx index --update {index} --quality" in shown.err
     shown = pnyx("index", "--update", index, "--quality", "--json", capsys=capsys)
     row = json.loads(shown.out)

@@ -168,11 +168,11 @@ def test_unchanged_documents_keep_their_vectors(folder, tmp_path, capsys):
 
 def test_what_was_refreshed_is_said(folder, tmp_path, capsys):
     where = tmp_path / "i"
-    printed(capsys, "index", folder, "--out", where, "--lexical")
-    shown = printed(capsys, "index", folder, "--add", where, "--lexical")
+    printed(capsys, "index", folder, "--out", where, "--words-only")
+    shown = printed(capsys, "index", folder, "--add", where, "--words-only")
     assert shown.err.splitlines()[1:] == [f"{where}: no file has changed, 4 documents"]
     change(folder)
-    shown = printed(capsys, "index", folder, "--add", where, "--lexical")
+    shown = printed(capsys, "index", folder, "--add", where, "--words-only")
     assert shown.err.splitlines() == [
         f"pnyx: {folder}: 4 files: 4 read",
         f"{where}: files refreshed: 1 new (5.md), 1 changed (2.txt), 1 deleted (3.txt), "
@@ -186,9 +186,9 @@ def test_a_folder_that_is_added_is_refreshed_later(folder, tmp_path, capsys):
     for path in other.iterdir():
         path.rename(other / f"o{path.name}")
     where = tmp_path / "i"
-    printed(capsys, "index", folder, "--out", where, "--lexical")
-    printed(capsys, "index", other, "--add", where, "--lexical")
+    printed(capsys, "index", folder, "--out", where, "--words-only")
+    printed(capsys, "index", other, "--add", where, "--words-only")
     (other / "o1.txt").write_text("Another text.")
-    printed(capsys, "index", folder, other, "--add", where, "--lexical")
+    printed(capsys, "index", folder, other, "--add", where, "--words-only")
     assert texts(where)["o1.txt"] == "Another text."
     assert len(texts(where)) == 8

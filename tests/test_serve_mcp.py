@@ -1,4 +1,4 @@
-"""`pnyx mcp` as a client meets it: a process, its standard input and output."""
+"""`pnyx serve --mcp` as a client meets it: a process, its standard input and output."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_half_characters_get_an_answer_and_standard_output_carries_the_protocol_
         '"arguments": {"question": "voting \\ud800 compulsory", "k": 1}}}',
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "pnyx", "mcp", str(example_index())],
+        [sys.executable, "-m", "pnyx", "serve", str(example_index()), "--mcp"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as process:  # fmt: skip
         process.stdin.write("".join(f"{line}\n" for line in sent))

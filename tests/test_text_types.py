@@ -71,7 +71,7 @@ def test_options_that_lead_to_a_network_are_typed_in_every_command():
 
 def test_indexes_given_as_arguments_are_typed():
     kinds = [c.argument_kinds["index"] for c in all_commands() if "index" in c.argument_kinds]
-    assert len(kinds) >= 7
+    assert len(kinds) >= 6
     assert set(kinds) == {TextKind.SOURCE}
 
 

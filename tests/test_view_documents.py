@@ -30,7 +30,7 @@ def _files(own_place: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cal
     write_rows("topics.jsonl", [{"id": str(n), "text": f"Are zoos of use {n}?"} for n in range(6)])
     write_rows("requests.jsonl", [{"id": "1", "title": "Zoos", "problem_statement": "Of use?"}])
     Path("qrels.txt").write_text("".join(f"{n} 0 {n} 1\n" for n in range(6)))
-    assert call("index", "docs.jsonl", "--out", "i", "--lexical")[0] == 0
+    assert call("index", "docs.jsonl", "--out", "i", "--words-only")[0] == 0
     assert call("search", "i", "--topics", "topics.jsonl", "--out", "r.run")[0] == 0
     assert call(*JUDGE, "--out", "R")[0] == 0
 
@@ -82,7 +82,7 @@ GIVE = "expected results: give the "
          f"what pnyx nuggets merge prints, {GIVE}file of --out"),
         (("report", "i", "--requests", "requests.jsonl", "--out", "r.jsonl"),
          f"what pnyx report prints, {GIVE}file of --out"),
-        (("index", "docs.jsonl", "--out", "j", "--lexical"), f"index prints, {GIVE}index"),
+        (("index", "docs.jsonl", "--out", "j", "--words-only"), f"index prints, {GIVE}index"),
         ((*JUDGE, "--out", "R2"), f"the manifest of a run, {GIVE}folder of the run"),
         (("sample", "R", "--out", "drawn"), f"what it drew, {GIVE[:-4]}its folder"),
         (("search", "i", "zoos"), "the format cannot be told from '["),

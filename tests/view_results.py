@@ -114,7 +114,7 @@ def _argued(folder: Path, made: Path) -> None:
     own = [line for line in lines if json.loads(line)["id"].startswith(QUESTION)]
     corpus = folder / "arguments.jsonl"
     corpus.write_text("\n".join(own) + "\n", encoding="utf-8")
-    run("index", corpus, "--out", folder / "index", "--lexical")
+    run("index", corpus, "--out", folder / "index", "--words-only")
     told = run("argue", folder / "index", "Should voting be compulsory?", "--out",
                made / "argued.jsonl", "--points", 1, "--retrieve", 8, "--json")  # fmt: skip
     (made / "argued.json").write_text(told[1], encoding="utf-8")

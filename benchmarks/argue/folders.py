@@ -4,7 +4,7 @@
     ... --part development     # what choices are made on; the test folders are the default
 
 Each folder of `benchmarks/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),
-indexed as `pnyx start` does, and asked its questions. Each cited sentence is looked up in the
+indexed as `pnyx serve` does, and asked its questions. Each cited sentence is looked up in the
 labelled paragraph that it is from. FOLDER keeps the rendered files, the indexes and what each
 question gave; remove FOLDER/cases-* after a change of the code.
 

@@ -30,6 +30,8 @@ COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
 Others are plugins of the group `pnyx.commands`."""
 
 _GONE = {
+    "start": "pnyx serve --open, with or without a folder",
+    "mcp": "pnyx serve INDEX --mcp",
     "quality": "tools/own_quality.py of the repository trains a model of argument quality, for "
     "pnyx index --quality-model",
 }
@@ -98,7 +100,7 @@ def app() -> None:
     \b
     Start here:
       pnyx demo --out demo-out
-      pnyx start
+      pnyx serve --open
       pnyx argue FILE_OR_FOLDER "Should voting be compulsory?" --html report.html
       pnyx search FILE_OR_FOLDER "Should voting be compulsory?"
 

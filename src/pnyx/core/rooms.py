@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pnyx
 
-SECTIONS: Final = ("Documents", "Judges", "Campaigns", "Servers", "Housekeeping")
+SECTIONS: Final = ("Documents", "Judges", "Campaigns", "Housekeeping")
 """Sections of `pnyx --help`, in their order."""
 
 

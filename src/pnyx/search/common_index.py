@@ -122,7 +122,7 @@ def _left_over(words: Sequence[str], names: Sequence[str]) -> str:
         source, rest = _SOURCE, words
         if _exists(words[-1]):
             source, rest = words[-1], words[:-1]
-    if names in (["index"], ["source"]):
+    if names == ["index"]:
         return "" if rest else f"{_SPACES}. Use: {_corrected(index=source)}"
     if names != ["index", "question"]:
         return ""
@@ -205,8 +205,6 @@ def _corrected(**changed: str) -> str:
     ctx = click.get_current_context()
     names = _argument_names(ctx)
     words, options = _positionals(ctx)
-    if "source" in names and "index" in changed:  # as pnyx start calls it
-        changed["source"] = changed.pop("index")
     values = {**dict(zip(names, words, strict=False)), **changed}
     if "index" in changed and "index" not in names:  # an option
         given = next(v for k, v in ctx.params.items() if k.endswith("__index"))

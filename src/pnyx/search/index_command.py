@@ -272,7 +272,7 @@ def _check_makers(
         made_by = there[feature].get("meta", {}).get(key, name)
         if made_by != name:
             its = f"its {feature} are" if feature.endswith("s") else f"its {feature} is"
-            advice = f"name it by {how}, or add words only (--lexical)"
+            advice = f"name it by {how}, or add words only (--words-only)"
             raise InputError(f"{its} by {shorten(str(made_by), 60)}: {advice}", path=folder)
 
     if spec.quality and not asked.quality:

@@ -166,6 +166,6 @@ def _grown(where: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
             raise InputError(f"the index has no {name}: --update makes it", path=where)
         if known.made_by != by:
             how = {"quality": "--quality-model FOLDER", "vectors": "--embedder"}[name]
-            advice = f"name it by {how}, or add words only (--lexical)"
+            advice = f"name it by {how}, or add words only (--words-only)"
             raise InputError(f"its {name}: by {shorten(known.made_by, 60)}: {advice}", path=where)
     return made

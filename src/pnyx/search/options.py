@@ -163,7 +163,9 @@ class FeatureSpec(
 ):
     """What an index is to know of each document beside its words: quality, topics, vectors."""
 
-    lexical: bool = opt(False, "Words only: neither quality nor vectors, unless they are named.")
+    lexical: bool = opt(
+        False, "Words only: neither quality nor vectors, unless they are named.", "--words-only"
+    )
     quality: bool = opt(
         False,
         "Predict how good an argument each document is (docs/model-cards/quality.md); a new index "

@@ -11,13 +11,6 @@ REPORTS: Final = {"response": "pnyx.web.results.response_texts:ResponseTexts"}
 
 COMMANDS: Final = (
     CommandDoor(
-        "start",
-        "pnyx.web.ask.start_command:command",
-        20,
-        "Documents",
-        "Index documents, serve them and open the browser, in one command.",
-    ),
-    CommandDoor(
         "label",
         "pnyx.web.label.commands:command",
         70,
@@ -34,16 +27,9 @@ COMMANDS: Final = (
     CommandDoor(
         "serve",
         "pnyx.web.ask.serve_command:command",
-        10,
-        "Servers",
-        "Serve pages to search an index and argue from it, and an HTTP API.",
-    ),
-    CommandDoor(
-        "mcp",
-        "pnyx.web.ask.mcp_command:command",
         20,
-        "Servers",
-        "Offer search, perspectives, argue and judge to a language model (MCP).",
+        "Documents",
+        "Serve pages to search documents and argue from them, an HTTP API, and MCP.",
     ),
 )
 

@@ -30,10 +30,27 @@ class ServerSpec(Spec, heading="Server"):
     )
 
 
-class BrowserSpec(Spec, heading="Server"):
-    """What is done once pages are served."""
+class ServingSpec(Spec, heading="Server"):
+    """How the index is served."""
 
     open: bool = opt(False, "Open the first page in the browser.")
+    mcp: bool = opt(
+        False,
+        "Serve a language model by the Model Context Protocol, on standard input and output.",
+    )
+
+
+class ServedIndexSpec(Spec, heading="Documents"):
+    """How documents are indexed before they are served."""
+
+    out: str | None = out_opt(
+        None,
+        "Index folder to create, or to reuse if it exists.",
+        shown="INDEX.index, next to INDEX",
+        metavar="FOLDER",
+        writes="folder",
+    )
+    lexical: bool = opt(False, "Index words only, which is far faster.", "--words-only")
 
 
 class ViewSpec(Spec, heading="Pages"):

@@ -1,4 +1,4 @@
-"""What `pnyx serve` and `pnyx mcp` answer from: one index, one judge, opened once.
+"""What `pnyx serve` answers from: one index, one judge, opened once.
 
 Expensive work is done in few threads with lines of limited length; who asks what is under way, or
 was asked lately, shares it. Everything a request may choose is checked in `choices`.
