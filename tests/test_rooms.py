@@ -22,7 +22,7 @@ ABOVE = {
     "interop": (),
     "housekeeping": (),
     "audit": ("housekeeping",),
-    "reports": ("housekeeping", "audit", "collection.py", "argue_documents.py", "interop"),
+    "reports": ("housekeeping", "audit", "collection", "interop"),
     "relevance": (),
 }
 

@@ -6,6 +6,7 @@ The rooms, `pnyx.search`, `pnyx.judging` and so on, have more.
 from . import (
     audit,
     cases,
+    collection,
     core,
     crawl,
     formats,
@@ -19,13 +20,13 @@ from . import (
     stats,
 )
 from ._version import __version__
-from .argue_documents import argue
 from .audit.checks.check import check
 from .cases.extractive import ExtractiveWriter
 from .cases.generate import LlmWriter
 from .cases.page.markdown import render_markdown
 from .cases.page.report import render_html
-from .collection import Collection, open  # noqa: A004
+from .collection.argue_documents import argue
+from .collection.documents import Collection, open  # noqa: A004
 from .core.errors import InputError, PnyxError
 from .core.records import Argument, Document, Perspective, Question, Response
 from .formats.reading import read_evidence, read_qrels, read_questions, read_run
@@ -88,6 +89,7 @@ __all__ = [
     "build_index",
     "cases",
     "check",
+    "collection",
     "core",
     "corrected_rate",
     "crawl",

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from pnyx.collection import open as open_collection
+from pnyx.collection.documents import open as open_collection
 
 
 class PnyxRetriever(BaseRetriever):  # type: ignore[misc]

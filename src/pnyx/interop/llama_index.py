@@ -7,7 +7,7 @@ from typing import Any
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from pnyx.collection import open as open_collection
+from pnyx.collection.documents import open as open_collection
 
 
 class PnyxRetriever(BaseRetriever):  # type: ignore[misc]

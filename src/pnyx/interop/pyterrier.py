@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pyterrier as pt
 
-from pnyx.collection import open as open_collection
+from pnyx.collection.documents import open as open_collection
 from pnyx.core.records import Question
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import Judge, ask

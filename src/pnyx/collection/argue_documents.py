@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pnyx.collection import Collection, warn_in_python
-from pnyx.collection import open as open_collection
+from pnyx.collection.documents import Collection, warn_in_python
+from pnyx.collection.documents import open as open_collection
 from pnyx.core.errors import InputError, shorten
 
 if TYPE_CHECKING:

@@ -1,0 +1,7 @@
+"""Documents to an argued case in one call: what `pnyx.open` and `pnyx.argue` are."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+del lazy_loader
