@@ -85,49 +85,51 @@ class BenchSearch:
 
     def questions(self, topics: Iterable[str]) -> list[Question]:
         """Return questions with the texts that their perspectives carry."""
-        found = []
+        questions = []
         for topic in topics:
             carried = (str(p.extra.get("question") or "") for p in self.perspectives[topic])
             text = next(filter(None, carried), "")
             if not re.search(r"\w", text):
-                shown = shorten(topic, 40)
-                raise InputError(f"question {shown!r}: its perspectives lack the question")
-            found.append(Question(topic, text))
-        return found
+                topic_text = shorten(topic, 40)
+                raise InputError(f"question {topic_text!r}: its perspectives lack the question")
+            questions.append(Question(topic, text))
+        return questions
 
     def systems(self, topics: Sequence[str], lambdas: Mapping[str, Sequence[float]]) -> Runs:
         """Return each retriever's runs: MODEL, MODEL+VARIANT, or MODEL+mmr LAMBDA of several."""
-        asked, runs = self.questions(topics), Runs()
+        questions, runs = self.questions(topics), Runs()
         for scoring in self.scorings:
             if "plain" in self.bench.variants:
-                runs[scoring.model] = self._run(SearchPlan(scoring), asked)
+                runs[scoring.model] = self._run(SearchPlan(scoring), questions)
             if "mmr" in self.bench.variants:
-                runs |= self.mmr(scoring, asked, lambdas[scoring.model])
+                runs |= self.mmr(scoring, questions, lambdas[scoring.model])
             if "perspectives" in self.bench.variants:
                 plan = SearchPlan(scoring, diversify="perspectives", depth=_CANDIDATES)
-                runs[f"{scoring.model}+perspectives"] = self._run(plan, asked)
+                runs[f"{scoring.model}+perspectives"] = self._run(plan, questions)
         return runs
 
-    def mmr(self, scoring: Scoring, asked: Sequence[Question], lambdas: Sequence[float]) -> Runs:
+    def mmr(
+        self, scoring: Scoring, questions: Sequence[Question], lambdas: Sequence[float]
+    ) -> Runs:
         """Return the runs of a retriever with maximal marginal relevance."""
         runs = Runs()
         for lam in lambdas:
             name = f"{scoring.model}+mmr" + (f" {lam:g}" if len(lambdas) > 1 else "")
             plan = SearchPlan(scoring, diversify="mmr", lam=lam, depth=_CANDIDATES)
-            runs[name] = self._run(plan, asked)
+            runs[name] = self._run(plan, questions)
         return runs
 
     def sided(self, topics: Sequence[str]) -> dict[str, Runs]:
         """Return retriever -> how it is asked (`ASKED_AS`) -> what it finds."""
         views = {topic: self.perspectives[topic] for topic in topics}
-        asked = {str(side): side_questions(views, side) for side in SIDES}
-        opposed = self.questions(question.id for question in asked[SIDES[0]])
+        by_side = {str(side): side_questions(views, side) for side in SIDES}
+        opposed = self.questions(question.id for question in by_side[SIDES[0]])
         if not opposed:
             raise InputError("leaning needs questions with two perspectives, one of each side")
         return {
             scoring.model: {
                 name: self._run(SearchPlan(scoring), some)
-                for name, some in {"question": opposed, **asked}.items()
+                for name, some in {"question": opposed, **by_side}.items()
             }
             for scoring in self.scorings
         }
@@ -138,18 +140,18 @@ class BenchSearch:
         embedder = (self.embedder or embedder_from()) if embeds else None
         searcher = Searcher(self.index, plan, embedder=embedder, perspectives=self.expansions)
         entries = list[RunEntry]()
-        for found in searcher.search(questions, max(self.bench.depths)):
-            self.problems.extend(found.problems)
+        for retrieved in searcher.search(questions, max(self.bench.depths)):
+            self.problems.extend(retrieved.problems)
             entries += as_ranked(
-                RunEntry(found.question.id, hit.doc_id, hit.rank, hit.score, plan.scoring.model)
-                for hit in found.hits
+                RunEntry(retrieved.question.id, hit.doc_id, hit.rank, hit.score, plan.scoring.model)
+                for hit in retrieved.hits
             )
         return entries
 
     def pairs(self, runs: Iterable[list[RunEntry]]) -> PairSource:
         """Return all pairs of the documents of runs with the perspectives, each once."""
-        found = ((entry.topic_id, (entry.doc_id,)) for entries in runs for entry in entries)
-        return pairs_of_views(self.index, self.perspectives, found, self.bench.words)
+        documents = ((entry.topic_id, (entry.doc_id,)) for entries in runs for entry in entries)
+        return pairs_of_views(self.index, self.perspectives, documents, self.bench.words)
 
 
 @dataclass(slots=True)
@@ -157,7 +159,7 @@ class BenchJudge:
     """Has pairs judged, each once, and writes the verdicts to the folder `out`.
 
     `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs are
-    to be judged, and whether it is the last; `kept` counts the verdicts of an earlier run;
+    to be judged, and whether it is the last; `reused` counts the verdicts of an earlier run;
     `shard` is the share of the pairs that is judged.
     """
 
@@ -165,23 +167,23 @@ class BenchJudge:
     out: Path
     settings: Mapping[str, Any] | None = None
     on_pairs: Callable[[int, bool], None] | None = None
-    kept: int = 0
+    reused: int = 0
     shard: Shard | None = None
 
     def verdicts(self, pairs: PairSource, name: str, *, last: bool = True) -> Verdicts:
         """Return the verdicts on pairs, which are also written to the file `name`."""
         make_folder(self.out)
 
-        def started(kept: int, _: int) -> None:
+        def started(reused: int, _: int) -> None:
             if self.on_pairs is not None and pairs.count is not None:
-                self.on_pairs(pairs.count - kept, last)
+                self.on_pairs(pairs.count - reused, last)
 
         rows: list[Mapping[str, Any]] = []
         applied = apply_judge(
             self.judge, pairs, self.out / name, settings=self.settings, on_start=started,
             take=rows.append, shard=self.shard,
         )  # fmt: skip
-        self.kept += applied.kept
+        self.reused += applied.kept
         return verdicts_of_answers(self.judge.name, rows)
 
     def write_runs(self, runs: Runs, index: DocumentIndex) -> None:
@@ -201,7 +203,7 @@ class Benched(Result):
 
     `coverage` is of all systems on the questions `test`, the first being the baseline; `leaning` is
     at the first depth, if asked for. `lambdas` were chosen by `tuning` (retriever -> lambda -> mean
-    MRecall, None where open for all) on the questions `dev`. `problems` are one line each; `kept`
+    MRecall, None where open for all) on the questions `dev`. `problems` are one line each; `reused`
     verdicts are from an earlier run.
     """
 
@@ -212,7 +214,7 @@ class Benched(Result):
     dev: tuple[str, ...]
     test: tuple[str, ...]
     problems: tuple[str, ...]
-    kept: int
+    reused: int
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of `coverage`."""
@@ -224,8 +226,8 @@ class Benched(Result):
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`: that of `measure perspectives`, and how lambda came."""
         tuning = {
-            name: [{"lambda": lam, "mrecall": value} for lam, value in own.items()]
-            for name, own in self.tuning.items()
+            name: [{"lambda": lam, "mrecall": value} for lam, value in values.items()]
+            for name, values in self.tuning.items()
         }
         return {
             **self.coverage.row(),
@@ -255,8 +257,8 @@ def bench_perspectives(
     """
     bench = search.bench
     if labelled is not None and labelled.judge != judging.judge.name:
-        theirs, own = shorten(labelled.judge, 60), shorten(judging.judge.name, 60)
-        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
+        theirs, expected = shorten(labelled.judge, 60), shorten(judging.judge.name, 60)
+        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {expected!r}")
     dev, test = _split(list(search.perspectives), bench)
     tuning, lambdas = _tuned(search, judging, dev)
     runs, sided, pairs = _retrieved(search, test, lambdas)
@@ -279,7 +281,7 @@ def bench_perspectives(
         for name, three in sided.items()
     )
     problems = tuple(dict.fromkeys(search.problems))
-    return Benched(coverage, leaning, lambdas, tuning, dev, test, problems, judging.kept)
+    return Benched(coverage, leaning, lambdas, tuning, dev, test, problems, judging.reused)
 
 
 def judge_share(search: BenchSearch, judging: BenchJudge) -> Path:
@@ -301,8 +303,11 @@ def _retrieved(
     """Return the runs, those that are asked each side, and all pairs to judge."""
     runs = search.systems(topics, {model: (lam,) for model, lam in lambdas.items()})
     sided = search.sided(topics) if search.bench.leaning else {}
-    asked = [*runs.values(), *(entries for own in sided.values() for entries in own.values())]
-    return runs, sided, search.pairs(asked)
+    entries_to_judge = [
+        *runs.values(),
+        *(entries for side_runs in sided.values() for entries in side_runs.values()),
+    ]
+    return runs, sided, search.pairs(entries_to_judge)
 
 
 def _tuned(
@@ -313,21 +318,21 @@ def _tuned(
     if not dev:
         mmr = "mmr" in search.bench.variants
         return {}, {s.model: lambdas[0] for s in search.scorings if mmr}
-    asked = search.questions(dev)
-    runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
+    questions = search.questions(dev)
+    runs = {s.model: list(search.mmr(s, questions, lambdas).values()) for s in search.scorings}
     pairs = search.pairs(entries for run in runs.values() for entries in run)
     verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl", last=False)
     views = {topic: search.perspectives[topic] for topic in dev}
     name = f"MRecall@{search.bench.depths[0]}"
     tuning: dict[str, dict[float, float | None]] = {}
-    for model, own in runs.items():
-        named = {f"{lam:g}": entries for lam, entries in zip(lambdas, own, strict=True)}
-        found = measure_perspectives(named, views, verdicts, [name], bootstrap=Bootstrap(0))
-        values = {run.name: run.measures[name].value for run in found.runs}
+    for model, model_runs in runs.items():
+        named = {f"{lam:g}": entries for lam, entries in zip(lambdas, model_runs, strict=True)}
+        coverage = measure_perspectives(named, views, verdicts, [name], bootstrap=Bootstrap(0))
+        values = {run.name: run.measures[name].value for run in coverage.runs}
         tuning[model] = {lam: values[f"{lam:g}"] for lam in lambdas}
     best = {
-        model: max(own, key=lambda lam: (-1.0 if own[lam] is None else own[lam], lam))
-        for model, own in tuning.items()
+        model: max(values, key=lambda lam: (-1.0 if values[lam] is None else values[lam], lam))
+        for model, values in tuning.items()
     }
     return tuning, best
 

@@ -215,25 +215,25 @@ def _warn_if_told(expand: str, covered: str) -> None:
         warn("--expand holds the perspectives to be covered: its figures are an upper bound")
 
 
-def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Benched:
+def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, judge: JudgeSpec) -> Benched:
     from pnyx.perspectives.bench import bench_perspectives
 
     labelled = spec.joined()
     if labelled is not None and labelled.scale_note:
         warn(labelled.scale_note)
-    with _judging(opened, spec, asked) as judging:
+    with _judging(opened, spec, judge) as judging:
         return bench_perspectives(search, judging, labelled)
 
 
 def _judge_share(
-    search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec, as_json: bool
+    search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, judge: JudgeSpec, as_json: bool
 ) -> int:
     """Judge a share of the pairs: there is nothing to measure yet."""
     from pnyx.core.files import read_json
     from pnyx.judging.runs.results import manifest_path
     from pnyx.perspectives.bench import judge_share
 
-    with _judging(opened, spec, asked) as judging:
+    with _judging(opened, spec, judge) as judging:
         path = judge_share(search, judging)
     manifest = read_json(manifest_path(path)) or {}
     line = counts_line(manifest["counts"], "pairs judged", manifest["judge"]["name"])
@@ -246,7 +246,7 @@ def _judge_share(
 
 
 @contextlib.contextmanager
-def _judging(opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Iterator[BenchJudge]:
+def _judging(opened: OpenedJudge, spec: BenchSpec, judge_spec: JudgeSpec) -> Iterator[BenchJudge]:
     """Yield who judges, with progress."""
     from pnyx.perspectives.bench import BenchJudge
 
@@ -257,7 +257,7 @@ def _judging(opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Iterator
         expected = (abs(expected) + pairs) * (1 if last else -1)
 
     with watched(opened.judge, opened.models, lambda: expected or None) as judge:
-        settings = deciding_settings(opened, asked)
+        settings = deciding_settings(opened, judge_spec)
         yield BenchJudge(judge, Path(str(spec.out)), settings, begun, shard=spec.share)
 
 

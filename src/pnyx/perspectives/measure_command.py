@@ -153,7 +153,7 @@ def perspectives(
     from pnyx.perspectives.measures.coverage import measure_perspectives
     from pnyx.perspectives.measures.verdicts import NO, read_verdicts
 
-    known = by_question(
+    views = by_question(
         read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
@@ -164,7 +164,7 @@ def perspectives(
     measured = partial(
         measure_perspectives,
         entries,
-        known,
+        views,
         measures=spec.measures,
         depths=spec.depths,
         union_depth=spec.union_depth,
@@ -174,17 +174,17 @@ def perspectives(
         test=spec.test,
     )
     judged = replace(verdicts, other=NO) if spec.strict else verdicts
-    row, said = _counted(measured, verdicts, spec) if spec.strict else ({}, [])
+    row, strict_notes = _counted(measured, verdicts, spec) if spec.strict else ({}, [])
     result = measured(verdicts=judged, bootstrap=spec.bootstrap)
-    leans = _leaning(leaning, spec, known, verdicts)
+    leans = _leaning(leaning, spec, views, verdicts)
     if spec.qrels_out is not None:
-        _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
+        _write_qrels(spec.qrels_out, spec, entries, views, verdicts)
     spec.write_runs(result)
     return Outcome(
         {**result.row(), "leaning": [lean.row() for lean in leans], **row},
         (lambda: report(result, leans, spec.views, spec.per_topic)) if spec.prints else "",
         result.unscored or any(lean.unscored for lean in leans),
-        [*said, *notes(result, leans)],
+        [*strict_notes, *notes(result, leans)],
     )
 
 
@@ -193,12 +193,12 @@ def _counted(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what --strict also says: how many pairs have a verdict, before the rest is a no."""
     counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
-    row, said = said_strictly(COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged))
+    row, lines = said_strictly(COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged))
     row["coverage"] = {
         run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
         for run in counted.runs
     }
-    return row, said
+    return row, lines
 
 
 def _checked(
@@ -219,7 +219,7 @@ def _checked(
 def _leaning(
     leaning: Asked,
     spec: PerspectivesSpec,
-    known: Mapping[str, Sequence[Perspective]],
+    views: Mapping[str, Sequence[Perspective]],
     verdicts: Verdicts,
 ) -> list[Leaning]:
     """Measure each --leaning, at the first --cutoff."""
@@ -230,7 +230,7 @@ def _leaning(
         measure_leaning(
             name,
             dict(zip(ASKED_AS, paths, strict=True)),
-            known,
+            views,
             verdicts,
             spec.depths[0],
             bootstrap=spec.bootstrap,
@@ -243,7 +243,7 @@ def _write_qrels(
     out: str,
     spec: PerspectivesSpec,
     runs: Mapping[str, Sequence[RunEntry]],
-    known: Mapping[str, Sequence[Perspective]],
+    views: Mapping[str, Sequence[Perspective]],
     verdicts: Verdicts,
 ) -> None:
     from pnyx.core.files import atomic_text
@@ -252,28 +252,28 @@ def _write_qrels(
 
     depth = max(*spec.depths, spec.union_depth or 0)
     try:
-        qrels = perspective_qrels(runs.values(), known, verdicts, depth, spec.unscored)
+        qrels = perspective_qrels(runs.values(), views, verdicts, depth, spec.unscored)
     except InputError as error:
         problem = error.problem.removeprefix("qrels: ")
         raise InputError(f"--qrels-out: {problem} with --unscored") from error
     with atomic_text(out) as stream:
         write_qrels(stream, qrels)
-    _warn_lost(qrels, known)
+    _warn_lost(qrels, views)
 
 
-def _warn_lost(qrels: Sequence[Qrel], known: Mapping[str, Sequence[Perspective]]) -> None:
+def _warn_lost(qrels: Sequence[Qrel], by_topic: Mapping[str, Sequence[Perspective]]) -> None:
     """Say which perspectives have no line: to other tools they do not exist."""
     written = {(q.topic_id, q.subtopic) for q in qrels}
     topics = {q.topic_id for q in qrels}
     lost = [
         f"{topic}/{view.id}"
-        for topic, views in known.items()
+        for topic, views in by_topic.items()
         for view in views
         if topic in topics and (topic, view.id) not in written
     ]
     if lost:
-        shown = ", ".join(escaped(name, 40) for name in lost[:3])
+        topic_names = ", ".join(escaped(name, 40) for name in lost[:3])
         warn(
             f"{len(lost)} perspectives have no scored pair and no line in the qrels, which "
-            f"therefore do not know them ({shown})"
+            f"therefore do not know them ({topic_names})"
         )

@@ -42,12 +42,12 @@ def notes(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
         unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {why}"
         absent = f"{listed(run.absent, 'question')} absent, counted as empty rankings"
         without = f"{listed(run.without_perspectives)} without perspectives, not measured"
-        known = (
+        source_notes = (
             (pairs["unscored"], unscored),
             (run.absent, absent),
             (run.without_perspectives, without),
         )
-        lines += run_notes(run.name, known, len(run.rearranged))
+        lines += run_notes(run.name, source_notes, len(run.rearranged))
     for lean in leaning:
         if lean.unscored:
             name = escaped(lean.name, 40)
@@ -157,10 +157,10 @@ def leaning_table(leaning: Sequence[Leaning]) -> Table:
     )
     rows: list[Sequence[Any]] = []
     for lean in leaning:
-        for place, (asked, of) in enumerate(lean.by.items()):
-            name = "" if place else escaped(lean.name, 40)
-            shift = lean.shifts.get((asked, "question"), "")
-            rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
+        for row_number, (asked_as, of) in enumerate(lean.by.items()):
+            name = "" if row_number else escaped(lean.name, 40)
+            shift = lean.shifts.get((asked_as, "question"), "")
+            rows.append((name, _ASKED[asked_as], of.delta, of.p, of.n, of.delta, shift))
     return Table(columns, rows)
 
 

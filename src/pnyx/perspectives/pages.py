@@ -164,9 +164,9 @@ def _pool(catalogue: Catalogue, source: SourceRow, topic: str) -> Pool:
     for j in pairs:
         seen[j.doc, j.perspective] = seen.get((j.doc, j.perspective), 0) + 1
         rows.append(_answer(j, topic, seen[j.doc, j.perspective], passages[j.doc]))
-    known = catalogue.perspectives
+    views = catalogue.perspectives
     perspectives = [
-        known.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
+        views.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
         for name in dict.fromkeys(j.perspective for j in pairs)
     ]
     documents = list(dict.fromkeys(j.doc for j in pairs))
@@ -253,14 +253,14 @@ def _pairs(source: SourceRow) -> str:
 
 def _show_source(catalogue: Catalogue, source: SourceRow) -> Content:
     base = ("perspectives", source.name)
-    found = [(catalogue.topic(t).shown, (*base, t)) for t in _topics(catalogue, source)]
+    topic_links = [(catalogue.topic(t).shown, (*base, t)) for t in _topics(catalogue, source)]
     return figure_page(
         f"Perspectives: {source.name}",
         base,
         [FigureSection("Covered", (), [_covered(catalogue, source, "covered")])],
         lead=_pairs(source),
         crumbs=[("Perspectives", ("perspectives",))],
-        choices=link_group("Which document supports which perspective", found),
+        choices=link_group("Which document supports which perspective", topic_links),
         more="Question by question",
     )
 
@@ -315,7 +315,7 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
     sides: dict[str, list[MatrixRow]] = {}
     for row in matrix.rows:
         sides.setdefault(row.perspective.stance or "", []).append(row)
-    known = {} if hides_text() else catalogue.perspectives
+    perspectives = {} if hides_text() else catalogue.perspectives
     order = f"as {run} ranks them" if run else "in the order in which they were judged"
     content = figure_page(
         catalogue.topic(topic).shown,
@@ -325,7 +325,7 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
         template="matrix",
         matrix=matrix,
         sides=list(sides.items()),
-        texts={p: known[topic, p].text for t, p in known if t == topic},
+        texts={p: perspectives[topic, p].text for t, p in perspectives if t == topic},
         order=f"{len(matrix.documents)}, {order}",
         orders=[("as judged", root, not run), *((r, (*root, r), r == run) for r in runs)],
         judgements=_addresses_of(catalogue, source, topic),

@@ -48,13 +48,17 @@ def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> 
             line = f"a rubric by {escaped(llm.name)}"
             return plan_asked(llm, model, line, {"rubrics": 1}, as_json=as_json)
     warn_first(drafted.problems, "problems")
-    own, out = drafted.own, str(spec.out)
-    if drafted.toml is None or own is None:
+    rubric, out = drafted.dimensions, str(spec.out)
+    if drafted.toml is None or rubric is None:
         none: dict[str, object] = {"out": None, "dimensions": [], "examples": 0}
         return Outcome(none, "no usable rubric: nothing is written", True, err=True)
     with atomic_text(out) as stream:
         stream.write(drafted.toml)
-    row = {"out": out, "dimensions": list(own.dimensions), "examples": len(own.examples)}
-    made = f"{', '.join(own.dimensions)}; {many(len(own.examples), 'example')}"
-    line = f"{escaped(out)}: {made}. A draft: correct it, then set reviewed = true"
+    row = {
+        "out": out,
+        "dimensions": list(rubric.dimensions),
+        "examples": len(rubric.examples),
+    }
+    summary = f"{', '.join(rubric.dimensions)}; {many(len(rubric.examples), 'example')}"
+    line = f"{escaped(out)}: {summary}. A draft: correct it, then set reviewed = true"
     return Outcome(row, line, err=True)

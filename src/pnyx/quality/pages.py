@@ -147,13 +147,13 @@ def profile_of(name: str, ratings: Iterable[TextRating]) -> Profile:
 
 
 def _numbered(names: Iterable[str]) -> list[int]:
-    known: dict[str, int] = {}
-    return [known.setdefault(name, len(known)) for name in names]
+    numbers_by_name: dict[str, int] = {}
+    return [numbers_by_name.setdefault(name, len(numbers_by_name)) for name in names]
 
 
 def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
     """Return the figure of one profile, or of two over each other."""
-    known = dimensions_of("quality")
+    dimensions = dimensions_of("quality")
     several = len(profiles) > 1
     columns = [Column("family", "name"), Column("dimension", "name")]
     for p in profiles:
@@ -161,7 +161,7 @@ def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
         columns += [Column(f"{head}mean", "figure"), Column(f"{head}texts", "counts")]
     names = list(dict.fromkeys(dimension for p in profiles for dimension in p.means))
     rows = [
-        (family, known[name].label if name in known else name,
+        (family, dimensions[name].label if name in dimensions else name,
          *(cell for p in profiles for cell in [p.means.get(name)] * 2))
         for family, members in profile_order(names)
         for name in members
@@ -197,10 +197,10 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         title = " and ".join(s.name for s in compared)
     elif part in ("side", "topic", "text") and name:
         compared, whole = [source], _profile(catalogue, source)
-        own = _profile(catalogue, source, part, name)
-        profiles = [own, Profile("all texts", whole.means, whole.texts, whole.topics)]
-        title = catalogue.topic(own.name).shown if part == "topic" else own.name
-        choices = _texts(catalogue, source, own.name) if part == "topic" else []
+        profile = _profile(catalogue, source, part, name)
+        profiles = [profile, Profile("all texts", whole.means, whole.texts, whole.topics)]
+        title = catalogue.topic(profile.name).shown if part == "topic" else profile.name
+        choices = _texts(catalogue, source, profile.name) if part == "topic" else []
     else:
         raise NotFoundError("there is no such page")
     crumbs = [("Quality", ("quality",)), (source.name, ("quality", source.name))]
@@ -238,8 +238,8 @@ def _show_source(catalogue: Catalogue, source: SourceRow) -> Content:
     choices = link_group("By side", sides, _MOST_CHIPS)
     topics = _names(catalogue, source, "topic")
     if len(topics) > 1:
-        shown = [(catalogue.topic(name).shown, (*base, "topic", name)) for name in topics]
-        choices += link_group("By topic", shown)
+        topic_links = [(catalogue.topic(name).shown, (*base, "topic", name)) for name in topics]
+        choices += link_group("By topic", topic_links)
     else:
         choices += _texts(catalogue, source, topics[0] if topics else "")
     title, bounds = f"Quality profile: {source.name}", _bounds(catalogue, [source])
@@ -279,14 +279,14 @@ def _addresses(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
     sources = _sources(catalogue)
     if sources:
         yield (), 1
-    for place, source in enumerate(sources):
+    for index, source in enumerate(sources):
         yield (source.name,), 1
         for side in _side_names(catalogue, source):
             yield (source.name, "side", side), 1
         for part in ("topic", "text"):
             for name in _names(catalogue, source, part):
                 yield (source.name, part, name), 1
-        for other in sources[place + 1 :]:
+        for other in sources[index + 1 :]:
             yield (source.name, "with", other.name), 1
 
 

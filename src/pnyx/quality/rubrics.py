@@ -30,7 +30,7 @@ class DraftedRubric:
     """
 
     toml: str | None
-    own: OwnDimensions | None
+    dimensions: OwnDimensions | None
     problems: tuple[str, ...] = ()
 
 
@@ -129,9 +129,11 @@ def _toml(reply: Any, low: int, high: int, model: str) -> str:
         f"drafted_by = {text(escaped(model))}",
         f"\n[scale]\nlow = {low}\nhigh = {high}\nlevels = [\n{levels},\n]",
     ]
-    for one in reply.dimensions:
-        label, definition = (text(" ".join(v.split())) for v in (one.label, one.definition))
-        lines.append(f"\n[dimensions.{one.name}]\nlabel = {label}\ndefinition = {definition}")
+    for dimension in reply.dimensions:
+        label, definition = (
+            text(" ".join(v.split())) for v in (dimension.label, dimension.definition)
+        )
+        lines.append(f"\n[dimensions.{dimension.name}]\nlabel = {label}\ndefinition = {definition}")
     for example in reply.examples:
         scores = ", ".join(f"{s.dimension} = {s.score}" for s in example.scores)
         lines.append(f"\n[[examples]]\ntext = {text(example.text)}\nscores = {{ {scores} }}")

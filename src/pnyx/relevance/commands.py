@@ -90,19 +90,19 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     return Outcome(row, "", failed, ascii=True)
 
 
-def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
+def _examples(path: str, questions: list[Question]) -> dict[str, list[str]]:
     """Read relevant passages by question."""
     from pnyx.core.files import read_jsonl
 
-    known = {question.id for question in asked}
+    question_ids = {question.id for question in questions}
     examples: dict[str, list[str]] = {}
     for number, row in read_jsonl(path):
         topic, text = row.get("question_id"), row.get("document")
         if not isinstance(text, str) or not text.strip():
             raise InputError("document: expected a text", path=path, line=number)
-        if topic not in known:
-            shown = shorten(str(topic), 40)
-            raise InputError(f"question_id {shown!r} is no question's", path=path, line=number)
+        if topic not in question_ids:
+            topic_text = shorten(str(topic), 40)
+            raise InputError(f"question_id {topic_text!r} is no question's", path=path, line=number)
         examples.setdefault(str(topic), []).append(text)
     return examples
 

@@ -51,9 +51,15 @@ def draft_definitions(
     Raises:
         ModelError: the model cannot be asked at all.
     """
-    shown = examples or {}
+    example_texts = examples or {}
     open_ones = [question for question in questions if not question.definition.strip()]
-    drafted = iter(each(open_ones, lambda one: _draft(one, shown.get(one.id, ()), model), model))
+    drafted = iter(
+        each(
+            open_ones,
+            lambda question: _draft(question, example_texts.get(question.id, ()), model),
+            model,
+        )
+    )
     return [DraftedDefinition(q) if q.definition.strip() else next(drafted) for q in questions]
 
 

@@ -87,11 +87,11 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         if self.kind == "lexical":
             return pnyx.judging.LexicalTrainer()
         names = ("base", "epochs", "batch", "learning_rate")
-        given = {name: getattr(self, name) for name in names if self.given(name)}
-        given["seed"] = self.seed
+        options = {name: getattr(self, name) for name in names if self.given(name)}
+        options["seed"] = self.seed
         if self.kind == "lora":
-            return pnyx.judging.LoraTrainer(reason=self.reason, four_bit=self.four_bit, **given)
-        late = pnyx.judging.LateTrainer(**given)
+            return pnyx.judging.LoraTrainer(reason=self.reason, four_bit=self.four_bit, **options)
+        late = pnyx.judging.LateTrainer(**options)
         return late if self.kind == "late-interaction" else pnyx.judging.CombinedTrainer(late)
 
 
@@ -296,13 +296,13 @@ def _apply(
 
     left = source.count if shard is None else None
 
-    def started(kept: int, damaged: int) -> None:
+    def started(labelled: int, damaged: int) -> None:
         nonlocal left
         if damaged:
             warn(f"{damaged} labels of the earlier run are damaged; these pairs are labelled again")
-        if kept:
-            say(f"{kept} pairs are labelled already, going on")
-        left = None if left is None else left - kept
+        if labelled:
+            say(f"{labelled} pairs are labelled already, going on")
+        left = None if left is None else left - labelled
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return apply_judge(

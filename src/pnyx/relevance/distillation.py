@@ -122,23 +122,25 @@ def split_questions(
     if len(sizes) < 2:
         raise InputError(f"{len(sizes)} question has labels, expected at least 2: one is held out")
     if len(verdicts := {example.value for example in examples}) < 2:
-        found = "relevant" if verdicts == {True} else "irrelevant"
+        label = "relevant" if verdicts == {True} else "irrelevant"
         raise InputError(
-            f"all {len(examples)} labelled pairs are {found}, expected relevant and irrelevant ones"
+            f"all {len(examples)} labelled pairs are {label}, expected relevant and irrelevant ones"
         )
     least = 2 if len(sizes) >= 4 else 1
     rng = random.Random(seed)
     names = sorted(sizes)
     for _ in range(1000):
         rng.shuffle(names)
-        held: set[str] = set()
+        test_groups: set[str] = set()
         pairs = 0
         for name in names[:-1]:
-            if len(held) >= least and pairs >= share * len(examples):
+            if len(test_groups) >= least and pairs >= share * len(examples):
                 break
-            held.add(name)
+            test_groups.add(name)
             pairs += sizes[name]
-        train, test = ([e for e in examples if (e.group in held) is on] for on in (False, True))
+        train, test = (
+            [e for e in examples if (e.group in test_groups) is on] for on in (False, True)
+        )
         if all({example.value for example in part} == {True, False} for part in (train, test)):
             return train, test
     raise InputError(
@@ -179,19 +181,19 @@ def distil(
     counts = _counts(pairs)
     if not examples:
         raise InputError(f"none of {len(pairs)} pairs has a verdict: nothing to learn from")
-    train, held = split_questions(examples, plan.held_out, plan.seed)
+    train, held_out = split_questions(examples, plan.held_out, plan.seed)
     counts |= {
         "trained_on": len(train),
-        "held_out": len(held),
-        "held_out_questions": sorted({example.group for example in held}),
+        "held_out": len(held_out),
+        "held_out_questions": sorted({example.group for example in held_out}),
     }
     work = _work_folder(Path(out), examples, trainer, plan)
     with atomic_folder(out, replace=replace) as folder:
-        asked = [example.question for example in held]
-        trained = trainer.train(train, work, folder, report, asked)
+        test_questions = [example.question for example in held_out]
+        trained = trainer.train(train, work, folder, report, test_questions)
         scorer = load_scorer(trainer.kind, folder, trained.settings)
-        scores = scorer.score(asked)
-        curve, threshold, figures = calibrate(held, scores, plan.curve)
+        scores = scorer.score(test_questions)
+        curve, threshold, figures = calibrate(held_out, scores, plan.curve)
         student = _student(plan, trainer, trained, (curve, threshold), counts, figures)
         folder.joinpath(CARD).write_text(_card(student), encoding="utf-8")
         student = write_manifest(folder, student)
@@ -239,27 +241,27 @@ def _work_folder(
     common = {"held_out": plan.held_out, "seed": plan.seed, "pairs": digest.hexdigest()}
     text = json.dumps({**settings, **common}, sort_keys=True, indent=1) + "\n"
     work = out.with_name(f"{out.name}.partial")
-    found = work / _PLAN
-    if found.is_file() and found.read_text(encoding="utf-8") == text:
+    plan_file = work / _PLAN
+    if plan_file.is_file() and plan_file.read_text(encoding="utf-8") == text:
         return work
-    if any(path.is_file() and path != found for path in work.rglob("*")):
+    if any(path.is_file() and path != plan_file for path in work.rglob("*")):
         raise InputError(
             "belongs to a training on other pairs or with other settings: remove it, or name "
             "another --out",
             path=work,
         )
     make_folder(work)
-    write_text(found, text)
+    write_text(plan_file, text)
     return work
 
 
 def calibrate(
-    held: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
+    held_out: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
     """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures."""
     scored = [
         (example, score)
-        for example, score in zip(held, scores, strict=True)
+        for example, score in zip(held_out, scores, strict=True)
         if not isinstance(score, str)
     ]
     truth = [example.value for example, _ in scored]
@@ -267,11 +269,11 @@ def calibrate(
         raise InputError("the held-out pairs that the student can read are all of one verdict")
     raw = [score for _, score in scored]
     folds = folds_of([example.group for example, _ in scored], _FOLDS)
-    found = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
-    judged = [score if isinstance(score, str) else next(found) for score in scores]
+    calibrated = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
+    judged = [score if isinstance(score, str) else next(calibrated) for score in scores]
     # One curve never reorders pairs, but those of several folds do: what goes by order goes by raw.
     ordered = [score if isinstance(score, str) else (score, False) for score in scores]
-    by_order, by_curve = (_measures(held, answers) for answers in (ordered, judged))
+    by_order, by_curve = (_measures(held_out, answers) for answers in (ordered, judged))
     figures = {
         name: by_order[name] if name in _BY_ORDER else by_curve[name]
         for name in _NAMES
@@ -282,18 +284,18 @@ def calibrate(
 
 
 def _measures(
-    held: Sequence[TrainingExample], answers: Sequence[tuple[float, bool] | str | None]
+    held_out: Sequence[TrainingExample], answers: Sequence[tuple[float, bool] | str | None]
 ) -> Mapping[str, Measured]:
     """Return figures of a probability and a verdict each, or of the reason why there are none."""
     pairs = []
-    for example, answer in zip(held, answers, strict=True):
+    for example, answer in zip(held_out, answers, strict=True):
         gold = Gold(example.value, example.target, group=example.group)
         name = example.question.id
         if isinstance(answer, tuple):
-            said = Verdict(name, value=answer[1], probability=answer[0])
+            verdict = Verdict(name, value=answer[1], probability=answer[0])
         else:
-            said = Verdict(name, unscored=answer or "uncalibrated")
-        pairs.append(Pair(said, gold))
+            verdict = Verdict(name, unscored=answer or "uncalibrated")
+        pairs.append(Pair(verdict, gold))
     return measure_agreement(LabelledVerdicts("relevance", "student", tuple(pairs))).measures
 
 
@@ -306,14 +308,14 @@ def _student(
     figures: Mapping[str, Measured],
 ) -> Student:
     f1, auroc, ece = (figures[name].value for name in ("f1", "auroc", "ece"))
-    shown = ", ".join(
+    figure_texts = ", ".join(
         f"{name} {'-' if value is None else f'{value:.2f}'}"
         for name, value in (("F1", f1), ("AUROC", auroc), ("ECE", ece))
     )
     questions = len(counts["held_out_questions"])
     card = (
         f"{trainer.what}, {counts['trained_on']} labelled pairs; against its teacher on "
-        f"{counts['held_out']} pairs of {questions} questions not trained on: {shown}"
+        f"{counts['held_out']} pairs of {questions} questions not trained on: {figure_texts}"
     )
     about = {
         "counts": dict(counts),

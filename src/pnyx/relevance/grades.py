@@ -18,11 +18,11 @@ from pnyx.judging.verdicts import UnscoredPairs, Verdict
 
 def check_thresholds(thresholds: Sequence[float]) -> None:
     """Raise InputError unless thresholds rise and lie in (0, 1]."""
-    shown = ",".join(f"{t:g}" for t in thresholds)
+    listed = ",".join(f"{t:g}" for t in thresholds)
     if not thresholds or not all(0 < t <= 1 for t in thresholds):
-        raise InputError(f"thresholds: found {shown or 'none'}, expected above 0, at most 1")
+        raise InputError(f"thresholds: found {listed or 'none'}, expected above 0, at most 1")
     if any(a >= b for a, b in pairwise(thresholds)):
-        raise InputError(f"thresholds: found {shown}, expected rising ones")
+        raise InputError(f"thresholds: found {listed}, expected rising ones")
 
 
 def write_graded_qrels(
@@ -52,8 +52,8 @@ def write_graded_qrels(
     if thresholds is not None:
         check_thresholds(thresholds)
     topics, missing = _graded(annotations, thresholds, policy)
-    found = Counter(grade for _, grades in topics.values() for grade in grades)
-    if missing and not found:
+    counts = Counter(grade for _, grades in topics.values() for grade in grades)
+    if missing and not counts:
         raise InputError(f"all {missing} pairs are unscored, so no qrels are written")
     if missing and policy == "error":
         raise InputError(
@@ -63,8 +63,8 @@ def write_graded_qrels(
     for topic, (documents, _) in topics.items():
         if len(set(documents)) < len(documents):
             (twice, _), *_ = Counter(documents).most_common(1)
-            shown = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
-            raise InputError(f"topic {shown} come twice, which qrels cannot say")
+            repeated = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
+            raise InputError(f"topic {repeated} come twice, which qrels cannot say")
     qrels = (
         Qrel(topic, document, grade)
         for topic, (documents, grades) in topics.items()
@@ -72,7 +72,7 @@ def write_graded_qrels(
     )
     with atomic_text(path) as stream:
         write_qrels(stream, qrels)
-    return {grade: found[grade] for grade in range(len(thresholds or (1,)) + 1)}
+    return {grade: counts[grade] for grade in range(len(thresholds or (1,)) + 1)}
 
 
 _Topics: TypeAlias = dict[str, tuple[list[str], "array[int]"]]
@@ -87,8 +87,8 @@ def _graded(
     missing = 0
     for annotation in annotations:
         if not (annotation.question_id and annotation.doc_id):
-            shown = shorten(annotation.id, 40)
-            raise InputError(f"pair {shown!r} lacks question_id or doc_id, which qrels need")
+            pair_id = shorten(annotation.id, 40)
+            raise InputError(f"pair {pair_id!r} lacks question_id or doc_id, which qrels need")
         missing += annotation.value is None
         if annotation.value is None and policy != "zero":
             continue

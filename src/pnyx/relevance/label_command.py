@@ -64,13 +64,13 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
     def check(self, judge: JudgeSpec) -> None:
         """Refuse choices that would change nothing."""
         self.check_needs()
-        asked = [n for n in ("form", "reason", "examples") if self.given(n)]
+        named = [n for n in ("form", "reason", "examples") if self.given(n)]
         if self.form == "listwise":
             for name in _POINTWISE_ONLY:
                 if judge.given(name):
                     flag = name.replace("_", "-")
                     raise OptionError(f"--{flag} does not go with --form listwise")
-        for name in asked:
+        for name in named:
             if judge.prompt is not None:
                 raise OptionError(f"{self.flag(name)} and --prompt exclude each other")
             if not judge.asks_models:
@@ -188,7 +188,7 @@ def _questions(rows: Sequence[Mapping[str, Any]], spec: LabelSpec) -> list[Suppo
         shots = [pool.shots(row) for row in rows]
     except InputError as error:
         raise InputError(error.problem, path=spec.examples) from error
-    return [replace(q, shots=shown) for q, shown in zip(questions, shots, strict=True)]
+    return [replace(q, shots=examples) for q, examples in zip(questions, shots, strict=True)]
 
 
 def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
@@ -207,8 +207,8 @@ def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_jso
         raise InputError(error.problem, path=items) from error
     sliding: list[SlidingJudge] = []
 
-    def adapt(asked: Judge) -> Judge:
-        sliding.append(SlidingJudge(asked, how))
+    def adapt(inner_judge: Judge) -> Judge:
+        sliding.append(SlidingJudge(inner_judge, how))
         return sliding[0]
 
     def write(answers: Sequence[Answer]) -> None:
@@ -229,8 +229,8 @@ def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_jso
         adapt=adapt,
         also=write,
     )
-    kept = not judge.plan and sliding and sliding[0].counts["kept"]
-    return EXIT_UNSCORED if status == 0 and kept else status
+    unanswered = not judge.plan and sliding and sliding[0].counts["kept"]
+    return EXIT_UNSCORED if status == 0 and unanswered else status
 
 
 def _say(counts: Mapping[str, int]) -> None:

@@ -80,33 +80,33 @@ def group_of(row: Mapping[str, Any]) -> str:
 
 def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     """Return a relevance item, without a former verdict, as a line of labelled pairs."""
-    kept = {name: value for name, value in row.items() if name not in _VERDICT}
+    other_fields = {name: value for name, value in row.items() if name not in _VERDICT}
     verdict = verdict_fields(answer)
     named = {name: verdict[name] for name in ("value", "probability", "unscored", "judge")}
     if answer.notes.get("partial"):
         named["partial"] = True
     if verdict["explanation"]:
         named["explanation"] = verdict["explanation"]
-    return {**kept, **named}
+    return {**other_fields, **named}
 
 
-def _pair(one: Verdict) -> LabelledPair:
-    fields = Fields(one.extra)
-    word = one.value.strip().lower() if isinstance(one.value, str) else ""
+def _pair(verdict: Verdict) -> LabelledPair:
+    fields = Fields(verdict.extra)
+    word = verdict.value.strip().lower() if isinstance(verdict.value, str) else ""
     question, weight = fields.required("question"), fields.take("weight")
     return LabelledPair(
-        id=one.id,
+        id=verdict.id,
         question=question,
         document=fields.required("document"),
         definition=fields.text("definition"),
-        group=one.question_id or question,
-        doc_id=one.doc_id,
-        value=yes_or_no(one.value),
-        probability=one.probability,
+        group=verdict.question_id or question,
+        doc_id=verdict.doc_id,
+        value=yes_or_no(verdict.value),
+        probability=verdict.probability,
         partial=bool(fields.take("partial")) or word == PARTLY,
         weight=1.0 if weight is None else float(weight),
-        unscored=one.unscored,
-        judge=one.judge,
+        unscored=verdict.unscored,
+        judge=verdict.judge,
         explanation=fields.text("explanation"),
         extra=fields.rest,
     )
@@ -125,9 +125,11 @@ class ShotPool:
         self._pairs = [pair for pair in pairs if pair.value is not None]
         random.Random(seed).shuffle(self._pairs)
         for value, name in ((True, "relevant"), (False, "irrelevant")):
-            found = sum(pair.value is value for pair in self._pairs)
-            if found < self._half:
-                raise InputError(f"found {found} {name} examples, expected at least {self._half}")
+            count_found = sum(pair.value is value for pair in self._pairs)
+            if count_found < self._half:
+                raise InputError(
+                    f"found {count_found} {name} examples, expected at least {self._half}"
+                )
 
     def shots(self, row: Mapping[str, Any]) -> tuple[Shot, ...]:
         """Return the examples for a relevance item, documents cut to 300 words."""
@@ -135,9 +137,9 @@ class ShotPool:
         for value in (True, False):
             chosen += islice(self._others(row, value), self._half)
         if len(chosen) < 2 * self._half:
-            shown = shorten(str(row["id"]), 40)
+            item_id = shorten(str(row["id"]), 40)
             raise InputError(
-                f"too few examples for {shown!r} but for its own question and document"
+                f"too few examples for {item_id!r} but for its own question and document"
             )
         return tuple(
             Shot(trim(pair.document, _WORDS), pair.question, bool(pair.value))
@@ -145,9 +147,9 @@ class ShotPool:
         )
 
     def _others(self, row: Mapping[str, Any], value: bool) -> Iterator[tuple[int, LabelledPair]]:
-        for place, pair in enumerate(self._pairs):
+        for index, pair in enumerate(self._pairs):
             if pair.value is value and not _same(pair, row):
-                yield place, pair
+                yield index, pair
 
 
 def _same(pair: LabelledPair, row: Mapping[str, Any]) -> bool:

@@ -45,8 +45,8 @@ def listed_by_question(
         first_line = seen.setdefault((topic, doc_id), line)
         try:
             if first_line != line:
-                shown = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
-                raise InputError(f"{shown} comes twice, first in line {first_line}")
+                pair_ids = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
+                raise InputError(f"{pair_ids} comes twice, first in line {first_line}")
             _check(row, first[0] if first else row)
         except InputError as error:
             raise InputError(error.problem, path=path, line=line) from error
@@ -95,22 +95,27 @@ class SlidingJudge:
         """Answer each question; unscored where no window was answered; else those are noted."""
 
         async def slide(item: tuple[int, Ranking]) -> None:
-            position, asked = item
-            question = Question(asked.id, asked.query, definition=asked.criterion)
-            (found,) = await rerank_async([(question, asked.texts)], self._judge, self._how)
-            self.counts.update({**found.counts, "windows": found.windows, "kept": found.unscored})
-            emit(position, self._answer(found))
+            position, ranking = item
+            question = Question(ranking.id, ranking.query, definition=ranking.criterion)
+            (reranked,) = await rerank_async([(question, ranking.texts)], self._judge, self._how)
+            self.counts.update(
+                {**reranked.counts, "windows": reranked.windows, "kept": reranked.unscored}
+            )
+            emit(position, self._answer(reranked))
 
-        asked = of_kind(Ranking, questions, self.name)
-        await run_all(enumerate(asked), slide, workers=_CONCURRENCY)
+        rankings = of_kind(Ranking, questions, self.name)
+        await run_all(enumerate(rankings), slide, workers=_CONCURRENCY)
 
-    def _answer(self, found: Reranked) -> Answer:
+    def _answer(self, reranked: Reranked) -> Answer:
         details = {"window": self._how.window, "step": self._how.step}
         provenance = Provenance(self.name, method="listwise", details=details)
-        notes = {"windows": found.windows, **({"kept": found.unscored} if found.unscored else {})}
-        if found.windows and found.unscored == found.windows:
-            return Unscored(found.reasons[0], provenance, notes=notes)
-        return Judged(list(found.order), provenance, notes=notes)
+        notes = {
+            "windows": reranked.windows,
+            **({"kept": reranked.unscored} if reranked.unscored else {}),
+        }
+        if reranked.windows and reranked.unscored == reranked.windows:
+            return Unscored(reranked.reasons[0], provenance, notes=notes)
+        return Judged(list(reranked.order), provenance, notes=notes)
 
 
 def write_ranking(
@@ -119,15 +124,17 @@ def write_ranking(
     """Write a TREC run called `tag`; a question without an answer keeps its initial order."""
     tag = "_".join(tag.split()) or "pnyx"
     entries = (
-        RunEntry(one.ranking.id, one.doc_ids[position], rank, float(len(order) - rank + 1), tag)
-        for one, answer in zip(listed, answers, strict=True)
-        for order in [_order(one, answer)]
+        RunEntry(
+            question.ranking.id, question.doc_ids[position], rank, float(len(order) - rank + 1), tag
+        )
+        for question, answer in zip(listed, answers, strict=True)
+        for order in [_order(question, answer)]
         for rank, position in enumerate(order, 1)
     )
     write_run(stream, as_ranked(entries))
 
 
-def _order(one: Listed, answer: Answer) -> Sequence[int]:
+def _order(question: Listed, answer: Answer) -> Sequence[int]:
     if isinstance(answer, Judged) and isinstance(answer.value, list):
         return answer.value
-    return range(len(one.doc_ids))
+    return range(len(question.doc_ids))

@@ -85,14 +85,14 @@ def sample_pairs(
     if not isinstance(index, DocumentIndex):
         raise InputError(f"{index.name} is no index folder, from which pairs can be drawn")
     seen: set[str] = set()
-    for found in searcher.search(questions, plan.k):
-        question = found.question
+    for retrieved in searcher.search(questions, plan.k):
+        question = retrieved.question
         if question.id in seen:
             raise InputError(f"question {shorten(question.id, 40)!r} comes twice")
         seen.add(question.id)
         rng = random.Random(_seed(plan.seed, question.id))
-        numbers = index.numbers([hit.doc_id for hit in found.hits]).tolist()
-        ranks = {number: hit.rank for number, hit in zip(numbers, found.hits, strict=True)}
+        numbers = index.numbers([hit.doc_id for hit in retrieved.hits]).tolist()
+        ranks = {number: hit.rank for number, hit in zip(numbers, retrieved.hits, strict=True)}
         drawn = sorted(rng.sample(sorted(ranks), min(plan.top, len(ranks))))
         weight = len(ranks) / len(drawn) if drawn else 0.0
         for number, document in zip(drawn, index.documents_at(drawn), strict=True):
@@ -112,5 +112,5 @@ def _seed(seed: int, question_id: str) -> int:
 def _beyond(rng: random.Random, documents: int, top: set[int], wanted: int) -> list[int]:
     drawn = rng.sample(range(documents - len(top)), wanted)
     for number in sorted(top):  # of millions of documents no list is made
-        drawn = [place + (place >= number) for place in drawn]
+        drawn = [document + (document >= number) for document in drawn]
     return sorted(drawn)

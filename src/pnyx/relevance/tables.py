@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pnyx.relevance.distillation import Distilled
 
 
-def distilled_table(found: Distilled, out: str) -> Table:
+def distilled_table(distilled: Distilled, out: str) -> Table:
     """Return the figures of a student on held-out questions."""
-    counts, student = found.counts, found.student
+    counts, student = distilled.counts, distilled.student
     columns = (
         Column("held-out questions"),
         Column("value", "number"),
@@ -25,6 +25,6 @@ def distilled_table(found: Distilled, out: str) -> Table:
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
         f"from {student.threshold:.3f}"
     )
-    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in distilled.figures.items()]
     use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
     return Table(columns, rows, notes=(use,), title=head)

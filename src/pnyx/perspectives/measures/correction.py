@@ -78,13 +78,18 @@ class Correction:
         some = [table for table in closed if table.documents]
         judged = np.array([_value(table, at) for table in some], dtype=np.float64)
         people = np.array([self._people(table, at) for table in some], dtype=np.float64)
-        known = np.isfinite(people)
-        count = int(known.sum())
+        labelled = np.isfinite(people)
+        count = int(labelled.sum())
         if count < FEWEST:
             return Corrected(None, len(closed), len(tables), labelled=count)
         level = self._bootstrap.confidence
         estimate = prediction_powered(
-            people[known], judged[known], judged[~known], level, unit, None if unit else UNIT
+            people[labelled],
+            judged[labelled],
+            judged[~labelled],
+            level,
+            unit,
+            None if unit else UNIT,
         )
         # Of a question without documents all is known.
         value, low, high = (

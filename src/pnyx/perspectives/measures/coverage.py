@@ -226,8 +226,8 @@ def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
     if not any(table.documents for table in every) or verdicts.other.value is not None:
         return
     if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
-        asked = next(t for t in every if t.documents)
-        pair = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
+        first = next(t for t in every if t.documents)
+        pair = f"{first.topic!r}, {first.documents[0]!r}, {first.perspectives[0]!r}"
         some = next(iter([*verdicts.pairs, *verdicts.by_id]), "none")
         raise InputError(
             f"no verdict is on a pair of the runs (question, document, perspective: the first is "
@@ -247,9 +247,9 @@ def _cells(
             values = {notation: at.of(table) for notation, at in chosen.own.items()}
             for notation, measure in chosen.diverse.items():
                 closed = not table.unscored[: measure.params["cutoff"]].any()
-                known = closed and table.topic in scores
-                score = scores[table.topic][notation] if known else None
-                values[notation] = Bounded(score, score) if known else Bounded(0.0, None)
+                is_scored = closed and table.topic in scores
+                score = scores[table.topic][notation] if is_scored else None
+                values[notation] = Bounded(score, score) if is_scored else Bounded(0.0, None)
             of_topics = cells.setdefault(name, {})
             of_topics[table.topic] = {n: value for n, value in values.items() if value is not None}
     return cells
@@ -259,8 +259,8 @@ def _scorer(
     chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> RunScorer:
     every = [table for tables in judged.values() for table in tables]
-    known = {table.topic: set(table.perspectives) for table in every}
-    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
+    perspectives_of = {table.topic: set(table.perspectives) for table in every}
+    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in perspectives_of.get(p[0], ()))
     for t in every:
         pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
     qrels = list(qrels_of_verdicts(verdicts, pool, "skip"))

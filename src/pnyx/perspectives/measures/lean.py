@@ -61,15 +61,15 @@ class Leaning(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return where it leans, by how it is asked."""
         return [
-            {"run": self.name, "asked_as": asked, **lean.delta.row(), **row_of(lean, "p n")}
-            for asked, lean in self.by.items()
+            {"run": self.name, "asked_as": asked_as, **lean.delta.row(), **row_of(lean, "p n")}
+            for asked_as, lean in self.by.items()
         ]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         shifts = {f"{a}-{b}": shift.row() for (a, b), shift in self.shifts.items()}
-        asked = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
-        return {**asked, "shifts": shifts, "unscored": self.unscored}
+        run_fields = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
+        return {**run_fields, "shifts": shifts, "unscored": self.unscored}
 
 
 def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side) -> list[Question]:
@@ -132,21 +132,26 @@ def measure_leaning(
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
-    counts = {asked: _counts(table) for asked, table in tables.items()}
+    counts = {asked_as: _counts(table) for asked_as, table in tables.items()}
     weights = [np.ones((1, int(closed.sum())))]
     weights += draw_weights(np.arange(int(closed.sum())), bootstrap)
     deltas = {}
-    for asked, of in counts.items():
+    for asked_as, of in counts.items():
         pro = [w @ of[closed, 0] for w in weights]
         con = [w @ of[closed, 2] for w in weights]
-        deltas[asked] = np.concatenate([ratio(p - n, p) for p, n in zip(pro, con, strict=True)])
+        deltas[asked_as] = np.concatenate([ratio(p - n, p) for p, n in zip(pro, con, strict=True)])
     measured = {a: _measured(deltas[a], closed, bootstrap) for a in ASKED_AS}
     return Leaning(
         name,
         k,
-        {asked: _leaning(measured[asked], counts[asked], closed, k) for asked in ASKED_AS},
+        {
+            asked_as: _leaning(measured[asked_as], counts[asked_as], closed, k)
+            for asked_as in ASKED_AS
+        },
         {(a, b): _measured(deltas[a] - deltas[b], closed, bootstrap) for a, b in SHIFTS},
-        sum(int(table.unscored.sum()) for asked in tables.values() for table in asked),
+        sum(
+            int(table.unscored.sum()) for topic_tables in tables.values() for table in topic_tables
+        ),
     )
 
 
@@ -159,12 +164,12 @@ def _tables(
 ) -> dict[str, list[TopicTable]]:
     """Return a table for each question, as it was asked in each of the three ways."""
     tables = {}
-    for asked in ASKED_AS:
-        ranked = rankings_of(runs[asked]).by_topic
+    for asked_as in ASKED_AS:
+        ranked = rankings_of(runs[asked_as]).by_topic
         if not any(question in opposed for question in ranked):
             problem = "has no question with two opposite perspectives"
-            raise InputError(f"{name}: the run asked as {asked} {problem}")
-        tables[asked] = [
+            raise InputError(f"{name}: the run asked as {asked_as} {problem}")
+        tables[asked_as] = [
             table_of(question, ranked.get(question, ())[:k], sides, verdicts)
             for question, sides in opposed.items()
         ]

@@ -168,8 +168,8 @@ def _smallest(flags: Flags, needed: int) -> tuple[float | None, float | None]:
 
 def _maximal(masks: set[int]) -> list[int]:
     """Leave out masks that another contains; in a fixed order."""
-    kept = [m for m in masks if not any(m != other and m & other == m for other in masks)]
-    return sorted(kept)
+    maximal = [m for m in masks if not any(m != other and m & other == m for other in masks)]
+    return sorted(maximal)
 
 
 def _greedy(masks: Sequence[int], needed: int) -> int:

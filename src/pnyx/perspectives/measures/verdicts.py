@@ -108,10 +108,11 @@ def qrels_of_verdicts(
     for question_id, doc_id, perspective_id in pairs:
         verdict = verdicts.of(question_id, doc_id, perspective_id)
         if verdict.value is None and unscored == "error":
-            shown = ", ".join(shorten(x, 40) for x in (question_id, doc_id, perspective_id))
+            pair_ids = ", ".join(shorten(x, 40) for x in (question_id, doc_id, perspective_id))
+            why = shorten(verdict.unscored, 60)
             raise InputError(
-                f"qrels: the pair {shown} is unscored ({shorten(verdict.unscored, 60)}); say what "
-                "is to become of such pairs: skip (no line) or zero (no)"
+                f"qrels: the pair {pair_ids} is unscored ({why}); choose how to treat such pairs: "
+                "skip (no line) or zero (no)"
             )
         if verdict.value is not None or unscored == "zero":
             yield Qrel(question_id, doc_id, int(bool(verdict.value)), perspective_id)
@@ -122,10 +123,10 @@ class _Passages:
     """The verdicts on the passages of a document, by their numbers."""
 
     count: int
-    found: dict[int, Verdict] = field(default_factory=dict)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
 
     def verdict(self) -> Verdict:
-        verdicts = self.found.values()
+        verdicts = self.verdicts.values()
         scored = [v.probability for v in verdicts if v.value is not None]
         stated = [p for p in scored if p is not None]
         highest = max(stated) if stated and len(stated) == len(scored) else None
@@ -133,8 +134,8 @@ class _Passages:
             return Verdict(value=True, probability=highest)
         if reason := next((v.unscored for v in verdicts if v.value is None), ""):
             return Verdict(unscored=reason)
-        if len(self.found) < self.count:
-            missing = self.count - len(self.found)
+        if len(self.verdicts) < self.count:
+            missing = self.count - len(self.verdicts)
             return Verdict(unscored=f"passages: no verdict on {missing} of {self.count}")
         return Verdict(value=False, probability=highest)
 
@@ -154,20 +155,20 @@ class _Collected:
         if number > count:
             raise InputError(f"passage: found {number}, expected at most {count} (passages)")
         passages = self._passages.setdefault(key, _Passages(count))
-        if number in passages.found or passages.count != count:
-            shown = ", ".join(shorten(part, 40) for part in key)
-            raise InputError(f"the pair {shown} has a verdict in an earlier line")
-        passages.found[number] = verdict
+        if number in passages.verdicts or passages.count != count:
+            pair_ids = ", ".join(shorten(part, 40) for part in key)
+            raise InputError(f"the pair {pair_ids} has a verdict in an earlier line")
+        passages.verdicts[number] = verdict
         return verdict
 
     def answer(self, verdict: Verdict) -> Verdict:
         """Add the answer to a pair, and return it; InputError also: no yes or no, another task."""
         if verdict.task not in ("support", "perspectives"):
-            found = shorten(verdict.task, 40)
-            raise InputError(f"task: found {found!r}, expected support or perspectives")
+            value_text = shorten(verdict.task, 40)
+            raise InputError(f"task: found {value_text!r}, expected support or perspectives")
         if not isinstance(verdict.value, bool | None):
-            found = shown_value(verdict.value)
-            raise InputError(f"value: found {found}, expected true, false or null")
+            value_text = shown_value(verdict.value)
+            raise InputError(f"value: found {value_text}, expected true, false or null")
         return self.add(verdict, by_id=False)
 
     def verdicts(self, judge: str) -> Verdicts:
@@ -227,6 +228,6 @@ def _labels(path: str) -> Verdicts:
         try:
             collected.add(label, by_id=True)
         except InputError as error:
-            shown = shorten(identifier, 40)
-            raise InputError(f"id {shown!r}: {error.problem}", path=path) from error
+            pair_id = shorten(identifier, 40)
+            raise InputError(f"id {pair_id!r}: {error.problem}", path=path) from error
     return collected.verdicts(f"labels:{_named(path)}")
