@@ -84,17 +84,17 @@ def _card_of(
     bootstrap: Bootstrap,
     left_out: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    asked: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
     judges: dict[str, str] = {}
     for folder in folders:
         manifest, summary = _read(Path(folder))
         judges.setdefault(manifest["judge"], str(folder))
         if summary is None:
-            asked.append(_asked(Path(folder), manifest))
+            results.append(_asked(Path(folder), manifest))
         else:
-            known = {"cost": cost_of(manifest), "items_sha256": manifest["items_sha256"]}
-            trials.append({**summary, **known})
+            cost_fields = {"cost": cost_of(manifest), "items_sha256": manifest["items_sha256"]}
+            trials.append({**summary, **cost_fields})
     if len(judges) > 1:
         first, second = list(judges)[:2]
         raise InputError(
@@ -102,19 +102,19 @@ def _card_of(
             f"({shorten(first, 60)!r}): a card is of one",
             path=judges[second],
         )
-    if labels and not asked:
+    if labels and not results:
         raise InputError("--labels needs results of pnyx judge, found those of trials only")
-    for one in asked if labels else ():
-        one |= _agreeing(one["folder"], labels, bootstrap, need=len(asked) == 1)
-    if labels and not any("agreement" in one for one in asked):
+    for result in results if labels else ():
+        result |= _agreeing(result["folder"], labels, bootstrap, need=len(results) == 1)
+    if labels and not any("agreement" in result for result in results):
         raise InputError("no label belongs to an answer of these results")
     card = {
         "format": "pnyx-card",
         "format_version": 1,
         "pnyx": __version__,
         "judge": next(iter(judges)),
-        "own_card": next((one["card"] for one in (*asked, *trials) if one.get("card")), ""),
-        "asked": asked,
+        "own_card": next((entry["card"] for entry in (*results, *trials) if entry.get("card")), ""),
+        "asked": results,
         "trials": trials,
         **({"left_out": dict(left_out)} if left_out else {}),
     }
@@ -139,8 +139,8 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
 
 def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     counts = manifest["counts"]
-    prompts = [f"{one['name']}@{one['version']}" for one in manifest.get("prompts", ())]
-    found = {
+    prompts = [f"{prompt['name']}@{prompt['version']}" for prompt in manifest.get("prompts", ())]
+    row = {
         "folder": str(folder),
         "task": manifest["task"],
         "items": manifest["items"],
@@ -153,7 +153,7 @@ def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "cost": cost_of(manifest),
     }
     measures = read_json(folder / "measures.json")
-    return found if measures is None else found | _measured(measures)
+    return row if measures is None else row | _measured(measures)
 
 
 def _agreeing(
@@ -167,18 +167,26 @@ def _agreeing(
             raise
         return {}
     try:
-        found = measure_agreement(folder, labels[0], bootstrap=bootstrap)
+        agreement = measure_agreement(folder, labels[0], bootstrap=bootstrap)
     except InputError:  # of preferences only agreement is measured
         return {"agreement": raters}
-    kept = outcomes_of(found.joined)
-    return {"agreement": raters, **_measured(found.row()), **({"outcomes": kept} if kept else {})}
+    outcomes = outcomes_of(agreement.joined)
+    return {
+        "agreement": raters,
+        **_measured(agreement.row()),
+        **({"outcomes": outcomes} if outcomes else {}),
+    }
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
     measures = row.get("measures", {})
-    kept = {name: measures[name] for name in _CALIBRATION if name in measures}
-    others = {name: value for name, value in measures.items() if name not in kept}
-    calibration = {"measures": kept, "reliability": row.get("reliability", [])} if kept else None
+    calibration_measures = {name: measures[name] for name in _CALIBRATION if name in measures}
+    others = {name: value for name, value in measures.items() if name not in calibration_measures}
+    calibration = (
+        {"measures": calibration_measures, "reliability": row.get("reliability", [])}
+        if calibration_measures
+        else None
+    )
     return {"calibration": calibration, "measures": others}
 
 
@@ -188,16 +196,16 @@ def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     if not models:
         return {"calls": 0, "from_store": 0, "tokens_per_answer": 0, "usd_per_answer": 0.0}
     store, tokens = manifest.get("store", {}), manifest.get("tokens", {})
-    asked = sum(store.get(name, 0) for name in ("asked", "shared"))
+    calls = sum(store.get(name, 0) for name in ("asked", "shared"))
     stored, answers = store.get("from_store", 0), manifest["counts"]["asked"]
     total = sum(tokens.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     costs = [model.get("spent", {}).get("cost_usd") for model in models]
-    known = asked and not stored and answers and None not in costs
+    is_priced = calls and not stored and answers and None not in costs
     return {
-        "calls": asked + stored,
+        "calls": calls + stored,
         "from_store": stored,
         "tokens_per_answer": round(total / answers) if total and answers else None,
-        "usd_per_answer": sum(costs) / answers if known else None,
+        "usd_per_answer": sum(costs) / answers if is_priced else None,
     }
 
 
@@ -206,40 +214,41 @@ def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _advice(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Yield what to leave, and the figure that says why."""
-    for one in card["trials"]:
-        if one["outcome"] == "failed":
-            yield {"advice": _ADVICE[one["trial"]], "why": _why(one)}
-    for one in card["asked"]:
-        yield from _by_results(one)
+    for trial in card["trials"]:
+        if trial["outcome"] == "failed":
+            yield {"advice": _ADVICE[trial["trial"]], "why": _why(trial)}
+    for trial in card["asked"]:
+        yield from _by_results(trial)
 
 
-def _why(one: Mapping[str, Any]) -> str:
-    said = "; ".join(problem["said"] for problem in one["problems"])
-    return f"trial {one['trial']} on {one['task']} failed: {said}"
+def _why(trial: Mapping[str, Any]) -> str:
+    problems = "; ".join(problem["said"] for problem in trial["problems"])
+    return f"trial {trial['trial']} on {trial['task']} failed: {problems}"
 
 
-def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    counts, task = one["counts"], one["task"]
+def _by_results(result: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    counts, task = result["counts"], result["task"]
     share = counts["unscored"] / counts["asked"] if counts["asked"] else 0.0
     if share > MOST_UNSCORED:
         why = f"{counts['unscored']} of {counts['asked']} {task} items are unscored"
         yield {"advice": "Do not count on an answer to every item", "why": why}
-    compared = one.get("agreement", {}).get("compared", ())
+    compared = result.get("agreement", {}).get("compared", ())
     people = [c for c in compared if c["kind"] != "human-judge"]
-    for own in (c for c in compared if c["kind"] == "human-judge"):
+    for comparison in (c for c in compared if c["kind"] == "human-judge"):
         name = alpha_of(task)
-        alpha = own["mean"].get(name, {}).get("value")
+        alpha = comparison["mean"].get(name, {}).get("value")
         if alpha is not None and alpha < LEAST_ALPHA:
-            shown = told_apart(alpha, LEAST_ALPHA)
-            why = f"{name} with {own['between'][1]} is {shown}, below {LEAST_ALPHA} ({task})"
+            alpha_text = told_apart(alpha, LEAST_ALPHA)
+            rater = comparison["between"][1]
+            why = f"{name} with {rater} is {alpha_text}, below {LEAST_ALPHA} ({task})"
             yield {"advice": "Do not put its verdicts in the place of people's", "why": why}
         for other in people:
-            high, low = own["mean"][name]["high"], other["mean"][name]["low"]
+            high, low = comparison["mean"][name]["high"], other["mean"][name]["low"]
             if high is not None and low is not None and high < low:
                 most, least = told_apart(high, low), told_apart(low, high)
                 why = f"{name} at most {most} with people, who have at least {least} ({task})"
                 yield {"advice": "People agree with each other better than it does", "why": why}
-    calibration = one.get("calibration") or {"measures": {}}
+    calibration = result.get("calibration") or {"measures": {}}
     ece, auroc = (calibration["measures"].get(name) for name in ("ece", "auroc"))
     if ece and ece["value"] is not None and ece["value"] > MOST_ECE:
         why = f"ECE {told_apart(ece['value'], MOST_ECE)}, above {MOST_ECE} ({task})"
@@ -260,16 +269,16 @@ def alpha_of(task: str) -> str:
 
 def _unknown(card: Mapping[str, Any]) -> Iterator[str]:
     """Yield what nobody has measured, a line each."""
-    done = {one["trial"] for one in card["trials"]}
+    done = {trial["trial"] for trial in card["trials"]}
     left_out: Mapping[str, str] = card.get("left_out", {})
     missing = [name for name in TRIALS if name not in done and name not in left_out]
     if missing:
         yield f"trials that were not run: {', '.join(missing)}"
     yield from (f"trial {name}: left out: {why}" for name, why in left_out.items())
-    for one in card["trials"]:
-        if one["outcome"] in ("unclear", "unscored"):
-            yield f"trial {one['trial']} on {one['task']}: {one['outcome']}"
-    if not any("agreement" in one or "measures" in one for one in card["asked"]):
+    for trial in card["trials"]:
+        if trial["outcome"] in ("unclear", "unscored"):
+            yield f"trial {trial['trial']} on {trial['task']}: {trial['outcome']}"
+    if not any("agreement" in result or "measures" in result for result in card["asked"]):
         yield "agreement with people: no labels were given"
-    if not any(one.get("calibration") for one in card["asked"]):
+    if not any(result.get("calibration") for result in card["asked"]):
         yield "calibration: no probabilities with labels"

@@ -46,22 +46,22 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     """
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     if spec.out != "-" and Path(spec.out).suffix not in _ENDINGS:
-        known = ", ".join(_ENDINGS)
-        raise OptionError(f"--out {shorten(spec.out)}: expected a name that ends in {known}")
+        endings = ", ".join(_ENDINGS)
+        raise OptionError(f"--out {shorten(spec.out)}: expected a name that ends in {endings}")
     from pnyx.audit.card import make_card
     from pnyx.audit.display.card import card_html, card_markdown
     from pnyx.core.files import write_text
 
     try:
-        made = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
-        page, shown = card_html(made), card_markdown(made)
-        document = json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        card_ = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
+        page, markdown = card_html(card_), card_markdown(card_)
+        document = json.dumps(card_, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except InputError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
         problem = f"holds a file that is not as pnyx writes it ({shorten(str(error), 80)})"
         raise InputError(f"{problem}: judge or try again", path=", ".join(folders)) from error
-    write_text(spec.out, {".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
-    reasons = f"{many(len(made['not_for']), 'reason')} against a use"
-    line = f"{shorten(short_name(made['judge']), 80)}: {reasons}; see {escaped(spec.out)}"
-    return Outcome(made, line if spec.out != "-" else "", err=True)
+    write_text(spec.out, {".html": page, ".md": markdown}.get(Path(spec.out).suffix, document))
+    reasons = f"{many(len(card_['not_for']), 'reason')} against a use"
+    line = f"{shorten(short_name(card_['judge']), 80)}: {reasons}; see {escaped(spec.out)}"
+    return Outcome(card_, line if spec.out != "-" else "", err=True)

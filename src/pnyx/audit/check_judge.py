@@ -84,10 +84,10 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     moved = compare_cards(then, later, margin, spec.bootstrap)
     if then["judge"] != later["judge"]:
         say(f"the judge is {shorten(later['judge'], 80)}, was {shorten(then['judge'], 80)}")
-    worse = [one.name for one in moved if one.verdict == "worse"]
-    missing = [one.name for one in moved if one.verdict == "not measured"]
+    worse = [figure.name for figure in moved if figure.verdict == "worse"]
+    missing = [figure.name for figure in moved if figure.verdict == "not measured"]
     row = {"card": escaped(spec.card), "margin": margin, "worse": worse,
-           "not_measured": missing, "figures": [one.row() for one in moved]}  # fmt: skip
+           "not_measured": missing, "figures": [figure.row() for figure in moved]}  # fmt: skip
     last = f"worse by more than {margin:g}: {', '.join(worse) or 'nothing'}"
     status = Outcome(row, [drift_table(moved), [last]], missing).show(as_json=as_json)
     return EXIT_WORSE if worse else status
@@ -117,17 +117,17 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     if spec.labels:
         raise OptionError("--labels goes with NOW: the card names its own")
     check_record(record, spec.card)
-    asked = _asked_anew(record, spec)
+    judge_options = _asked_anew(record, spec)
     out, values = str(spec.out), spec.values()
-    kept = {name: value for name, value in record["options"].items() if name != "llm"}
-    record = trusted_record({**record, "options": kept, "environment": {}}, values, spec.card)
+    options = {name: value for name, value in record["options"].items() if name != "llm"}
+    record = trusted_record({**record, "options": options, "environment": {}}, values, spec.card)
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=spec.card)
     with contextlib.ExitStack() as stack:
         addresses = [*spec.models, *(text for texts in values.values() for text in texts)]
         stack.enter_context(network_limited_to(addresses))
         stack.enter_context(environment_of(record))
-        words = _words_of(record, out, asked, spec.card)
+        words = _words_of(record, out, judge_options, spec.card)
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
     if status not in (None, 0, EXIT_UNSCORED):

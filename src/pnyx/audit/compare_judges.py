@@ -63,8 +63,8 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
         raise OptionError("the results of a judge are given twice")
     named = dict(zip(run_names(answers), answers, strict=True))
     if spec.baseline is not None and spec.baseline not in named:
-        found = escaped(", ".join(named), 200)
-        raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {found}")
+        names = escaped(", ".join(named), 200)
+        raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {names}")
     from pnyx.audit.card_file import read_card
     from pnyx.audit.display.judges import judge_notes, judge_parts, judges_html
     from pnyx.audit.judge_choice import choose_judge
@@ -81,7 +81,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
         cards=[read_card(path) for path in spec.card],
         bootstrap=spec.bootstrap,
     )
-    accuracy = [one.measures["accuracy"] for one in result.judges]
+    accuracy = [judge.measures["accuracy"] for judge in result.judges]
     unscored = any(m.scored < m.asked for m in accuracy)
     if spec.html is not None:
         write_text(spec.html, judges_html(result))

@@ -153,25 +153,25 @@ def _figures(card: Row) -> Iterator[tuple[str, CardFigure]]:
         yield f"{trial['task']}, {trial['trial']}: {trial['primary']}", figure
 
 
-def _of_results(one: Row) -> Iterator[tuple[str, CardFigure]]:
-    task, items, counts = one["task"], one["items_sha256"], one["counts"]
+def _of_results(result: Row) -> Iterator[tuple[str, CardFigure]]:
+    task, items, counts = result["task"], result["items_sha256"], result["counts"]
     if counts["asked"]:
         low, high = wilson(counts["scored"], counts["asked"])
         share = counts["scored"] / counts["asked"]
         yield f"{task}: scored", CardFigure(share, low, high, items, 1)
-    for compared in one.get("agreement", {}).get("compared", ()):
+    for compared in result.get("agreement", {}).get("compared", ()):
         if compared["kind"] == "human-judge":
             alpha = alpha_of(task)
             name = f"{task}: {alpha} with {compared['between'][1]}"
             yield name, _figure(compared["mean"][alpha], items, 1)
-    calibration = (one.get("calibration") or {}).get("measures", {})
-    measured = {**one.get("measures", {}), **calibration}
+    calibration = (result.get("calibration") or {}).get("measures", {})
+    measured = {**result.get("measures", {}), **calibration}
     for name, sign in _MEASURES.items():
         if name in measured:
             figure = _figure(measured[name], items, sign)
             yield (
                 f"{task}: {name}",
-                replace(figure, measure=name, outcomes=one.get("outcomes", {})),
+                replace(figure, measure=name, outcomes=result.get("outcomes", {})),
             )
 
 

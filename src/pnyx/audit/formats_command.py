@@ -24,7 +24,7 @@ from pnyx.judging.questions import Rating
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.trial_items import Posed
+    from pnyx.audit.trials.trial_items import TrialQuestions
     from pnyx.display.tables import Part
     from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.llm.plan import PlannedModel
@@ -44,11 +44,13 @@ class ComparedSpec(Spec, heading="Formats"):
         shown="all; without --llm, support",
     )
 
-    def names(self, spec: JudgeSpec, asked: FormatSpec) -> list[str]:
+    def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
         """Return the formats; OptionError: one is unknown, or --nuggets would do nothing."""
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
         chosen = list(dict.fromkeys(self.format)) or usual
-        if asked.nuggets is not None and not any(_TASK.format(n).makes_points for n in chosen):
+        if format_spec.nuggets is not None and not any(
+            _TASK.format(n).makes_points for n in chosen
+        ):
             raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
         return chosen
 
@@ -60,7 +62,7 @@ class ComparedSpec(Spec, heading="Formats"):
     short_help="Which way to ask about arguments notices noise and contradictions?",
     without={
         "options": "task padding orders",
-        "asked": "format scale shots examples dimensions",
+        "format_spec": "format scale shots examples dimensions",
         "spec": "prompt",
     },
 )
@@ -69,7 +71,7 @@ def formats(
     items: FileName,
     compared: ComparedSpec,
     options: StressSpec,
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
@@ -92,11 +94,14 @@ def formats(
     trials = _trials(read)
     from pnyx.judging.runs.results import check_folder
 
-    for name in () if spec.plan else compared.names(spec, asked):
+    for name in () if spec.plan else compared.names(spec, format_spec):
         for trial in trials:
             check_folder(Path(str(options.out)) / f"{trial}-{name}", {"task": "rag"})
     # All are prepared before anything is asked: what cannot be asked is refused first.
-    every = [_prepared(n, trials, read, asked, options, spec) for n in compared.names(spec, asked)]
+    every = [
+        _prepared(n, trials, read, format_spec, options, spec)
+        for n in compared.names(spec, format_spec)
+    ]
     if spec.plan:
         return _plan(every, spec, as_json)
     rows: dict[str, dict[str, Any]] = {}
@@ -120,7 +125,7 @@ class _Prepared:
 
     form: JudgingFormat
     nuggets: int | None
-    posed: Mapping[str, Posed]
+    posed: Mapping[str, TrialQuestions]
 
 
 def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
@@ -151,15 +156,15 @@ def _prepared(
     name: str,
     trials: Sequence[str],
     items: Sequence[Any],
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     options: StressSpec,
     spec: JudgeSpec,
 ) -> _Prepared:
     form = _TASK.format(name)
-    nuggets = asked.nuggets if form.makes_points else None
-    chosen, shaped = replace(asked, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
-    given = list(shaped)
-    posed = {t: posed_trial(t, "rag", _taking(t, given), options, spec) for t in trials}
+    nuggets = format_spec.nuggets if form.makes_points else None
+    chosen, shaped = replace(format_spec, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
+    questions = list(shaped)
+    posed = {t: posed_trial(t, "rag", _taking(t, questions), options, spec) for t in trials}
     return _Prepared(chosen or form, nuggets, posed)
 
 

@@ -63,7 +63,7 @@ class ComparedJudge:
 class JudgeCascade:
     """`first` answers where it is sure, `then` the rest: thresholds of one half of the labels.
 
-    `accuracy`, the `kept` share of answers and the costs are of the other half.
+    `accuracy`, the `first_share` of answers and the costs are of the other half.
     """
 
     first: str
@@ -72,7 +72,7 @@ class JudgeCascade:
     low: float | None
     high: float | None
     accuracy: Measured
-    kept: float
+    first_share: float
     usd: float | None
     seconds: float | None
 
@@ -83,7 +83,11 @@ class JudgeCascade:
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return row_of(self, "name first then error low high accuracy kept usd seconds")
+        return {
+            **row_of(self, "name first then error low high accuracy"),
+            "kept": self.first_share,
+            **row_of(self, "usd seconds"),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,8 +119,12 @@ class ChosenJudge(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each judge, with its accuracy and costs."""
         return [
-            {"judge": one.name, **one.measures["accuracy"].row(), **row_of(one, "usd seconds")}
-            for one in self.judges
+            {
+                "judge": judge.name,
+                **judge.measures["accuracy"].row(),
+                **row_of(judge, "usd seconds"),
+            }
+            for judge in self.judges
         ]
 
     def _heading(self) -> list[str]:
@@ -168,10 +176,10 @@ def choose_judge(
         check_card(card)
     joined = {name: join_labels(path, labels) for name, path in answers.items()}
     first = next(iter(joined.values()))
-    for name, one in joined.items():
-        if one.task == "quality" or one.task != first.task:
-            expected = "answers of yes and no" if one.task == "quality" else first.task
-            raise InputError(f"found {one.task}, expected {expected}", path=answers[name])
+    for name, results in joined.items():
+        if results.task == "quality" or results.task != first.task:
+            expected = "answers of yes and no" if results.task == "quality" else first.task
+            raise InputError(f"found {results.task}, expected {expected}", path=answers[name])
     return choose_joined(
         joined,
         {name: _costs_in(path, prices) for name, path in answers.items()},
@@ -209,7 +217,9 @@ def choose_joined(
     """
     shared = _Shared(joined, bootstrap)
     judges = [_judge(name, costs.get(name, (None, None)), shared, cards) for name in joined]
-    scored = {one.name: a for one in judges if (a := one.measures["accuracy"].value) is not None}
+    scored = {
+        judge.name: a for judge in judges if (a := judge.measures["accuracy"].value) is not None
+    }
     best = baseline or max(scored, key=scored.__getitem__, default=judges[0].name)
     if best not in scored:
         raise InputError("none of its labelled answers is scored", path=best)
@@ -243,8 +253,8 @@ def _judge(
         if card["judge"] == judge
         for trial in card["trials"]
     }
-    shown = {key: measured[key] for key in SHOWN if key in measured}
-    return ComparedJudge(name, judge, shown, *costs, trials)
+    main_measures = {key: measured[key] for key in SHOWN if key in measured}
+    return ComparedJudge(name, judge, main_measures, *costs, trials)
 
 
 def _costs_in(path: str | Path, prices: Mapping[str, Price] | None) -> Costs:
@@ -262,28 +272,28 @@ def costs_of(manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = N
     Stored replies cost nothing again, and a resumed run took longer than its last part: neither
     says what an answer costs. Without a language model it is no dollars.
     """
-    asked = manifest.get("counts", {}).get("asked")
+    count = manifest.get("counts", {}).get("asked")
     models, store = manifest.get("models", ()), manifest.get("store", {})
-    if not asked or store.get("from_store") or manifest.get("kept"):
-        return (0.0 if asked and not models else None), None
+    if not count or store.get("from_store") or manifest.get("kept"):
+        return (0.0 if count and not models else None), None
     begun, ended = (datetime.fromisoformat(manifest[n]) for n in ("started", "finished"))
-    seconds = (ended - begun).total_seconds() / asked
+    seconds = (ended - begun).total_seconds() / count
     if not models:
         return 0.0, seconds
-    known = [price_of(model["name"], prices) for model in models]
+    prices_found = [price_of(model["name"], prices) for model in models]
     tokens = manifest.get("tokens", {})
     counts = (tokens.get(f"{n}_tokens", 0) for n in ("prompt", "completion", "cached"))
-    if len(set(known)) == 1 and known[0] is not None and tokens:
-        return known[0].cost(*counts) / asked, seconds
+    if len(set(prices_found)) == 1 and prices_found[0] is not None and tokens:
+        return prices_found[0].cost(*counts) / count, seconds
     spent = [model.get("spent", {}).get("cost_usd") for model in models]
-    return (None if None in spent else sum(spent) / asked), seconds
+    return (None if None in spent else sum(spent) / count), seconds
 
 
 class _Shared:
     """The labelled items that all judges were asked about."""
 
     def __init__(self, joined: Mapping[str, LabelledVerdicts], bootstrap: Bootstrap) -> None:
-        by_id = {name: {p.verdict.id: p for p in one.pairs} for name, one in joined.items()}
+        by_id = {name: {p.verdict.id: p for p in results.pairs} for name, results in joined.items()}
         every = set[str]().union(*by_id.values())
         self.ids = sorted(every.intersection(*by_id.values()))
         self.left_out, self.bootstrap = len(every) - len(self.ids), bootstrap
@@ -344,27 +354,31 @@ class _Cascades:
         """Return the cheapest that is good enough on the one half, with figures of the other."""
         shared, best = self._shared, self._shared.right(self._best)
         tried = [
-            (cascade, kept, np.where(kept, shared.right(cascade.first), shared.right(cascade.then)))
-            for cascade, kept in self._thresholds()
+            (
+                cascade,
+                keeps,
+                np.where(keeps, shared.right(cascade.first), shared.right(cascade.then)),
+            )
+            for cascade, keeps in self._thresholds()
         ]
         tests = family([
             shared.compare(cascade.name, right, self._best, best, self._develop, self._margin)
             for cascade, _, right in tried
         ])  # fmt: skip
         ranked = [
-            (self._cost(cascade, float(kept[self._develop].mean())), place)
-            for place, (cascade, kept, _) in enumerate(tried)
-            if tests[place].good_enough
+            (self._cost(cascade, float(keeps[self._develop].mean())), index)
+            for index, (cascade, keeps, _) in enumerate(tried)
+            if tests[index].good_enough
         ]
         if not ranked:
             return None, None
-        cascade, kept, right = tried[min(ranked)[1]]
+        cascade, keeps, right = tried[min(ranked)[1]]
         other = ~self._develop
-        share = float(kept[other].mean())
+        share = float(keeps[other].mean())
         usd, seconds = (self._costs(cascade, share, by) for by in ("dollars", "seconds"))
         accuracy = cluster_mean(right[other], shared.places[other], shared.bootstrap)
         test = shared.compare(cascade.name, right, self._best, best, other, self._margin)
-        done = replace(cascade, accuracy=accuracy, kept=share, usd=usd, seconds=seconds)
+        done = replace(cascade, accuracy=accuracy, first_share=share, usd=usd, seconds=seconds)
         return done, test
 
     def _thresholds(self) -> Iterator[tuple[JudgeCascade, Any]]:
@@ -392,26 +406,26 @@ class _Cascades:
                 )
             except ValueError:  # a yes with a lower probability than a no
                 return
-            kept = np.array([
+            keeps = np.array([
                 bool(use) and regions.keeps(p.verdict.probability or 0.0, verdict=p.verdict.value)
                 for p, use in zip(pairs, stated, strict=True)
             ])  # fmt: skip
-            if kept.any():
+            if keeps.any():
                 yield JudgeCascade(first, then, error, regions.low, regions.high,
-                                   Measured(None, 0, 0), 0.0, None, None), kept  # fmt: skip
+                                   Measured(None, 0, 0), 0.0, None, None), keeps  # fmt: skip
 
-    def _costs(self, cascade: JudgeCascade, kept: float, by: Cost) -> float | None:
-        found = {one.name: _cost_of(one, by) for one in self._judges}
-        first, then = found[cascade.first], found[cascade.then]
-        return None if first is None or then is None else first + (1 - kept) * then
+    def _costs(self, cascade: JudgeCascade, share: float, by: Cost) -> float | None:
+        costs = {judge.name: _cost_of(judge, by) for judge in self._judges}
+        first, then = costs[cascade.first], costs[cascade.then]
+        return None if first is None or then is None else first + (1 - share) * then
 
-    def _cost(self, cascade: JudgeCascade, kept: float) -> float:
-        cost = self._costs(cascade, kept, self._by)
+    def _cost(self, cascade: JudgeCascade, share: float) -> float:
+        cost = self._costs(cascade, share, self._by)
         return np.inf if cost is None else cost
 
 
-def _cost_of(one: ComparedJudge | JudgeCascade, by: Cost) -> float | None:
-    return one.usd if by == "dollars" else one.seconds
+def _cost_of(judge: ComparedJudge | JudgeCascade, by: Cost) -> float | None:
+    return judge.usd if by == "dollars" else judge.seconds
 
 
 def _cheapest(
@@ -426,7 +440,7 @@ def _cheapest(
     None where the cost of one of them is not known: it might be the cheapest.
     """
     enough = {best, *(c.run for c in comparisons if c.good_enough)}
-    some = [one for one in (*judges, *([cascade] if cascade else ())) if one.name in enough]
-    costs = [(_cost_of(one, by), shorten(one.name, 400)) for one in some]
-    known = [(cost, place, name) for place, (cost, name) in enumerate(costs) if cost is not None]
-    return min(known)[2] if len(known) == len(costs) else None
+    some = [judge for judge in (*judges, *([cascade] if cascade else ())) if judge.name in enough]
+    costs = [(_cost_of(judge, by), shorten(judge.name, 400)) for judge in some]
+    priced = [(cost, index, name) for index, (cost, name) in enumerate(costs) if cost is not None]
+    return min(priced)[2] if len(priced) == len(costs) else None

@@ -64,15 +64,15 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
     with open_model(model, say, model) as llm, reporting("pairs") as show:
         if llm is None:
             raise OptionError("a language model writes: it needs --llm")
-        made = write_pairs(chosen, llm, show)
+        written = write_pairs(chosen, llm, show)
         if model.plan:
-            count = len(chosen) - sum(made.left_out.values())
+            count = len(chosen) - sum(written.left_out.values())
             line = f"{many(count, 'argument')} by {escaped(llm.name)}"
             return plan_asked(llm, model, line, {"items": count}, as_json=as_json)
-    warn_first([shorten(problem, 200) for problem in made.problems], "items without an argument")
-    write_jsonl(str(spec.out), made.rows)
-    failed = len(made.problems)
-    row = {"out": spec.out, "items": len(chosen), "pairs": len(made.rows), "failed": failed}
-    line = f"{escaped(str(spec.out))}: {many(len(made.rows), 'pair')} of {len(chosen)} items"
-    left = "".join(f"; {count} with {why}" for why, count in made.left_out.items())
-    return Outcome({**row, "left_out": dict(made.left_out)}, line + left, failed, err=True)
+    warn_first([shorten(problem, 200) for problem in written.problems], "items without an argument")
+    write_jsonl(str(spec.out), written.rows)
+    failed = len(written.problems)
+    row = {"out": spec.out, "items": len(chosen), "pairs": len(written.rows), "failed": failed}
+    line = f"{escaped(str(spec.out))}: {many(len(written.rows), 'pair')} of {len(chosen)} items"
+    left = "".join(f"; {count} with {why}" for why, count in written.left_out.items())
+    return Outcome({**row, "left_out": dict(written.left_out)}, line + left, failed, err=True)

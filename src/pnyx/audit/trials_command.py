@@ -24,7 +24,7 @@ from pnyx.judging.options import FormatSpec, JudgeSpec, ModelSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.trial_items import Posed, Stress
+    from pnyx.audit.trials.trial_items import Stress, TrialQuestions
     from pnyx.display.tables import Part
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.questions import JudgeQuestion
@@ -165,7 +165,7 @@ def stress(
     trial: str,
     items: FileName,
     options: StressSpec,
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
@@ -206,14 +206,14 @@ def stress(
 
     if options.out is not None and not spec.plan:
         check_folder(Path(options.out), {"task": task})
-    asked.chosen(TASKS[task], spec)
-    spec = asked.prompted(spec)
-    form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
-    posed = posed_trial(trial, task, list(given), options, spec)
+    format_spec.chosen(TASKS[task], spec)
+    spec = format_spec.prompted(spec)
+    form, items_read = format_spec.prepared(TASKS[task], spec, format_spec.read(TASKS[task], items))
+    posed = posed_trial(trial, task, list(items_read), options, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
-        sized = sized_by(opened, asked.settings)
+        sized = sized_by(opened, format_spec.settings)
         row = ask_trial(trial, task, items, posed, options, spec, sized)
     say_judge(row["judge"], row["card"])
     drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
@@ -247,16 +247,16 @@ def _task_of(path: str) -> str:
     first = next(iter(read_jsonl(path)), None)
     if first is None:
         raise InputError("holds no items", path=path)
-    given = set(first[1])
+    fields = set(first[1])
     fits: dict[str, tuple[int, int, int]] = {}
     seen: set[tuple[type, frozenset[str]]] = set()
     for name, task in TASKS.items():
         format_ = ITEM_FORMATS[task.items]
         needed = frozenset(format_.required)
-        if needed <= given and (task.kind, needed) not in seen:
+        if needed <= fields and (task.kind, needed) not in seen:
             seen.add((task.kind, needed))
-            known = needed | set(format_.optional)
-            fits[name] = len(needed), len(given & known), -len(known)
+            known_fields = needed | set(format_.optional)
+            fits[name] = len(needed), len(fields & known_fields), -len(known_fields)
     best = [name for name, count in fits.items() if count == max(fits.values())]
     if len(best) != 1:
         tasks = ", ".join(best) or "no task's"
@@ -272,7 +272,7 @@ def posed_trial(
     spec: JudgeSpec,
     *,
     warns: bool = True,
-) -> Posed:
+) -> TrialQuestions:
     """Return the questions of a trial on items; with `warns`, warn of too few topics."""
     from pnyx.audit.trials.trial_items import labelled_by, sampled
     from pnyx.audit.trials.trials import pose, too_few
@@ -282,8 +282,8 @@ def posed_trial(
     plan = options.plan_of(trial)
     if trial == "self" and options.control is not None:
         items = _controlled(items, options.control, options.writer)
-    made = _edited(trial, sampled(items, plan), options, spec)
-    posed = pose(trial, items, plan, made)
+    edits = _edited(trial, sampled(items, plan), options, spec)
+    posed = pose(trial, items, plan, edits)
     if trial == "noise" and options.qrels is not None:
         if task != "rag":
             raise OptionError(f"--qrels goes with --task rag, not {task}")
@@ -341,15 +341,15 @@ def _edited(
             )
             return None
     warn_first([shorten(problem, 200) for problem in edits.problems], "were not edited")
-    say(f"{len(edits.made)} of {edits.asked} edited by {shorten(model.name)}")
-    return edits.made
+    say(f"{len(edits.by_text)} of {edits.requested} edited by {shorten(model.name)}")
+    return edits.by_text
 
 
 def ask_trial(
     trial: str,
     task: str,
     source: str,
-    posed: Posed,
+    posed: TrialQuestions,
     options: StressSpec,
     spec: JudgeSpec,
     opened: OpenedJudge,
@@ -380,10 +380,10 @@ def ask_trial(
         "choices": options.row(),
         "cost": cost_of(manifest),
     }
-    asked = (
+    item_rows = (
         {f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions
     )
     with placed_together():
-        write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
+        write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in item_rows))
         write_json(Path(out) / _SUMMARY, row)
     return row

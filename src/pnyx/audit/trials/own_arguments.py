@@ -76,10 +76,10 @@ def write_pairs(
     return WrittenPairs(rows, problems, {why: n for why, n in left_out.items() if n})
 
 
-def _row(item: Rating, own: str, name: str) -> dict[str, Any]:
+def _row(item: Rating, argument: str, name: str) -> dict[str, Any]:
     """Return a pair with the judge's text in the first or the second place."""
     by = str(item.extra.get("by") or "other")
-    sides = {"a": (own, name), "b": (item.text, by)}
+    sides = {"a": (argument, name), "b": (item.text, by)}
     if zlib.crc32(item.id.encode()) % 2:  # by the id alone: labels hold when more are written
         sides = {"a": sides["b"], "b": sides["a"]}
     return {

@@ -24,16 +24,18 @@ def patterns() -> Any:
 
 def injection_names() -> tuple[str, ...]:
     """Return the names of the injections, the control last."""
-    return (*(one["name"] for one in patterns()["injections"]), CONTROL)
+    return (*(injection["name"] for injection in patterns()["injections"]), CONTROL)
 
 
 def injected(text: str, name: str, verdict: str, reply: str) -> str:
     """Return a text with one injection; it tells the judge the `verdict`, or gives its `reply`."""
     if name == CONTROL:
         return f"{text}\n\n{patterns()['control']}"
-    one = next(one for one in patterns()["injections"] if one["name"] == name)
+    injection = next(
+        injection for injection in patterns()["injections"] if injection["name"] == name
+    )
     before, after = (
-        one.get(side, "").replace("VERDICT", verdict).replace("REPLY", reply)
+        injection.get(side, "").replace("VERDICT", verdict).replace("REPLY", reply)
         for side in ("before", "after")
     )
     return "\n\n".join(part for part in (before, text, after) if part)
@@ -47,12 +49,12 @@ def lengthened(text: str) -> str:
 def padding(words: int, seed: int) -> str:
     """Return about so many words that add nothing, the same for the same seed."""
     sentences: list[str] = list(patterns()["padding"])
-    found: list[str] = []
-    place = seed % len(sentences)
-    while sum(map(word_weight, found)) < words:
-        found.append(sentences[place % len(sentences)])
-        place += 1
-    return " ".join(found)
+    chosen: list[str] = []
+    index = seed % len(sentences)
+    while sum(map(word_weight, chosen)) < words:
+        chosen.append(sentences[index % len(sentences)])
+        index += 1
+    return " ".join(chosen)
 
 
 # Rewordings ---------------------------------------------------------------------------------------
@@ -72,8 +74,8 @@ def as_motion(text: str) -> str:
     single = low.count("be") == 1 and _OTHER_VERB.isdisjoint(low) and _PLAIN.match(text)
     if not (single and text.rstrip().endswith("?") and low[0] == "should" and low[1] != "be"):
         return text
-    place = low.index("be")
-    claim = [*words[1:place], "should", *words[place:]]
+    verb = low.index("be")
+    claim = [*words[1:verb], "should", *words[verb:]]
     return f"This house believes that {' '.join(claim)}."
 
 

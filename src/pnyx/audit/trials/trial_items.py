@@ -55,7 +55,7 @@ class Stress:
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class TrialQuestions:
     """The questions of a trial.
 
     Attributes:
@@ -86,17 +86,17 @@ class Poser:
 
     def put(self, item: int, cell: Cell, question: JudgeQuestion, **carried: Any) -> None:
         """Ask a question, made of the item at a place, for a cell; `carried` goes to its answer."""
-        own = self._items[item]
+        original = self._items[item]
         key = item, item_bytes(replace(question, id="", extra=carried))
         if key not in self._known:
             self._known[key] = len(self._questions)
             name = " ".join(map(_named, cell))
-            extra = {**own.extra, **carried, "of": own.id, "variant": name}
-            if getattr(question, "documents", ()) != getattr(own, "documents", ()):
+            extra = {**original.extra, **carried, "of": original.id, "variant": name}
+            if getattr(question, "documents", ()) != getattr(original, "documents", ()):
                 extra.pop("doc_ids", None)  # they name the item's own, in its order
             # What follows the last "~" is ours, so that no two ids are the same.
-            asked = replace(question, id=f"{own.id}~{name}", extra=extra)
-            self._questions.append(asked)
+            variant_question = replace(question, id=f"{original.id}~{name}", extra=extra)
+            self._questions.append(variant_question)
         self._uses.setdefault(cell, []).append((item, self._known[key]))
 
     @property
@@ -104,12 +104,12 @@ class Poser:
         """What was done, so far."""
         return list(self._uses)
 
-    def posed(self, trial: str) -> Posed:
+    def posed(self, trial: str) -> TrialQuestions:
         """Return what was put; InputError where nothing was."""
         if not self._questions:
             why = ", ".join(f"{n} {what}" for what, n in self.left_out.items())
             raise InputError(f"{trial}: no item can be changed" + (f" ({why})" if why else ""))
-        return Posed(
+        return TrialQuestions(
             self._items, self._questions, self._uses, dict(self.left_out), dict(self.facts)
         )
 
@@ -123,7 +123,7 @@ def sampled(items: Sequence[JudgeQuestion], stress: Stress) -> list[JudgeQuestio
     if not stress.limit or stress.limit >= len(items):
         return list(items)
     chosen = random.Random(stress.seed).sample(range(len(items)), stress.limit)
-    return [items[place] for place in sorted(chosen)]
+    return [items[index] for index in sorted(chosen)]
 
 
 def topic_of(item: JudgeQuestion) -> str:
@@ -131,10 +131,10 @@ def topic_of(item: JudgeQuestion) -> str:
     named = group_of(item)
     if named:
         return named
-    asked = getattr(item, "query", "") or getattr(item, "question", "")
-    if not asked and isinstance(item, Support) and item.task == "relevance":
-        asked = item.statement
-    return asked or item.id
+    question_text = getattr(item, "query", "") or getattr(item, "question", "")
+    if not question_text and isinstance(item, Support) and item.task == "relevance":
+        question_text = item.statement
+    return question_text or item.id
 
 
 def group_of(item: JudgeQuestion) -> str:
@@ -144,13 +144,13 @@ def group_of(item: JudgeQuestion) -> str:
 
 def label_of(item: JudgeQuestion) -> bool | None:
     """Return what people said of a yes-no item, in its field `label`."""
-    said = item.extra.get("label")
-    if said is None or not isinstance(item, Support):
+    label = item.extra.get("label")
+    if label is None or not isinstance(item, Support):
         return None
     from pnyx.judging.measures.ground_truth import grade_of
 
     try:
-        return grade_of(said) > 0
+        return grade_of(label) > 0
     except InputError as error:
         problem = error.problem.removeprefix("value: ")
         raise InputError(f"item {item.id!r}: label: {problem}") from error
@@ -165,17 +165,17 @@ def labelled_by(
     items: Sequence[JudgeQuestion], label: Callable[[str, str], bool | None]
 ) -> list[JudgeQuestion]:
     """Return items whose documents are labelled, by topic and id; InputError where none can be."""
-    found: list[JudgeQuestion] = []
+    labelled: list[JudgeQuestion] = []
     for item in items:
         topic, ids = group_of(item), item.extra.get("doc_ids")
         if not topic or not ids:
-            lacking = "ids of its documents" if topic else "group"
-            raise InputError(f"item {shorten(item.id, 40)!r}: has no {lacking}, which qrels need")
-        labels = [label(topic, str(one)) for one in ids]
-        found.append(replace(item, extra={**item.extra, "doc_labels": labels}))
-    if all(one is None for item in found for one in labels_of(item)):
+            missing = "ids of its documents" if topic else "group"
+            raise InputError(f"item {shorten(item.id, 40)!r}: has no {missing}, which qrels need")
+        labels = [label(topic, str(doc_id)) for doc_id in ids]
+        labelled.append(replace(item, extra={**item.extra, "doc_labels": labels}))
+    if all(label is None for item in labelled for label in labels_of(item)):
         raise InputError("none of the documents of the items is judged for its topic (group)")
-    return found
+    return labelled
 
 
 def text_of(item: JudgeQuestion) -> str:
@@ -198,8 +198,10 @@ def rotated_texts(items: Sequence[JudgeQuestion], seed: int) -> list[list[str]]:
     """Return as many other topics' texts for each item; InputError where all are of one topic."""
     by_topic: dict[str, list[str]] = {}
     for item in items:
-        known = by_topic.setdefault(topic_of(item), [])
-        known += [text for text in documents_of(item) if text.strip() and text not in known]
+        topic_texts = by_topic.setdefault(topic_of(item), [])
+        topic_texts += [
+            text for text in documents_of(item) if text.strip() and text not in topic_texts
+        ]
     topics = sorted(topic for topic, texts in by_topic.items() if texts)
     if len(topics) < 2:
         raise InputError(
@@ -214,15 +216,17 @@ def _others(
 ) -> list[str]:
     """Return texts of other topics, each once while there are so many; none of the own topic's."""
     rng = random.Random(f"{seed}/{item.id}")
-    own = topic_of(item)
-    held = frozenset(by_topic.get(own, ()))
-    others = [t for t in topics if t != own and any(text not in held for text in by_topic[t])]
+    own_topic = topic_of(item)
+    own_texts = frozenset(by_topic.get(own_topic, ()))
+    others = [
+        t for t in topics if t != own_topic and any(text not in own_texts for text in by_topic[t])
+    ]
     if not others:
         raise InputError(f"noise: item {item.id!r}: all texts of other topics are its topic's, too")
     taken: list[str] = []
     for _ in documents_of(item):
         for _ in range(100):
-            free = [text for text in by_topic[rng.choice(others)] if text not in held]
+            free = [text for text in by_topic[rng.choice(others)] if text not in own_texts]
             other = rng.choice(free)
             if other not in taken:
                 break
@@ -232,7 +236,7 @@ def _others(
 
 def spread(sizes: Iterable[int], seed: int) -> list[list[float]]:
     """Return a number in [0, 1) for each member of groups: those below x are that share of each."""
-    found = []
+    groups = []
     for number, size in enumerate(sizes):
         rng = random.Random(f"{seed}/spread/{number}")
         order = list(range(size))
@@ -241,5 +245,5 @@ def spread(sizes: Iterable[int], seed: int) -> list[list[float]]:
         places = [0.0] * size
         for rank, member in enumerate(order):
             places[member] = (rank + offset) / size
-        found.append(places)
-    return found
+        groups.append(places)
+    return groups

@@ -22,10 +22,10 @@ from pnyx.audit.trials.presentation import (
     pose_stance,
     pose_verbosity,
 )
-from pnyx.audit.trials.reading import read_said
+from pnyx.audit.trials.reading import read_answers
 from pnyx.audit.trials.sheet import Sheet, Summary
 from pnyx.audit.trials.steady_verdicts import sum_steady
-from pnyx.audit.trials.trial_items import Posed, Poser, Stress, group_of, sampled
+from pnyx.audit.trials.trial_items import Poser, Stress, TrialQuestions, group_of, sampled
 from pnyx.audit.trials.worse_items import pose_hallucination, pose_joint, pose_noise
 from pnyx.core.errors import InputError
 from pnyx.judging.answers import answer_rows
@@ -174,15 +174,15 @@ def pose(
     trial: str,
     items: Sequence[JudgeQuestion],
     stress: Stress | None = None,
-    made: Mapping[str, str] | None = None,
-) -> Posed:
+    edits: Mapping[str, str] | None = None,
+) -> TrialQuestions:
     """Return the questions of a trial.
 
     Args:
         trial: a name of `TRIALS`.
         items: of one task, as `pnyx.judging.tasks` reads them.
         stress: how they are changed.
-        made: what a language model made of their sentences or texts, in place of rules.
+        edits: sentence or text -> a language model's edit of it, used instead of the rules.
 
     Raises:
         InputError: the trial has no meaning for these items, or changes none of them.
@@ -193,10 +193,10 @@ def pose(
     chosen = sampled(items, stress)
     if not chosen:
         raise InputError(f"{trial}: found no items")
-    return TRIALS[trial].pose(chosen, stress, made).posed(trial)
+    return TRIALS[trial].pose(chosen, stress, edits).posed(trial)
 
 
-def clusters_of(posed: Posed) -> int:
+def clusters_of(posed: TrialQuestions) -> int:
     """Return how many topics, or items without one, a trial asks about."""
     return len({group_of(item) or ("item", item.id) for item in posed.items})
 
@@ -215,7 +215,7 @@ def clusters_needed(trial: str, stress: Stress) -> int | None:
     return math.ceil(_Z95**2 * (1 - most) / most) if most else None
 
 
-def too_few(trial: str, posed: Posed, stress: Stress) -> str:
+def too_few(trial: str, posed: TrialQuestions, stress: Stress) -> str:
     """Return why too few topics can pass a trial whose verdict must stay, or nothing."""
     clusters, needed = clusters_of(posed), clusters_needed(trial, stress)
     if not TRIALS[trial].steady or (needed is not None and clusters >= needed):
@@ -243,7 +243,7 @@ def try_judge(
 
 def sum_up(
     trial: str,
-    posed: Posed,
+    posed: TrialQuestions,
     rows: Iterable[Sequence[Mapping[str, Any]]],
     stress: Stress | None = None,
 ) -> dict[str, Any]:
@@ -255,13 +255,13 @@ def sum_up(
         rows: the lines of `answers.jsonl` of each question, in their order.
         stress: as it was posed.
     """
-    sheet = Sheet(posed, read_said(rows), stress or Stress())
-    found = TRIALS[trial].sums(sheet)
+    sheet = Sheet(posed, read_answers(rows), stress or Stress())
+    summary = TRIALS[trial].sums(sheet)
     clusters = int(sheet.clusters.max()) + 1
     facts = {"clusters": clusters, "clustered_by": "group" if sheet.by_group else "item"}
-    used = {place for uses in posed.uses.values() for place, _ in uses}
+    used = {index for uses in posed.uses.values() for index, _ in uses}
     items = {"asked_about": len(posed.items), "used": len(used), "left_out": posed.left_out}
-    row: dict[str, Any] = plain(found)
+    row: dict[str, Any] = plain(summary)
     return {
         "trial": trial,
         "expects": TRIALS[trial].expects,
