@@ -90,7 +90,7 @@ def test_two_leaderboards(call):
     assert one["conclusions"]["pairs"]["agree"] == agree
     assert one["conclusions"]["accuracy"]["value"] == pytest.approx(agree / 28)
     assert one["systems"][0]["value"] == pytest.approx(means[0][0], abs=1e-6)
-    assert "1 values over all topics are no means" in err  # the .5 of `put`
+    assert "1 stated overall values are not the mean over its topics" in err  # the .5 of `put`
     code, out, _ = call("judge.txt", "people.txt", "--draws", "50")
     assert code == 0
     assert "F1: judge.txt against people.txt, 8 runs, 20 topics" in out

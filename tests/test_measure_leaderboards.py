@@ -412,7 +412,7 @@ def test_intervals_of_shares_have_ends_and_those_of_others_are_students(extreme,
     sign = 1 if difference.run == "a" else -1
     apart = [sign * (np.array(t["a"]) - np.array(t["b"][: len(t["a"])])) for t in (labels, judge)]
     students = prediction_powered(apart[0], apart[1][:5], apart[1][5:])
-    assert difference.found.row() == students.row()
+    assert difference.estimate.row() == students.row()
 
 
 def test_runs_without_labels_are_listed_not_corrected():

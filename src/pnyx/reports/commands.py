@@ -99,7 +99,7 @@ def command(
 
     requests = list(read_requests(files.requests))
     _check_titles(requests, files.requests)
-    asked = [(request, limits_of(request, rules, spec.limit)) for request in requests]
+    limited_requests = [(request, limits_of(request, rules, spec.limit)) for request in requests]
     with open_writing_models(model, citations, say) as models:
         llm = models.llm
         writer = open_reporter(spec, llm, plan)
@@ -108,7 +108,7 @@ def command(
         writing: Reporter = writer
         if model.plan and writer.asks:
             writing = StandInReporter(writer, ExtractiveReporter())
-        reports = _written(searcher, asked, writing, plan, models)
+        reports = _written(searcher, limited_requests, writing, plan, models)
         if model.plan:
             count = len(reports)
             head = {"reports": count}
@@ -150,7 +150,7 @@ def _write(
 
 def _written(
     searcher: Searcher,
-    asked: Sequence[tuple[ReportRequest, Limits]],
+    limited_requests: Sequence[tuple[ReportRequest, Limits]],
     writer: Reporter,
     plan: WritingPlan,
     models: WritingModels,
@@ -158,25 +158,25 @@ def _written(
     """Write all reports, in the order of their requests."""
     from pnyx.reports.writing.report import report_many
 
-    made: dict[str, Report] = {}
-    with counted("writing reports", len(asked)) as show:
+    written: dict[str, Report] = {}
+    with counted("writing reports", len(limited_requests)) as show:
 
         def done(report: Report) -> None:
-            made[report.request.id] = report
-            show(len(made))
+            written[report.request.id] = report
+            show(len(written))
             if writer.asks and not sys.stderr.isatty():
-                say(f"{len(made)} of {len(asked)}: {report_line(report)}")
+                say(f"{len(written)} of {len(limited_requests)}: {report_line(report)}")
 
         report_many(
             searcher,
-            asked,
+            limited_requests,
             judge=models.citation_judge,
             writer=writer,
             plan=plan,
             model=models.llm if writer.asks else None,
             done=done,
         )
-    return [made[request.id] for request, _ in asked]
+    return [written[request.id] for request, _ in limited_requests]
 
 
 def _say(

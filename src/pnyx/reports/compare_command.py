@@ -181,8 +181,8 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
     """Read all; one whose columns cannot be told is read by what the others hold."""
     from pnyx.formats import read_leaderboard
 
-    given = list(formats) * (len(paths) if len(formats) == 1 else 1)
-    named: list[str | None] = [*given] if given else [None] * len(paths)
+    format_names = list(formats) * (len(paths) if len(formats) == 1 else 1)
+    named: list[str | None] = [*format_names] if format_names else [None] * len(paths)
     boards: dict[int, Leaderboard] = {}
     refused: dict[int, InputError] = {}
     for number, (path, name) in enumerate(zip(paths, named, strict=True)):
@@ -202,8 +202,8 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
             raise unclear from None
     names = [Path(path).name for path in paths]
     distinct = all(names) and len(set(names)) == len(names)
-    shown = names if distinct else paths
-    return [replace(boards[number], name=name) for number, name in enumerate(shown)]
+    labels = names if distinct else paths
+    return [replace(boards[number], name=name) for number, name in enumerate(labels)]
 
 
 def _corrected(

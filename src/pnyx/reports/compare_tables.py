@@ -66,20 +66,21 @@ def notes_on(
 
 
 def _misstated(board: Leaderboard) -> Iterator[str]:
-    """Say where values over all topics are no means of the topics' values."""
+    """Report stated overall values that are not the mean over the topics."""
     sums: dict[tuple[str, str], list[float]] = {}
     for cell in board.cells:
         if cell.value is not None:
             sums.setdefault((cell.run_id, cell.measure), []).append(cell.value)
-    apart = 0
+    differing = 0
     for cell in board.stated:
         values = sums.get((cell.run_id, cell.measure))
         if values and cell.value is not None:
             mean = sum(values) / len(values)
-            apart += abs(mean - cell.value) > _APART * max(1.0, abs(mean))
-    if apart:
+            differing += abs(mean - cell.value) > _APART * max(1.0, abs(mean))
+    if differing:
         name = escaped(board.name, 60)
-        yield f"{name}: {apart} values over all topics are no means of its topics; means are used"
+        stated = f"{differing} stated overall values are not the mean over its topics"
+        yield f"{name}: {stated}; the means are used"
 
 
 def _what(comparison: LeaderboardAgreement) -> str:
@@ -91,8 +92,8 @@ def _what(comparison: LeaderboardAgreement) -> str:
 
 def _left_out(comparison: LeaderboardAgreement) -> Iterator[str]:
     shared = comparison.shared
-    for kind, apart in (("run", shared.runs_apart), ("topic", shared.topics_apart)):
-        here, there = (list(names) for names in apart)
+    for kind, unshared in (("run", shared.runs_apart), ("topic", shared.topics_apart)):
+        here, there = (list(names) for names in unshared)
         if here and (kind == "run" or shared.topics):
             yield f"{listed(here, kind)} only there, left out"
         if there and (kind == "run" or shared.topics):
@@ -227,9 +228,9 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
     rows = []
     for difference in few.differences:
         mark = " *" if difference.significant else ""
-        ends = (chance(difference.found.p), chance(difference.p_holm) + mark)
+        ends = (chance(difference.estimate.p), chance(difference.p_holm) + mark)
         sides = (escaped(difference.run, 40), escaped(difference.other, 40))
-        rows.append([*sides, difference.found.corrected, *ends])
+        rows.append([*sides, difference.estimate.corrected, *ends])
     tested = sum(difference.p_holm is not None for difference in few.differences)
     legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []

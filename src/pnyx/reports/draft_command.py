@@ -69,25 +69,25 @@ def create(spec: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool
         [f"{escaped(draft.bank.topic_id, 40)}: {p}" for draft in drafted for p in draft.problems],
         "problems",
     )
-    kept = [draft.bank for draft in drafted if draft.bank.nuggets]
+    usable = [draft.bank for draft in drafted if draft.bank.nuggets]
     with atomic_text(str(bank.out)) as stream:
-        _writer(bank)(stream, kept)
-    nuggets = [nugget for made in kept for nugget in made.nuggets]
+        _writer(bank)(stream, usable)
+    nuggets = [nugget for drafted_bank in usable for nugget in drafted_bank.nuggets]
     row: dict[str, Any] = {
         "out": bank.out,
         "topics": len(drafted),
-        "banks": len(kept),
+        "banks": len(usable),
         "nuggets": len(nuggets),
         "rated": sum(bool(nugget.importance) for nugget in nuggets),
-        "asked": sum(draft.asked for draft in drafted),
+        "asked": sum(draft.calls for draft in drafted),
         "failed": sum(draft.failed for draft in drafted),
     }
     by = "sentences of the documents" if llm is None else escaped(llm.name)
     line = (
-        f"{escaped(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(kept)} of "
+        f"{escaped(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(usable)} of "
         f"{len(drafted)} topics by {by}; importance of {row['rated']} of {row['nuggets']}"
     )
-    unscored = row["failed"] or len(kept) < len(drafted)
+    unscored = row["failed"] or len(usable) < len(drafted)
     return Outcome(row, line, unscored, err=True, ascii=True)
 
 
@@ -147,8 +147,8 @@ def _edited(spec: CreateSpec) -> list[tuple[NuggetBank, Question]]:
     for bank in read_nugget_banks(str(spec.edited)):
         topic = topics.get(bank.topic_id) or Question(bank.topic_id, bank.title)
         if not topic.text.strip():
-            shown = escaped(bank.topic_id, 40)
-            raise InputError(f"topic {shown!r} has no title; --topics names a file of them")
+            topic_id = escaped(bank.topic_id, 40)
+            raise InputError(f"topic {topic_id!r} has no title; --topics names a file of them")
         pairs.append((bank, topic))
     return pairs
 
@@ -199,9 +199,9 @@ def merge(
     refuse_two_outputs("--out", bank.out, as_json=as_json)
     for path in banks:
         refuse_same_file("--out", bank.out, BANK=path)
-    given = [(path, read) for path in banks for read in read_nugget_banks(path)]
+    named_banks = [(path, read) for path in banks for read in read_nugget_banks(path)]
     if options.run_id is not None:  # the format may not hold it
-        _writer(bank)(io.StringIO(), (replace(b, run_id=options.run_id) for _, b in given))
+        _writer(bank)(io.StringIO(), (replace(b, run_id=options.run_id) for _, b in named_banks))
     with (
         open_judge(TASKS["nugget"], spec, say) as opened,
         watched(opened.judge, opened.models) as judge,
@@ -209,7 +209,7 @@ def merge(
         usual = CANDIDATES_FROM if opened.models else CLOSE_FROM
         near = usual if options.candidates_from is None else options.candidates_from
         merged = merge_banks(
-            given,
+            named_banks,
             judge,
             candidates_from=near,
             cautious=not opened.models,
@@ -230,14 +230,14 @@ def _merged_outcome(out: str, merged: MergedBanks) -> Outcome:
     row = {
         "out": out,
         "topics": len(merged.banks),
-        "given": merged.given,
+        "given": merged.nuggets_in,
         "left": left,
         "compared": len(merged.report),
         "unscored": merged.unscored,
         "apart": len(merged.apart),
     }
     line = (
-        f"{escaped(out, 200)}: {left} nuggets of {merged.given} on "
+        f"{escaped(out, 200)}: {left} nuggets of {merged.nuggets_in} on "
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
     return Outcome(row, line, merged.unscored, err=True, ascii=True)

@@ -151,9 +151,9 @@ def _plan(
 
     def asked(node: str) -> None:
         for model in opened.models:
-            known = chances[model.name]
-            for key in islice(model.missing, len(known), None):
-                known[key] = EXPECTED.get(node, 1.0)
+            chances_by_key = chances[model.name]
+            for key in islice(model.missing, len(chances_by_key), None):
+                chances_by_key[key] = EXPECTED.get(node, 1.0)
 
     most = plan_reports(opened.judge, inputs.topics(replace(plan, every=True)), asked)
     usual = sum(least[n] + EXPECTED.get(n, 1.0) * (most[n] - least[n]) for n in most)

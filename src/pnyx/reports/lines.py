@@ -37,9 +37,9 @@ def report_line(report: Report) -> str:
     line = f"{name}: {many(count, 'sentence')} from "
     line += f"{len(report.response.references)} of {len(report.gathered.documents)} documents"
     line += said_of_precision(report.response, report.support, report.measures)
-    if report.lacking:
-        parts = "; ".join(shorten(part, 80) for part in report.lacking)
-        line += f"; no evidence on {len(report.lacking)} parts: {parts}"
+    if report.without_evidence:
+        parts = "; ".join(shorten(part, 80) for part in report.without_evidence)
+        line += f"; no evidence on {len(report.without_evidence)} parts: {parts}"
     return line
 
 
@@ -57,7 +57,7 @@ def report_rows(
                 "queries": [query.text for query in report.gathered.queries],
                 "relevance": report.gathered.relevance,
                 "no_evidence": report.no_evidence,
-                "without_evidence": list(report.lacking),
+                "without_evidence": list(report.without_evidence),
                 "failed": report.failed,
                 "measures": {name: m.row() for name, m in report.measures.items()},
                 "judges": dict(report.judges),

@@ -200,8 +200,8 @@ def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> No
         raise OptionError("--strict keeps a record: name files, not standard input or output")
     for name in spec.measures:
         if name not in report_measures():
-            known = ", ".join(report_measures())
-            raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
+            expected = ", ".join(report_measures())
+            raise OptionError(f"--measure {shorten(name, 40)}: expected one of {expected}")
     if [*folders, spec.topics, spec.nuggets].count("-") > 1:
         raise OptionError("only one file can be standard input")
     read = {f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)}
@@ -256,8 +256,8 @@ def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | N
         return name
     if len(runs_of.get(name, ())) == 1:
         return runs_of[name][0]
-    known = escaped(", ".join(runs))
-    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {known}")
+    expected = escaped(", ".join(runs))
+    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {expected}")
 
 
 def _write(
@@ -310,9 +310,9 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     from pnyx.reports.measures.registry import report_measures
 
     names = spec.measures or tuple(report_measures())
-    shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
-    several = len(shown) > 1
-    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name)}"
+    table_runs = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
+    several = len(table_runs) > 1
+    runs = f"{len(table_runs)} runs" if several else f"run {escaped(table_runs[0].name)}"
     topics = many(len(result.topics), "topic")
 
     def items(run: MeasuredReports, name: str) -> list[str]:
@@ -321,7 +321,7 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
         return [f"{count} {'items' if ', ' in kind else kind}"]
 
     means = runs_table(
-        replace(result, runs=tuple(shown)),
+        replace(result, runs=tuple(table_runs)),
         "topics",
         lambda run, name: run.measures[name],
         ([Column("scored", "name")], items),
@@ -331,5 +331,5 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     words = "d: mean difference in standard deviations of the topics' differences"
     effect = [OwnWords(words)]
     legend = [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
-    per_topic = [topics_table(run, "topic") for run in shown] if spec.per_topic else []
+    per_topic = [topics_table(run, "topic") for run in table_runs] if spec.per_topic else []
     return [means, *per_topic, [*effect * bool(result.comparisons), *legend]]

@@ -44,8 +44,8 @@ def report_notes(
     nuggets = (n for reports in runs.values() for judged in reports for n in judged.nuggets)
     importances = {nugget.importance.strip().lower() for nugget in nuggets}
     if others := sorted(importances - {"", *result.weights}):
-        shown = ", ".join(shorten(other, 30) for other in others)
-        notes.append(f"nuggets of importance {shown} weigh {result.weights['other']:g} (--weight)")
+        names = ", ".join(shorten(other, 30) for other in others)
+        notes.append(f"nuggets of importance {names} weigh {result.weights['other']:g} (--weight)")
     notes += untested_note(result.comparisons, "topics")
     return notes + few_warning(result.bootstrap, len(result.topics), "topic")
 

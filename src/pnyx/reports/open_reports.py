@@ -46,9 +46,9 @@ def open_report_judge(
 
     spec.check()
     shots = _report_shots(spec)
-    own = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
+    example_settings = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
     several = REPORT_PROMPTS | ({"nugget": ""} if _needs_probabilities(spec) else {})
-    with open_judge(TASKS["nugget"], spec, say, several=several, own=own) as opened:
+    with open_judge(TASKS["nugget"], spec, say, several=several, own=example_settings) as opened:
         if shots is None:
             yield _with_own_text(opened) if strict else opened
             return
@@ -61,7 +61,7 @@ def open_report_judge(
         )
         yield _with_own_text(opened) if strict else opened
     if shots.left_out:
-        named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
+        named = ", ".join(shorten(name, 40) for name in list(shots.left_out)[:5])
         more = ", ..." if len(shots.left_out) > 5 else ""
         say(f"{len(shots.left_out)} examples not shown with what asks the same: {named}{more}")
 
@@ -131,8 +131,8 @@ def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInpu
         raise InputError(f"found no report{of}, expected at least one", path=runs[0])
     files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
     hashes = [None if file is None else file_hash(file) for file in files]
-    documents, held = _documents(spec, responses)
-    digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
+    documents, document_hashes = _documents(spec, responses)
+    digest = hashlib.sha256(json.dumps([hashes, document_hashes]).encode()).hexdigest()
     other_topics = len(every - _topics(responses, banks))
     material = DocumentSources(documents, _grades(spec.qrels))
     return ReportInputs(submitted, responses, banks, material, digest, other_topics)
@@ -155,11 +155,11 @@ def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[An
     from pnyx.formats import read_evidence
 
     cited = {c.doc_id for response in responses for s in response.sentences for c in s.citations}
-    found: dict[str, Evidence] = {}
+    by_id: dict[str, Evidence] = {}
     for document in read_evidence(spec.documents):
         if document.id in cited:
-            found[document.id] = document
-    return found.get, None
+            by_id[document.id] = document
+    return by_id.get, None
 
 
 def _grades(qrels: str | None) -> Mapping[str, Mapping[str, int]]:

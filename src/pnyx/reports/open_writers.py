@@ -29,11 +29,11 @@ def report_plan(
     from pnyx.cases.report_plan import WritingPlan
 
     of_track = None if rules is None else rules.max_citations_per_sentence
-    given = [one for one in (of_track, spec.citations) if one is not None]
+    limits = [limit for limit in (of_track, spec.citations) if limit is not None]
     return spec.make(
         WritingPlan,
         documents=spec.evidence,
-        per_sentence=min(given) if given else WritingPlan().per_sentence,
+        per_sentence=min(limits) if limits else WritingPlan().per_sentence,
         team=submission.team,
         run=submission.run_id,
     )

@@ -127,25 +127,25 @@ def _judge_all(
 
     Returns them by run, then topic, and of each answer the number of its block.
     """
-    asked, calls, left, stages = 0, 0, sum(most), iter(most)
+    count, calls, left, stages = 0, 0, sum(most), iter(most)
     places: list[int] = []
     on_total(max(0, left - journal.kept))
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
-        nonlocal asked, calls, left
+        nonlocal count, calls, left
         source = iter(questions)
         while some := list(islice(source, _AT_ONCE)):
-            answer_items(judge, some, journal, answer_rows, first=asked)
-            for question, (row,) in zip(some, journal.rows(asked), strict=False):
+            answer_items(judge, some, journal, answer_rows, first=count)
+            for question, (row,) in zip(some, journal.rows(count), strict=False):
                 take(question, answer_of_row(row))
-            asked += len(some)
+            count += len(some)
             places.extend([calls // STAGES] * len(some))
         calls += 1
         left -= next(stages, 0)
-        on_total(max(0, asked + left - journal.kept))
+        on_total(max(0, count + left - journal.kept))
 
     judged = [report for block in blocks for report in judge_topics(block, ask_all)]
-    journal.check_count(asked)
+    journal.check_count(count)
     return sorted(judged, key=by_run), places
 
 
@@ -162,7 +162,7 @@ def plan_reports(
     What later questions depend on is not known: the topics' plan should say `least` or `every`.
     `done` is told of each node whose questions have just been asked, as often as there are some.
     """
-    asked = Counter[str]()
+    counts = Counter[str]()
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
         source = iter(questions)
@@ -173,13 +173,13 @@ def plan_reports(
             for node, answers in nodes.items():
                 for question, answer in zip(answers, ask(judge, answers), strict=True):
                     take(question, answer)
-                asked[node] += len(answers)
+                counts[node] += len(answers)
                 if done is not None:
                     done(node)
 
     for block in _blocks(topics):
         judge_topics(block, ask_all)
-    return asked
+    return counts
 
 
 def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:

@@ -52,7 +52,7 @@ _DECIDED = ("pnyx", "judge", "prompts", "settings", "plan", "models", "items_sha
 
 def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
     """Return R -> how it was judged; InputError where that was not by --strict."""
-    found = {}
+    decisions = {}
     for folder in folders:
         manifest = read_json(Path(folder) / MANIFEST) or {}
         if not manifest.get("record", {}).get("options", {}).get("strict"):
@@ -67,8 +67,8 @@ def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
                 "report again (no stored reply is asked for again)",
                 path=folder,
             )
-        found[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
-    return found
+        decisions[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
+    return decisions
 
 
 def rules_of(judged: Mapping[str, Any]) -> tuple[str, ...]:
@@ -109,16 +109,16 @@ def check_coverage(result: Reports, measures: Sequence[str], least: float) -> No
             for name in measures:
                 share = rests_on(values, name)
                 if share < least or values[name].value is None:
-                    place = f"{escaped(run.name)}, topic {escaped(topic, 40)}: {name}"
-                    low.append((share, place))
+                    where = f"{escaped(run.name)}, topic {escaped(topic, 40)}: {name}"
+                    low.append((share, where))
                     runs[run.name] = None
     if low:
-        share, place = min(low)
+        share, where = min(low)
         more = f", and {len(low) - 1} more cells" if len(low) > 1 else ""
         others = f" (of {len(runs)} of {len(result.runs)} runs)" if len(low) > 1 else ""
         why = "is not defined" if share >= least else f"rests on {share:.0%} of its items"
         raise InputError(
-            f"no leaderboard: {place} {why}{more}{others}; --min-scored asks for {least:.0%} of "
+            f"no leaderboard: {where} {why}{more}{others}; --min-scored asks for {least:.0%} of "
             "each cell. Judge again what is unscored, or judge without these runs"
         )
 

@@ -42,13 +42,13 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
     @property
     def metadata(self) -> dict[str, str]:
         """Field -> value; InputError: one is not KEY=VALUE."""
-        found: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for metadata_field in self.metadata_fields:
             key, equals, value = metadata_field.partition("=")
             if not (key.strip() and equals):
                 raise InputError(f"--metadata {shorten(metadata_field, 40)}: expected KEY=VALUE")
-            found[key] = value
-        return found
+            fields[key] = value
+        return fields
 
 
 class WriteReportSpec(

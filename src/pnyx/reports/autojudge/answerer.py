@@ -110,8 +110,8 @@ class _Done:
         folder = default_store_path().parent if llm.cache_dir is None else Path(llm.cache_dir)
         self.path = folder / _DONE
         digest = hashlib.sha256(repr(llm.model).encode())
-        for one in inputs:
-            digest.update(hashlib.sha256(one.encode("utf-8", "surrogatepass")).digest())
+        for text in inputs:
+            digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
         self._line = digest.hexdigest()
 
     def before(self) -> bool:
@@ -126,5 +126,5 @@ class _Done:
             with self.path.open("a", encoding="ascii") as stream:
                 stream.write(f"\n{self._line}\n")  # a full disk may have left half a line
         except OSError as error:
-            place = escaped(str(self.path))
-            raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
+            path = escaped(str(self.path))
+            raise PnyxError(f"{path}: cannot be written: {error.strerror}") from error

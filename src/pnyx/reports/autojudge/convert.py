@@ -35,10 +35,10 @@ def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
         return row
     for sentence in row["responses"]:
         cited = sentence.get("citations")
-        if isinstance(cited, list) and cited and all(type(one) is int for one in cited):
-            if not all(0 <= one < len(references) for one in cited):
+        if isinstance(cited, list) and cited and all(type(number) is int for number in cited):
+            if not all(0 <= number < len(references) for number in cited):
                 return row  # the reader says what is wrong
-            sentence["citations"] = list(dict.fromkeys(references[one] for one in cited))
+            sentence["citations"] = list(dict.fromkeys(references[number] for number in cited))
     return {**row, "references": list(dict.fromkeys(references))}
 
 
@@ -60,16 +60,16 @@ def banks_of(banks: Any) -> list[NuggetBank]:
     """Return the banks of any of autojudge-base's containers, by topic."""
     from pnyx.formats import parse_nugget_bank
 
-    found = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
-    return sorted((parse_nugget_bank(row) for row in found), key=lambda bank: bank.topic_id)
+    rows = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
+    return sorted((parse_nugget_bank(row) for row in rows), key=lambda bank: bank.topic_id)
 
 
 def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
     """Return topic -> document -> grade."""
-    found: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     for row in qrels.rows if qrels is not None else ():
-        found.setdefault(row.topic_id, {})[row.doc_id] = row.grade
-    return found
+        grades.setdefault(row.topic_id, {})[row.doc_id] = row.grade
+    return grades
 
 
 def leaderboard_of(
@@ -87,15 +87,15 @@ def leaderboard_of(
     spec = LeaderboardSpec(
         tuple(MeasureSpec(name, float, text) for name, text in described.items())
     )
-    held: dict[tuple[str, str], dict[str, float]] = {
+    values_by_report: dict[tuple[str, str], dict[str, float]] = {
         (run.name, topic): {} for run in measured.runs for topic in (*run.per_topic, ALL)
     }
     for cell in averaged(cells):
         if cell.value is not None:
-            held[cell.run_id, cell.topic_id][cell.measure] = cell.value
+            values_by_report[cell.run_id, cell.topic_id][cell.measure] = cell.value
     entries = [
         LeaderboardEntry(run, spec.all_topic_id if topic == ALL else topic, values)
-        for (run, topic), values in held.items()
+        for (run, topic), values in values_by_report.items()
     ]
     return Leaderboard(spec.names, spec, tuple(entries), spec.all_topic_id)
 

@@ -62,9 +62,9 @@ class PnyxJudge:
         """
         chosen = _chosen(settings)
         with phase(chosen):
-            given = _banks(nugget_banks, chosen)
-            if given is not None:
-                return nugget_banks_of(given, _kinds()[0])
+            ready_banks = _banks(nugget_banks, chosen)
+            if ready_banks is not None:
+                return nugget_banks_of(ready_banks, _kinds()[0])
             from pnyx.reports.autojudge.nuggets import created
 
             material = material_of(rag_responses, rag_topics, corpus)
@@ -100,8 +100,8 @@ class PnyxJudge:
                 return graded(material, answerer, chosen.thresholds)
 
             inputs = ["qrels", *material.rows, repr(chosen)]
-            found = asked(chosen, llm_config, inputs, work)
-            return qrels_for(found, _kinds()[1]) if found else None
+            grades = asked(chosen, llm_config, inputs, work)
+            return qrels_for(grades, _kinds()[1]) if grades else None
 
     def judge(
         self,
@@ -124,8 +124,8 @@ class PnyxJudge:
             from pnyx.reports.nuggets.claims import restored_claims
 
             material = material_of(rag_responses, rag_topics, corpus)
-            given = _banks(nugget_banks, chosen) or []
-            banks = [restored_claims(one, material.cited(one.topic_id)) for one in given]
+            nugget_rows = _banks(nugget_banks, chosen) or []
+            banks = [restored_claims(bank, material.cited(bank.topic_id)) for bank in nugget_rows]
 
             def work(answerer: Answerer) -> list[JudgedReport]:
                 return _judged(material, banks, qrels, answerer, chosen)
@@ -182,10 +182,10 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
     return Banks, WarningQrels
 
 
-def _banks(given: Any, chosen: Settings) -> list[NuggetBank] | None:
+def _banks(nugget_banks: Any, chosen: Settings) -> list[NuggetBank] | None:
     """Return the banks that there are, None where none are given."""
-    if given is not None:
-        return banks_of(given)
+    if nugget_banks is not None:
+        return banks_of(nugget_banks)
     if chosen.nuggets is None:
         return None
     from pnyx.formats import read_nugget_banks
@@ -228,18 +228,18 @@ def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) 
     for run in measured.runs:
         if run.missing:
             _say_missing(run.name, run.missing, len(topics), chosen.on_missing)
-    lacking, asked_of = Counter[str](), Counter[str]()
+    unscored, asked_of = Counter[str](), Counter[str]()
     for kind, (count, of) in (pair for run in measured.runs for pair in run.unscored.items()):
-        lacking[kind] += count
+        unscored[kind] += count
         asked_of[kind] += of
-    if lacking:
-        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in lacking.items())
+    if unscored:
+        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in unscored.items())
         say(f"unscored: {counted}; FILEBASE.pnyx.json counts them by measure")
     return measured
 
 
 def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str) -> None:
-    named = ", ".join(escaped(one, 40) for one in missing[:_SHOWN])
+    named = ", ".join(escaped(name, 40) for name in missing[:_SHOWN])
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     line = f"{escaped(run, 60)} has no report on {len(missing)} of {topics} topics: {named}{more}"
     if on_missing == "error":
@@ -253,17 +253,17 @@ def _say_texts(judged: Sequence[JudgedReport], chosen: Settings) -> None:
     from pnyx.reports.runs import count_reports
 
     counts = count_reports(judged)
-    for run, one in counts["unknown"].items():
-        named = ", ".join(escaped(doc_id, 40) for doc_id in one["first"])
+    for run, counted in counts["unknown"].items():
+        named = ", ".join(escaped(doc_id, 40) for doc_id in counted["first"])
         how = "each a no" if chosen.unknown_documents == "no" else "unscored"
-        lacking = f"{one['citations']} citations to {one['documents']} documents"
+        citations = f"{counted['citations']} citations to {counted['documents']} documents"
         say(
-            f"warning: {escaped(run, 60)}: {lacking} that the corpus does not hold, {how} "
+            f"warning: {escaped(run, 60)}: {citations} that the corpus does not hold, {how} "
             f"(unknown_documents): {named}"
         )
     for run, texts in counts["differing"].items():
         first = list(texts.items())[:_SHOWN]
-        named = ", ".join(f"{escaped(one, 40)} {share:.0%}" for one, share in first)
+        named = ", ".join(f"{escaped(name, 40)} {share:.0%}" for name, share in first)
         say(
             f"warning: {escaped(run, 60)} embeds other texts of {len(texts)} documents than the "
             f"corpus, which is judged (words in common: {named})"
@@ -296,8 +296,8 @@ def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
         "zero": "A missing report counts as 0.",
         "error": "No report is missing.",
     }[chosen.on_missing]
-    kept = [one for one in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[one].items]
-    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in kept}
+    names = [name for name in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[name].items]
+    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in names}
     return {
         name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
         for name, text in docs.items()

@@ -40,16 +40,16 @@ class Material:
                     response.documents if self.documents is None else self.documents
                 )
                 for doc_id in _cited(response):
-                    own = texts.setdefault(doc_id, [])
+                    versions = texts.setdefault(doc_id, [])
                     document = documents.get(doc_id)
                     if document is not None and document.text.strip():
-                        own.append(document)
-        return {doc_id: _most_given(own) for doc_id, own in sorted(texts.items())}
+                        versions.append(document)
+        return {doc_id: _most_given(versions) for doc_id, versions in sorted(texts.items())}
 
 
 def _most_given(documents: Sequence[Evidence]) -> Evidence | None:
     counts = Counter(document.text for document in documents)
-    return max(documents, key=lambda one: counts[one.text], default=None)
+    return max(documents, key=lambda document: counts[document.text], default=None)
 
 
 def _cited(response: Response) -> set[str]:
@@ -64,12 +64,12 @@ def material_of(
     pairs = [
         (response_of(report), report.model_dump_json(exclude_none=True)) for report in reports or ()
     ]
-    kept = [pair for pair in pairs if pair[0].topic_id in questions]
-    kept.sort(key=lambda pair: (pair[0].run_id, pair[0].topic_id))
-    if len(kept) < len(pairs):
-        say(f"warning: {len(pairs) - len(kept)} reports on other topics are left out")
-    responses = [response for response, _ in kept]
-    rows = [row for _, row in kept]
+    on_topic = [pair for pair in pairs if pair[0].topic_id in questions]
+    on_topic.sort(key=lambda pair: (pair[0].run_id, pair[0].topic_id))
+    if len(on_topic) < len(pairs):
+        say(f"warning: {len(pairs) - len(on_topic)} reports on other topics are left out")
+    responses = [response for response, _ in on_topic]
+    rows = [row for _, row in on_topic]
     rows += sorted(topic.model_dump_json(exclude_none=True) for topic in topics)
     wanted = {doc_id for response in responses for doc_id in _cited(response)}
     return Material(responses, questions, rows, _documents(corpus, wanted))
@@ -82,7 +82,7 @@ def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | No
     from pnyx.formats import check, find_format
 
     source = _source(corpus)
-    found: dict[str, Evidence] = {}
+    by_id: dict[str, Evidence] = {}
     faults: list[PnyxError] = []
     for row in check(source, find_format(source)):
         if isinstance(row, PnyxError):
@@ -90,15 +90,15 @@ def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | No
             continue
         record = row[1]
         if getattr(record, "id", None) in wanted:
-            found[record.id] = record
+            by_id[record.id] = record
     if faults:
         say(
             f"warning: {len(faults)} documents of the corpus cannot be read; the first: {faults[0]}"
         )
-    if len(found) < len(wanted):
-        lacking = f"{len(wanted) - len(found)} of {len(wanted)} cited documents"
-        say(f"warning: {lacking} are not in the corpus (unknown_documents)")
-    return found
+    if len(by_id) < len(wanted):
+        missing = f"{len(wanted) - len(by_id)} of {len(wanted)} cited documents"
+        say(f"warning: {missing} are not in the corpus (unknown_documents)")
+    return by_id
 
 
 def _source(corpus: str) -> str:
@@ -110,7 +110,7 @@ def _source(corpus: str) -> str:
     if path.exists():
         return str(path)
     if "://" in corpus:
-        found = escaped(corpus, 60)
-        raise InputError(f"--corpus: found the address {found!r}, expected a file, a folder or a "
+        address = escaped(corpus, 60)
+        raise InputError(f"--corpus: found the address {address!r}, expected a file, a folder or a "
                          "data set of ir_datasets")  # fmt: skip
     return corpus if corpus.startswith(_IR_DATASETS) else f"{_IR_DATASETS}{corpus}"

@@ -58,14 +58,14 @@ class Settings:
     thresholds: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Settings:
+    def of(cls, values: Mapping[str, Any]) -> Settings:
         """Read the settings that the runner passes on; InputError for one that is not there."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(given) - known - _RUNNERS)
+        names = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - names - _RUNNERS)
         if unknown:
-            expected = ", ".join(sorted(known))
+            expected = ", ".join(sorted(names))
             raise InputError(f"settings: found {escaped(unknown[0], 40)!r}, expected {expected}")
-        chosen = {name: value for name, value in given.items() if name in known}
+        chosen = {name: value for name, value in values.items() if name in names}
         if chosen.get("unknown_documents") is False:
             chosen["unknown_documents"] = "no"  # what YAML makes of a bare no
         for name, value in chosen.items():
@@ -90,9 +90,9 @@ def _expected(name: str, value: Any) -> tuple[str, bool]:
     if name == "nuggets":
         return "a file or folder of nugget banks", value is None or isinstance(value, str)
     if name == "thresholds":
-        numbers = isinstance(value, list | tuple) and all(_is_number(one) for one in value)
+        numbers = isinstance(value, list | tuple) and all(_is_number(number) for number in value)
         rising = numbers and all(a < b for a, b in pairwise(value))
-        return "rising numbers in (0, 1]", rising and all(0 < one <= 1 for one in value)
+        return "rising numbers in (0, 1]", rising and all(0 < number <= 1 for number in value)
     if name == "min_scored":
         return "a number in [0, 1]", _is_number(value) and 0 <= value <= 1
     least = 1 if name == "most_nuggets" else 0

@@ -97,23 +97,23 @@ def pair_conclusions(
     system drawn twice makes no pair with itself.
     """
     places = np.argwhere(np.triu(np.ones((len(runs), len(runs)), dtype=np.bool_), 1))
-    asked, step = len(places), max(1, _CELLS // max(1, first.shape[1]))
-    blocks = [places[start : start + step] for start in range(0, asked, step)]
+    count, step = len(places), max(1, _CELLS // max(1, first.shape[1]))
+    blocks = [places[start : start + step] for start in range(0, count, step)]
     tested = [pair for block in blocks for pair in _pairs(runs, block, first, second)]
     enough = np.array([pair.topics >= LEAST_TOPICS for pair in tested], dtype=np.bool_)
     pairs = tuple(pair for pair in tested if pair.topics >= LEAST_TOPICS)
     if not pairs:
         most = max((pair.topics for pair in tested), default=first.shape[1])
         why = f"p < .05 needs {LEAST_TOPICS} topics or more, found {most}"
-        why = why if asked else "at least two runs are needed"
-        return Conclusions((), Measured(None, 0, asked), Measured(None, 0, 0), why)
+        why = why if count else "at least two runs are needed"
+        return Conclusions((), Measured(None, 0, count), Measured(None, 0, 0), why)
     agree = np.array([pair.agree for pair in pairs], dtype=np.float64)
     both = [p for p in pairs if "no difference" not in (p.outcome, p.reference)]
     right = sum(pair.agree for pair in both)
     return Conclusions(
         pairs,
         Measured(
-            float(agree.mean()), len(pairs), asked,
+            float(agree.mean()), len(pairs), count,
             *_over_systems(places[enough], agree, len(runs), bootstrap),
         ),
         Measured(right / len(both) if both else None, len(both), len(both)),
@@ -125,9 +125,9 @@ def _pairs(
 ) -> Iterator[SystemPair]:
     """Yield the pairs at these places (m, 2), tested in both leaderboards."""
     a, b = places.T
-    apart = [side[a] - side[b] for side in (first, second)]
-    both = np.isfinite(apart).all(axis=0)
-    here, there = (wilcoxon(np.where(both, side, np.nan)) for side in apart)
+    differences = [side[a] - side[b] for side in (first, second)]
+    both = np.isfinite(differences).all(axis=0)
+    here, there = (wilcoxon(np.where(both, side, np.nan)) for side in differences)
     topics, p, reference_p = (column.tolist() for column in (both.sum(axis=1), here.p, there.p))
     columns = topics, _outcomes(here), _outcomes(there), p, reference_p
     for run, other, *row in zip(a.tolist(), b.tolist(), *columns, strict=True):
@@ -141,11 +141,14 @@ def _outcomes(tests: SignedRanks) -> list[Outcome]:
 
 def _over_systems(places: Counts, agree: Floats, runs: int, bootstrap: Bootstrap) -> Bounds:
     """Return the interval of the share of agreement where systems are drawn anew."""
-    known, same = np.zeros((2, runs, runs))
+    is_compared, same = np.zeros((2, runs, runs))
     first, other = places.T
-    known[first, other], same[first, other] = 1.0, agree
+    is_compared[first, other], same[first, other] = 1.0, agree
     drawn = [
-        ratio(((weights @ same) * weights).sum(axis=1), ((weights @ known) * weights).sum(axis=1))
+        ratio(
+            ((weights @ same) * weights).sum(axis=1),
+            ((weights @ is_compared) * weights).sum(axis=1),
+        )
         for weights in draw_weights(np.arange(runs, dtype=np.intp), bootstrap)
     ]
     if not drawn or runs < 3:

@@ -67,8 +67,8 @@ class LeaderboardAgreement:
     def undefined(self) -> int:
         """How many figures have no value, and cells no pair."""
         compared, size = self.shared.cells
-        lacking = sum(c.value is None for c in self.coefficients.values())
-        return size - compared + lacking + (self.conclusions.accuracy.value is None)
+        undefined_coefficients = sum(c.value is None for c in self.coefficients.values())
+        return size - compared + undefined_coefficients + (self.conclusions.accuracy.value is None)
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
@@ -188,8 +188,8 @@ def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient
         }
         topics, systems, both = (None if low is None or high is None else (low, high)
                   for low, high, _ in ends.values())  # fmt: skip
-        lacking = {how: why for how, (*_, why) in ends.items() if why}
-        result[name] = Coefficient(point, runs, topics, systems, both, no_interval=lacking)
+        problems = {how: why for how, (*_, why) in ends.items() if why}
+        result[name] = Coefficient(point, runs, topics, systems, both, no_interval=problems)
     return result
 
 

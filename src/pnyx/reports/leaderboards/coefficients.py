@@ -70,29 +70,32 @@ class _Side:
     """
 
     values: Floats
-    apart: Floats
+    differences: Floats
     above: Singles
     below: Singles
 
     @classmethod
     def of(cls, values: Floats) -> _Side:
-        apart = values[:, None, :] - values[:, :, None]
+        differences = values[:, None, :] - values[:, :, None]
         least = _NOISE * np.abs(values).max(axis=1, initial=0.0)[:, None, None]
         return cls(
-            values, apart, (apart > least).astype(np.float32), (apart < -least).astype(np.float32)
+            values,
+            differences,
+            (differences > least).astype(np.float32),
+            (differences < -least).astype(np.float32),
         )
 
 
 def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
     draws = max(len(first), len(second), len(weights))
     weights = np.broadcast_to(weights, (draws, weights.shape[1]))
-    lacking = ((np.isnan(first) | np.isnan(second)) & (weights > 0)).any(axis=1)
+    incomplete = ((np.isnan(first) | np.isnan(second)) & (weights > 0)).any(axis=1)
     a, b = (_Side.of(np.nan_to_num(side)) for side in (first, second))
     right, wrong = a.above * b.above, a.above * b.below
     above, other, same = (_over(side, weights) for side in (a.above, b.above, right))
     untied = [(side * weights).sum(axis=1) for side in (above, other)]
     there, back = (_mean_share(same, side, untied, weights) for side in (above, other))
-    far, near = _over(right * b.apart, weights), _over(wrong * b.apart, weights)
+    far, near = _over(right * b.differences, weights), _over(wrong * b.differences, weights)
     first_ranks, second_ranks = _ranks(a, above, weights), _ranks(b, other, weights)
     agreed = ((same - _over(wrong, weights)) * weights).sum(axis=1)
     result = {
@@ -103,7 +106,7 @@ def _block(first: Floats, second: Floats, weights: Floats) -> dict[str, Floats]:
         "spearman": alike((_centred(x, weights) for x in (first_ranks, second_ranks)), weights),
         "pearson": alike((_centred(side.values, weights) for side in (a, b)), weights),
     }
-    return {name: np.where(lacking, np.nan, values) for name, values in result.items()}
+    return {name: np.where(incomplete, np.nan, values) for name, values in result.items()}
 
 
 def _over(amounts: npt.NDArray[Any], weights: Floats) -> Floats:

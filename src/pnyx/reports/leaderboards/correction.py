@@ -26,7 +26,7 @@ class CorrectedDifference:
 
     run: str
     other: str
-    found: PredictionPowered
+    estimate: PredictionPowered
     p_holm: float | None = None
 
     @property
@@ -38,7 +38,7 @@ class CorrectedDifference:
         """Return the object of `--json`."""
         return {
             **row_of(self, "run other"),
-            **self.found.row(),
+            **self.estimate.row(),
             **row_of(self, "p_holm significant"),
         }
 
@@ -150,8 +150,8 @@ def _height(estimate: PredictionPowered) -> float:
 def _are_shares(columns: Mapping[str, tuple[Floats, Floats]]) -> bool:
     """Return whether all scores and labels of a measure are from 0 to 1."""
     values = np.concatenate([side for sides in columns.values() for side in sides])
-    known = values[np.isfinite(values)]
-    return bool(((known >= 0) & (known <= 1)).all())
+    finite = values[np.isfinite(values)]
+    return bool(((finite >= 0) & (finite <= 1)).all())
 
 
 def _estimate(

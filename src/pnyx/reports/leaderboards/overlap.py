@@ -53,9 +53,9 @@ class Shared:
         }
 
 
-def _row(both: Sequence[str], apart: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
+def _row(both: Sequence[str], unshared: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
     names = ("shared", "only_here", "only_in_reference")
-    return {name: list(some) for name, some in zip(names, (both, *apart), strict=True)}
+    return {name: list(some) for name, some in zip(names, (both, *unshared), strict=True)}
 
 
 def share(first: Leaderboard, second: Leaderboard, measure: str, other: str) -> Shared:
@@ -63,13 +63,13 @@ def share(first: Leaderboard, second: Leaderboard, measure: str, other: str) -> 
     sides = [_table(first, measure), _table(second, other)]
     if not all(topics for _, topics in sides):
         sides = [_stated(first, measure), _stated(second, other)]
-    (one, its_topics), (two, other_topics) = sides
-    runs, runs_apart = _both(list(one), list(two))
+    (board, its_topics), (two, other_topics) = sides
+    runs, runs_apart = _both(list(board), list(two))
     topics, topics_apart = _both(its_topics, other_topics)
     tables = [
         np.array([[_number(side[run].get(topic)) for topic in topics] for run in runs], dtype=float)
         .reshape(len(runs), len(topics))
-        for side in (one, two)
+        for side in (board, two)
     ]  # fmt: skip
     missing = [int(np.isnan(table).sum()) for table in tables]
     both = np.isfinite(tables[0]) & np.isfinite(tables[1])
@@ -115,15 +115,15 @@ def paired_measures(
     pairs: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
     """Return pairs of measures: `pairs`, `names` or all in both; InputError for none."""
-    asked = [*((name, name) for name in names), *pairs]
-    for pair in asked:
+    wanted = [*((name, name) for name in names), *pairs]
+    for pair in wanted:
         for board, name in zip((first, second), pair, strict=True):
             if name not in board.measures:
-                found = shorten(", ".join(board.measures), 200)
-                problem = f"no measure {shorten(name, 60)!r} (found: {found})"
+                available = shorten(", ".join(board.measures), 200)
+                problem = f"no measure {shorten(name, 60)!r} (found: {available})"
                 raise InputError(problem, path=board.name)
-    if asked:
-        return list(dict.fromkeys(asked))
+    if wanted:
+        return list(dict.fromkeys(wanted))
     other = set(second.measures)
     both = [(name, name) for name in first.measures if name in other]
     if not both:

@@ -99,8 +99,10 @@ def nugget_qrels(
             report, nuggets.setdefault(report.topic_id, answered), judged=banks is None
         ):
             key = (report.topic_id, nugget, doc_id)
-            known = pairs.get(key)
-            pairs[key] = value if known is None else known if value is None else known or value
+            earlier = pairs.get(key)
+            pairs[key] = (
+                value if earlier is None else earlier if value is None else earlier or value
+            )
     return list(_graded(pairs, _subtopics(nuggets), unscored))
 
 
@@ -109,7 +111,7 @@ def _judged_pairs(
 ) -> Iterator[tuple[str, str, bool | None]]:
     """Yield (nugget, document, whether it attests the nugget), None where that is open."""
     for sentence in report.sentences:
-        given = {nugget for nugget, _ in sentence.answers}
+        answered = {nugget for nugget, _ in sentence.answers}
         maybe = {nugget for nugget, _ in sentence.unscored_answers}
         for citation in sentence.citations:
             if citation.unknown:  # no document of the collection, whatever its id looks like
@@ -117,8 +119,8 @@ def _judged_pairs(
             for nugget in nuggets:
                 if not citation.relevant.value:
                     yield nugget, citation.doc_id, citation.relevant.value
-                elif judged and citation.attests.value is not False and nugget in given | maybe:
-                    attests = citation.attests.value if nugget in given else None
+                elif judged and citation.attests.value is not False and nugget in answered | maybe:
+                    attests = citation.attests.value if nugget in answered else None
                     yield nugget, citation.doc_id, attests
 
 

@@ -32,8 +32,8 @@ def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _answerable(report: JudgedReport) -> list[JudgedNugget]:
-    known = () if ANSWERED_ONLY in report.notes else report.nuggets
-    return [nugget for nugget in known if nugget.answers]
+    nuggets = () if ANSWERED_ONLY in report.notes else report.nuggets
+    return [nugget for nugget in nuggets if nugget.answers]
 
 
 def _importance(nugget: JudgedNugget) -> str:
@@ -70,11 +70,11 @@ def nugget_recall_weighted(
         for nugget in _answerable(report)
         if (weight := weights.get(_importance(nugget), other)) > 0
     ]
-    known = [(weight, answered) for weight, answered in weighted if answered is not None]
-    if not known:
+    decided = [(weight, answered) for weight, answered in weighted if answered is not None]
+    if not decided:
         return Measured(None, 0, len(weighted))
-    given = math.fsum(weight for weight, answered in known if answered)
-    return Measured(given / math.fsum(w for w, _ in known), len(known), len(weighted))
+    answered_weight = math.fsum(weight for weight, answered in decided if answered)
+    return Measured(answered_weight / math.fsum(w for w, _ in decided), len(decided), len(weighted))
 
 
 def f1(report: JudgedReport) -> Measured:
@@ -89,13 +89,13 @@ def f1_weighted(report: JudgedReport, weights: Mapping[str, float] = WEIGHTS) ->
 
 def _harmonic(precision: Measured, recall: Measured) -> Measured:
     """Return the harmonic mean; 0 for a report that answers nothing and has nothing to attest."""
-    scored, asked = precision.scored + recall.scored, precision.asked + recall.asked
+    scored, total = precision.scored + recall.scored, precision.asked + recall.asked
     p, r = precision.value, recall.value
     if r == 0 and precision.asked == 0:
         p = 0.0
     if p is None or r is None:
-        return Measured(None, scored, asked)
-    return Measured(2 * p * r / (p + r) if p + r else 0.0, scored, asked)
+        return Measured(None, scored, total)
+    return Measured(2 * p * r / (p + r) if p + r else 0.0, scored, total)
 
 
 # nuggetizer ---------------------------------------------------------------------------------------
@@ -115,8 +115,10 @@ def _credit(nugget: JudgedNugget) -> float | None:
 
 def _mean(values: Iterable[float | None]) -> Measured:
     every = list(values)
-    known = [value for value in every if value is not None]
-    return Measured(math.fsum(known) / len(known) if known else None, len(known), len(every))
+    numbers = [value for value in every if value is not None]
+    return Measured(
+        math.fsum(numbers) / len(numbers) if numbers else None, len(numbers), len(every)
+    )
 
 
 def _vital(report: JudgedReport) -> list[JudgedNugget]:

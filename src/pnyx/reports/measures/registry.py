@@ -27,7 +27,7 @@ class ReportMeasure:
         weighted: takes the weights of nuggets, too.
         main: is compared and written to leaderboards unless others are named.
         parts: measures that it is made of.
-        said: is 0 for an empty report, as the recalls are, and not undefined.
+        zero_if_empty: is 0 for an empty report, as the recalls are, and not undefined.
     """
 
     of: Callable[..., Measured]
@@ -37,7 +37,7 @@ class ReportMeasure:
     weighted: bool = False
     main: bool = False
     parts: tuple[str, ...] = ()
-    said: bool = False
+    zero_if_empty: bool = False
 
     @property
     def range(self) -> Range | None:
@@ -61,11 +61,11 @@ _OF_NUGGETS = ("nuggets", "answers")
 REPORT_MEASURES: dict[str, ReportMeasure] = {
     measure.of.__name__: measure
     for measure in (
-        ReportMeasure(sentences.sentence_precision, "sentences", main=True, said=True),
-        ReportMeasure(sentences.sentence_precision_own, "sentences", said=True),
-        ReportMeasure(sentences.sentence_precision_all, "sentences", said=True),
-        ReportMeasure(sentences.citation_precision, "citations", main=True, said=True),
-        ReportMeasure(sentences.citation_relevance, "citations", main=True, said=True),
+        ReportMeasure(sentences.sentence_precision, "sentences", main=True, zero_if_empty=True),
+        ReportMeasure(sentences.sentence_precision_own, "sentences", zero_if_empty=True),
+        ReportMeasure(sentences.sentence_precision_all, "sentences", zero_if_empty=True),
+        ReportMeasure(sentences.citation_precision, "citations", main=True, zero_if_empty=True),
+        ReportMeasure(sentences.citation_relevance, "citations", main=True, zero_if_empty=True),
         ReportMeasure(sentences.citation_recall, "documents", main=True),
         ReportMeasure(nuggets.nugget_recall, "nuggets", main=True),
         ReportMeasure(nuggets.nugget_recall_weighted, "nuggets", weighted=True, main=True),
@@ -141,20 +141,22 @@ def measure_report(
         measures = {name: measures[name] for name in names}
     if not strict:
         report = _without_repetitions(report)
-    known = {
+    values = {
         name: _value(measure, report, weights)
         for name, measure in measures.items()
         if not (report.missing or (report.whole and measure.items not in _OF_NUGGETS))
     }
     if report.empty:
-        known |= {name: Measured(0.0, 0, 0) for name, measure in measures.items() if measure.said}
+        values |= {
+            name: Measured(0.0, 0, 0) for name, measure in measures.items() if measure.zero_if_empty
+        }
     if strict:
-        known |= {
+        values |= {
             name: replace(value, value=0.0)
-            for name, value in known.items()
+            for name, value in values.items()
             if value.value is None and _nothing_to_measure(measures[name], report, weights)
         }
-    return {name: known.get(name, Measured(None, 0, 0)) for name in measures}
+    return {name: values.get(name, Measured(None, 0, 0)) for name in measures}
 
 
 def _without_repetitions(report: JudgedReport) -> JudgedReport:
@@ -179,5 +181,5 @@ def _nothing_to_measure(
     """
     parts = [report_measures()[part] for part in measure.parts] or [measure]
     values = [(part.of_submission, _value(part, report, weights)) for part in parts]
-    undefined = [(own, value.asked) for own, value in values if value.value is None]
-    return all(own and not asked for own, asked in undefined)
+    undefined = [(is_own, value.asked) for is_own, value in values if value.value is None]
+    return all(is_own and not count for is_own, count in undefined)

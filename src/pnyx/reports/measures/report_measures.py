@@ -58,11 +58,11 @@ class MeasuredReports(Result):
         """Kind of items -> how many are unscored, of how many, by the main measure of most."""
         main = {report_measures()[name].items for name in MAIN}
         result: dict[str, tuple[int, int]] = {}
-        for name, (scored, asked) in self.items.items():
+        for name, (scored, total) in self.items.items():
             kind = report_measures()[name].items
             counts = "," not in kind and (name in MAIN or kind not in main)
-            if counts and asked - scored > result.get(kind, (0, 0))[0]:
-                result[kind] = (asked - scored, asked)
+            if counts and total - scored > result.get(kind, (0, 0))[0]:
+                result[kind] = (total - scored, total)
         return result
 
     def row(self) -> dict[str, Any]:
@@ -77,9 +77,9 @@ class MeasuredReports(Result):
                     "of": report_measures()[name].items,
                     **({"pooled": self.pooled[name]} if name in self.pooled else {}),
                     "scored": scored,
-                    "asked": asked,
+                    "asked": total,
                 }
-                for name, (scored, asked) in self.items.items()
+                for name, (scored, total) in self.items.items()
             },
             "per_group": plain(self.per_topic),
         }
@@ -153,11 +153,11 @@ def measure_reports(
     by_run = _by_run(reports)
     _check_names(compared, by_run, baseline)
     every = sorted({topic for by_topic in by_run.values() for topic in by_topic})
-    known = every if topics is None else list(dict.fromkeys(topics))
-    if not any(topic in by_topic for by_topic in by_run.values() for topic in known):
+    measured_topics = every if topics is None else list(dict.fromkeys(topics))
+    if not any(topic in by_topic for by_topic in by_run.values() for topic in measured_topics):
         raise InputError("found no judged report on these topics, expected one")
     how = _Measuring(missing, weights, strict, bootstrap)
-    table = RunTable({name: how.cells(run, known) for name, run in by_run.items()})
+    table = RunTable({name: how.cells(run, measured_topics) for name, run in by_run.items()})
     runs = tuple(how.run(name, run, table) for name, run in by_run.items())
     return Reports(
         runs=runs,
@@ -206,9 +206,9 @@ def means_over_topics(
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> dict[str, Measured]:
     """Return the mean of each named measure over topics, with its interval."""
-    known = report_measures()
+    definitions = report_measures()
     table = RunTable({"": per_topic})
-    return table.means("", names, bootstrap, [known[name].range for name in names])
+    return table.means("", names, bootstrap, [definitions[name].range for name in names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +265,8 @@ class _Measuring:
             else row["sentence_precision"].value
             for topic, row in cells.items()
         ]
-        known = [value for value in values if value is not None]
-        return math.fsum(known) / len(known) if known else None
+        decided = [value for value in values if value is not None]
+        return math.fsum(decided) / len(decided) if decided else None
 
 
 def _pooled(
@@ -289,9 +289,9 @@ def _pooled(
     )
     pooled = measure_report(whole, weights, strict=strict)
     of_topics = [citation_recall(report) for report in reports]
-    asked = sum(topic.asked for topic in of_topics)
+    total = sum(topic.asked for topic in of_topics)
     cited = sum((topic.value or 0.0) * topic.scored for topic in of_topics)
     return {
         **{name: pooled[name].value for name, m in report_measures().items() if m.is_share},
-        "citation_recall": cited / asked if asked else None,
+        "citation_recall": cited / total if total else None,
     }

@@ -70,12 +70,12 @@ def extract_banks(
         on_done: told of each topic that is done.
     """
     model = embedder or load_encoder()
-    found = []
+    drafts = []
     for number, source in enumerate(sources, 1):
-        found.append(_extract(source, model, most))
+        drafts.append(_extract(source, model, most))
         if on_done is not None:
             on_done(number, len(sources), "extracting")
-    return found
+    return drafts
 
 
 def _extract(source: NuggetSource, embedder: Embedder, most: int) -> DraftedBank:
@@ -113,18 +113,18 @@ def _grouped(
     about = " ".join(filter(None, (topic.text, topic.description)))
     vectors: npt.NDArray[np.float32] = embedder.encode([*sentences, about])
     near = vectors[:-1] @ vectors[-1]
-    kept: list[int] = []
+    representatives: list[int] = []
     documents: list[dict[str, None]] = []
-    for place in np.argsort(-near, kind="stable").tolist():
-        cosines = vectors[kept] @ vectors[place] if kept else np.zeros(1)
+    for index in np.argsort(-near, kind="stable").tolist():
+        cosines = vectors[representatives] @ vectors[index] if representatives else np.zeros(1)
         best = int(cosines.argmax())
-        if kept and cosines[best] >= SAME_FROM:
-            documents[best].update(where[sentences[place]])
+        if representatives and cosines[best] >= SAME_FROM:
+            documents[best].update(where[sentences[index]])
         else:
-            kept.append(place)
-            documents.append(dict(where[sentences[place]]))
-    order = sorted(range(len(kept)), key=lambda i: -len(documents[i]))
-    return [(sentences[kept[i]], list(documents[i])) for i in order]
+            representatives.append(index)
+            documents.append(dict(where[sentences[index]]))
+    order = sorted(range(len(representatives)), key=lambda i: -len(documents[i]))
+    return [(sentences[representatives[i]], list(documents[i])) for i in order]
 
 
 # Restricted mode ----------------------------------------------------------------------------------
@@ -142,34 +142,38 @@ def restored_claims(bank: NuggetBank, documents: Mapping[str, Evidence | None]) 
         return bank
     named = {r.doc_id for nugget in bank.nuggets for r in nugget.references}
     texts = (documents.get(doc_id) for doc_id in sorted(named))
-    known = {md5_of(line): line for text in texts if text for line in _claims(judged_text(text))}
+    texts_by_hash = {
+        md5_of(line): line for text in texts if text for line in _claims(judged_text(text))
+    }
     return replace(
-        bank, nuggets=tuple(_restored(nugget, bank.topic_id, known) for nugget in bank.nuggets)
+        bank,
+        nuggets=tuple(_restored(nugget, bank.topic_id, texts_by_hash) for nugget in bank.nuggets),
     )
 
 
-def _restored(nugget: Nugget, topic_id: str, known: Mapping[str, str]) -> Nugget:
+def _restored(nugget: Nugget, topic_id: str, texts_by_hash: Mapping[str, str]) -> Nugget:
     if not nugget.text.startswith(_HIDDEN):
         return nugget
-    if nugget.id not in known:
+    if nugget.id not in texts_by_hash:
         where = f"nugget {shorten(nugget.id, 40)!r} of topic {shorten(topic_id, 40)!r}"
         raise InputError(f"{where}: its sentence was left out and is in none of the documents")
-    return replace(nugget, text=known[nugget.id])
+    return replace(nugget, text=texts_by_hash[nugget.id])
 
 
 def without_quotations(drafted: DraftedBank, documents: Sequence[Evidence]) -> DraftedBank:
     """Return a drafted bank without the nuggets that quote a document: eight words in a row."""
-    held = {run for document in documents for run in _in_a_row(judged_text(document))}
-    kept = tuple(
+    document_runs = {run for document in documents for run in _in_a_row(judged_text(document))}
+    nuggets = tuple(
         nugget
         for nugget in drafted.bank.nuggets
         if not any(
-            held & set(_in_a_row(text)) for text in (nugget.text, *(a.text for a in nugget.answers))
+            document_runs & set(_in_a_row(text))
+            for text in (nugget.text, *(a.text for a in nugget.answers))
         )
     )
-    quoting = len(drafted.bank.nuggets) - len(kept)
+    quoting = len(drafted.bank.nuggets) - len(nuggets)
     problems = [f"{quoting} nuggets quote a document and are left out (no_text)"] if quoting else []
-    bank = replace(drafted.bank, nuggets=kept)
+    bank = replace(drafted.bank, nuggets=nuggets)
     return replace(drafted, bank=bank, problems=(*drafted.problems, *problems))
 
 

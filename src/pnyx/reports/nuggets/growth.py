@@ -30,8 +30,8 @@ class _Found:
     def attest(self, answer: str, documents: Sequence[str]) -> None:
         """Add documents to an answer, which is the same in the same words."""
         words = words_of(answer)
-        known = next((answer for answer in self.answers if words_of(answer) == words), answer)
-        self.answers.setdefault(known, {}).update(dict.fromkeys(documents))
+        same_answer = next((answer for answer in self.answers if words_of(answer) == words), answer)
+        self.answers.setdefault(same_answer, {}).update(dict.fromkeys(documents))
 
 
 @dataclass
@@ -55,7 +55,9 @@ class Growing:
 
     def shown(self) -> list[str]:
         """Return the list as a prompt shows it."""
-        listed = [stated(one.text, () if self._claims else one.answers) for one in self._found]
+        listed = [
+            stated(nugget.text, () if self._claims else nugget.answers) for nugget in self._found
+        ]
         return [*listed, *(f"{_PLACEHOLDER[self.style]} ({n})" for n in range(self.imagined))]
 
     def imagine(self, windows: int) -> None:
@@ -99,15 +101,17 @@ class Growing:
         if 1 <= number <= len(self._found):
             return self._found[number - 1]
         words = words_of(text)
-        return next((one for one in self._found if words and words_of(one.text) == words), None)
+        return next(
+            (nugget for nugget in self._found if words and words_of(nugget.text) == words), None
+        )
 
-    def _nugget(self, found: _Found) -> Nugget:
-        name = md5_of(found.text)
+    def _nugget(self, nugget: _Found) -> Nugget:
+        name = md5_of(nugget.text)
         if self._claims:
-            (ids,) = found.answers.values()
-            return Nugget(name, found.text, is_claim=True, references=_references(ids))
-        answers = tuple(NuggetAnswer(a, _references(ids)) for a, ids in found.answers.items())
-        return Nugget(name, found.text, answers, aggregator="AND" if found.wants_all else "OR")
+            (ids,) = nugget.answers.values()
+            return Nugget(name, nugget.text, is_claim=True, references=_references(ids))
+        answers = tuple(NuggetAnswer(a, _references(ids)) for a, ids in nugget.answers.items())
+        return Nugget(name, nugget.text, answers, aggregator="AND" if nugget.wants_all else "OR")
 
 
 _PLACEHOLDER = {

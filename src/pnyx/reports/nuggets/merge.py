@@ -50,13 +50,13 @@ class MergedBanks:
             (bank, id, text), `cosine`, `probabilities` (each way round; none for the same words),
             whether they are the `same`, and, of questions that ask the same and are not merged,
             why they stay `apart`.
-        given: nuggets of all banks.
+        nuggets_in: number of nuggets in all input banks.
         unscored: pairs of which the judge said nothing; they are not merged.
     """
 
     banks: list[NuggetBank]
     report: list[dict[str, Any]]
-    given: int
+    nuggets_in: int
     unscored: int
 
     @property
@@ -92,15 +92,15 @@ class _Merger:
         """Return groups that say the same as their first; the others draw no further ones in."""
         first: dict[tuple[str, ...], int] = {}
         groups: dict[int, list[int]] = {}
-        for place, entry in enumerate(entries):
-            home = first.setdefault((entry.kind, *words_of(entry.text)), place)
-            groups.setdefault(home, []).append(place)
-            if home != place:  # the same words need no judge
+        for index, entry in enumerate(entries):
+            home = first.setdefault((entry.kind, *words_of(entry.text)), index)
+            groups.setdefault(home, []).append(index)
+            if home != index:  # the same words need no judge
                 self._add(topic, (entries[home], entry), 1.0, (), same=True)
         same = self._confirmed(topic, entries, self._pairs(entries, list(groups)))
         left: dict[int, list[int]] = {}
-        for place, group in groups.items():
-            home = next((one for one in left if (one, place) in same), place)
+        for index, group in groups.items():
+            home = next((member for member in left if (member, index) in same), index)
             left.setdefault(home, []).extend(group)
         return [sorted(group) for group in left.values()]
 
@@ -110,9 +110,9 @@ class _Merger:
         """Return the candidates with their cosines: of one kind, and alike."""
         if len(places) < 2:
             return {}
-        vectors = self.embedder.encode([entries[place].text for place in places])
+        vectors = self.embedder.encode([entries[index].text for index in places])
         cosines = vectors @ vectors.T
-        found = {}
+        similarities = {}
         for j, second in enumerate(places):
             for i, first in enumerate(places[:j]):
                 one_kind = entries[first].kind == entries[second].kind
@@ -122,8 +122,8 @@ class _Merger:
                         named_words(entries[first].text) == named_words(entries[second].text)
                     )
                 if near:
-                    found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
-        return found
+                    similarities[first, second] = min(1.0, round(float(cosines[i, j]), 6))
+        return similarities
 
     def _confirmed(
         self, topic: str, entries: Sequence[_Entry], pairs: dict[tuple[int, int], float]
@@ -197,8 +197,8 @@ def merge_banks(
     for name, bank in order:
         topics.setdefault(bank.topic_id, []).append((name, bank))
     merged = [_merged(merger, topic, some, run_id) for topic, some in topics.items()]
-    given = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
-    return MergedBanks(merged, merger.report, given, merger.unscored)
+    count = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
+    return MergedBanks(merged, merger.report, count, merger.unscored)
 
 
 def _merged(
@@ -206,18 +206,18 @@ def _merged(
 ) -> NuggetBank:
     nuggets = [(name, nugget) for name, bank in banks for nugget in bank.nuggets]
     entries = [
-        _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
-        for name, one in nuggets
+        _Entry(name, nugget.id, nugget.text, kind="claim" if nugget.is_claim else "question")
+        for name, nugget in nuggets
     ]
     united: list[tuple[int, Nugget]] = []
     for group in merger.groups(topic, entries):
-        found = _united(merger, topic, [nuggets[place] for place in group])
-        united += [(group[some[0]], one) for some, one in found]
+        united_groups = _united(merger, topic, [nuggets[index] for index in group])
+        united += [(group[some[0]], nugget) for some, nugget in united_groups]
     united.sort(key=lambda placed: placed[0])
     first = banks[0][1]
     return replace(
         first,
-        nuggets=tuple(_with_own_ids([one for _, one in united])),
+        nuggets=tuple(_with_own_ids([nugget for _, nugget in united])),
         title=next((bank.title for _, bank in banks if bank.title), ""),
         run_id=run_id or first.run_id,
     )
@@ -226,15 +226,15 @@ def _merged(
 def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
     """Give a number to what has the id of another: ids of different banks are not related."""
     taken: set[str] = set()
-    kept = []
+    with_ids = []
     for nugget in nuggets:
         name, number = nugget.id, 1
         while name in taken:
             number += 1
             name = f"{nugget.id}-{number}"
         taken.add(name)
-        kept.append(nugget if name == nugget.id else replace(nugget, id=name))
-    return kept
+        with_ids.append(nugget if name == nugget.id else replace(nugget, id=name))
+    return with_ids
 
 
 def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int], Nugget]]:
@@ -242,28 +242,30 @@ def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int],
     if len(group) == 1:
         return [([0], group[0][1])]
     answers = _Answers.of(merger, topic, group)
-    found: list[list[int]] = []
-    for place in range(len(group)):
+    groups: list[list[int]] = []
+    for index in range(len(group)):
         why = ""
-        for some in found:
-            problem = _conflict([group[one][1] for one in [*some, place]], answers, [*some, place])
+        for some in groups:
+            problem = _conflict(
+                [group[member][1] for member in [*some, index]], answers, [*some, index]
+            )
             if not problem:
-                some.append(place)
+                some.append(index)
                 break
             why = why or problem
         else:
-            found.append([place])
+            groups.append([index])
             if why:
-                _keep_apart(merger, topic, group, place, why)
-    return [(some, _one(group, some, answers)) for some in found]
+                _keep_apart(merger, topic, group, index, why)
+    return [(some, _one(group, some, answers)) for some in groups]
 
 
-def _keep_apart(merger: _Merger, topic: str, group: _Group, place: int, why: str) -> None:
+def _keep_apart(merger: _Merger, topic: str, group: _Group, index: int, why: str) -> None:
     """Say in the row of the pair that would have been merged why it is not."""
-    rows = [{"bank": name, "id": one.id, "text": one.text} for name, one in group]
+    rows = [{"bank": name, "id": nugget.id, "text": nugget.text} for name, nugget in group]
     for row in merger.report:
-        pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[place]
-        if pair and row["first"] in rows[:place]:
+        pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[index]
+        if pair and row["first"] in rows[:index]:
             row["apart"] = why
             return
 
@@ -271,11 +273,15 @@ def _keep_apart(merger: _Merger, topic: str, group: _Group, place: int, why: str
 def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int]) -> str:
     """Return why questions cannot be one (a union asks less than an AND); empty where they can."""
     several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
-    kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
-    given = [answers.classes[place] for place in places]
-    if len(kinds) > 1 and len(set().union(*given)) > 1:
+    kinds = {
+        "OR" if nugget.aggregator in ("", "Default") else nugget.aggregator for nugget in several
+    }
+    classes_of_each = [answers.classes[index] for index in places]
+    if len(kinds) > 1 and len(set().union(*classes_of_each)) > 1:
         return " and ".join(sorted(kinds))
-    if "AND" in kinds and not max(given, key=len).issuperset(set().union(*given)):
+    if "AND" in kinds and not max(classes_of_each, key=len).issuperset(
+        set().union(*classes_of_each)
+    ):
         return "AND of different answers"
     return ""
 
@@ -285,7 +291,7 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
     first = group[places[0]][1]
     if len(places) == 1:
         return first
-    some = [group[place] for place in places]
+    some = [group[index] for index in places]
     nuggets = [nugget for _, nugget in some]
     # How answers count is said by who has some.
     answered = [nugget for nugget in nuggets if nugget.answers] or nuggets
@@ -296,7 +302,7 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
         references=_references(nuggets),
         sub_nuggets=tuple(_with_own_ids([p for nugget in nuggets for p in nugget.sub_nuggets])),
         importance=_importance(nuggets),
-        aggregator=next((one.aggregator for one in answered if one.aggregator), ""),
+        aggregator=next((nugget.aggregator for nugget in answered if nugget.aggregator), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
     )
 
@@ -312,7 +318,7 @@ def _beside(nugget: Nugget) -> dict[str, Any]:
 class _Answers:
     """The answers of nuggets that ask the same."""
 
-    given: list[tuple[_Entry, int, NuggetAnswer]]
+    entries: list[tuple[_Entry, int, NuggetAnswer]]
     same: list[list[int]]
     classes: list[frozenset[int]]
 
@@ -320,47 +326,48 @@ class _Answers:
     def of(cls, merger: _Merger, topic: str, group: _Group) -> _Answers:
         """Find out which answers say the same."""
         question = group[0][1].text
-        given = [
-            (_Entry(name, f"{one.id}/{n}", answer.text, question, "answer"), place, answer)
-            for place, (name, one) in enumerate(group)
-            for n, answer in enumerate(one.answers)
+        entries = [
+            (_Entry(name, f"{nugget.id}/{n}", answer.text, question, "answer"), index, answer)
+            for index, (name, nugget) in enumerate(group)
+            for n, answer in enumerate(nugget.answers)
         ]
-        same = merger.groups(topic, [entry for entry, _, _ in given])
+        same = merger.groups(topic, [entry for entry, _, _ in entries])
         classes: list[set[int]] = [set() for _ in group]
         for number, some in enumerate(same):
             for answer in some:
-                classes[given[answer][1]].add(number)
-        return cls(given, same, [frozenset(part) for part in classes])
+                classes[entries[answer][1]].add(number)
+        return cls(entries, same, [frozenset(part) for part in classes])
 
     def united(self, places: Sequence[int]) -> tuple[NuggetAnswer, ...]:
         """Return the answers of some nuggets, each once."""
-        found = []
+        united = []
         for some in self.same:
-            kept = [self.given[one] for one in some if self.given[one][1] in places]
-            if not kept:
+            members = [self.entries[index] for index in some if self.entries[index][1] in places]
+            if not members:
                 continue
-            parts = [answer for _, _, answer in kept]
+            parts = [answer for _, _, answer in members]
             extra = {key: value for part in reversed(parts) for key, value in part.extra.items()}
             lost = [
-                {"bank": entry.bank, "id": entry.id, "text": one.text}
-                | ({"extra": dict(one.extra)} if one.extra else {})
-                for entry, _, one in kept[1:]
-                if one.text != parts[0].text or any(extra[k] != v for k, v in one.extra.items())
+                {"bank": entry.bank, "id": entry.id, "text": duplicate.text}
+                | ({"extra": dict(duplicate.extra)} if duplicate.extra else {})
+                for entry, _, duplicate in members[1:]
+                if duplicate.text != parts[0].text
+                or any(extra[k] != v for k, v in duplicate.extra.items())
             ]
             if lost:
                 extra["merged"] = [*extra.get("merged", ()), *lost]
-            found.append(replace(parts[0], references=_references(parts), extra=extra))
-        return tuple(found)
+            united.append(replace(parts[0], references=_references(parts), extra=extra))
+        return tuple(united)
 
 
 def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference, ...]:
     """Return all references, each document and place in it once."""
-    found: dict[str, NuggetReference] = {}
+    references: dict[str, NuggetReference] = {}
     for part in parts:
         for reference in part.references:
             key = repr((reference.doc_id, sorted(reference.extra.items(), key=repr)))
-            found.setdefault(key, reference)
-    return tuple(found.values())
+            references.setdefault(key, reference)
+    return tuple(references.values())
 
 
 def _importance(nuggets: Sequence[Nugget]) -> str:
@@ -372,10 +379,10 @@ def _importance(nuggets: Sequence[Nugget]) -> str:
     return "vital" if 2 * votes.count("vital") >= len(votes) else "okay"
 
 
-def _ask(topic: str, given: _Entry, wanted: _Entry) -> Support:
+def _ask(topic: str, answer: _Entry, wanted: _Entry) -> Support:
     return Support(
-        id=f"{topic}/{given.bank}/{given.id}/{wanted.bank}/{wanted.id}",
-        text=given.text,
+        id=f"{topic}/{answer.bank}/{answer.id}/{wanted.bank}/{wanted.id}",
+        text=answer.text,
         statement=wanted.text,
         task="nugget",
         question=wanted.question,

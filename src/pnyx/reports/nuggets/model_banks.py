@@ -44,13 +44,13 @@ class DraftedBank:
 
     Attributes:
         failed: how many windows or lists of nuggets got no reply that can be read.
-        asked: of how many.
+        calls: of how many.
     """
 
     bank: NuggetBank
     problems: tuple[str, ...] = ()
     failed: int = 0
-    asked: int = 0
+    calls: int = 0
 
 
 def create_banks(
@@ -102,8 +102,8 @@ def rate_banks(
         on_done: told of each bank that is done.
     """
 
-    async def work(one: tuple[NuggetBank, Question]) -> DraftedBank:
-        return await _rated(DraftedBank(one[0]), one[1], model)
+    async def work(bank_and_question: tuple[NuggetBank, Question]) -> DraftedBank:
+        return await _rated(DraftedBank(bank_and_question[0]), bank_and_question[1], model)
 
     return each(banks, work, model, on_done, "rating")
 
@@ -119,7 +119,7 @@ async def _draft(
     for number, some in enumerate(windows, 1):
         inputs = {
             **_about(topic),
-            "documents": [_shortened(judged_text(one), words) for one in some],
+            "documents": [_shortened(judged_text(document), words) for document in some],
             "statements": growing.shown(),
             "room": str(growing.room),
         }
@@ -132,7 +132,7 @@ async def _draft(
                 growing.imagine(len(windows))
             continue
         problems += [f"window {number} of {len(windows)}: {fault}" for fault in faults]
-        growing.fold(reply, [one.id for one in some])
+        growing.fold(reply, [document.id for document in some])
     problems += _losses(source, growing, words)
     bank = NuggetBank(topic.id, growing.nuggets(), title=topic.text)
     return DraftedBank(bank, tuple(problems), failed, len(windows))
@@ -141,7 +141,7 @@ async def _draft(
 def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
     """Return what was not read, and not taken, in words."""
     cut = sum(word_weight(judged_text(document)) > words for document in source.documents)
-    found = {
+    losses = {
         f"of {cut} documents only the first {words} words were shown": cut,
         f"{growing.left_out} nuggets were left out: the list was full": growing.left_out,
         f"{growing.unattested} entries named no passage or no nugget that was shown": (
@@ -149,7 +149,7 @@ def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
         ),
         "no document is relevant": not source.documents,
     }
-    return [line for line, count in found.items() if count]
+    return [line for line, count in losses.items() if count]
 
 
 def _about(topic: Question) -> dict[str, str]:
@@ -164,22 +164,22 @@ def _shortened(text: str, words: int) -> str:
 async def _rated(drafted: DraftedBank, topic: Question, model: StoredModel) -> DraftedBank:
     """Fill in the importance of nuggets that have none; what no reply says stays open."""
     nuggets = list(drafted.bank.nuggets)
-    todo = [place for place, nugget in enumerate(nuggets) if not nugget.importance]
+    todo = [index for index, nugget in enumerate(nuggets) if not nugget.importance]
     problems, failed, calls = [], 0, 0
     for start in range(0, len(todo), _RATED_AT_ONCE):
         some = todo[start : start + _RATED_AT_ONCE]
         calls += 1
-        said, faults = await _importance([nuggets[place] for place in some], topic, model)
-        failed += said is None
+        importances, faults = await _importance([nuggets[index] for index in some], topic, model)
+        failed += importances is None
         problems += [f"importance: {fault}" for fault in faults]
-        for place, importance in zip(some, said or (), strict=False):
-            nuggets[place] = replace(nuggets[place], importance=importance)
+        for index, importance in zip(some, importances or (), strict=False):
+            nuggets[index] = replace(nuggets[index], importance=importance)
     return replace(
         drafted,
         bank=replace(drafted.bank, nuggets=tuple(nuggets)),
         problems=(*drafted.problems, *problems),
         failed=drafted.failed + failed,
-        asked=drafted.asked + calls,
+        calls=drafted.calls + calls,
     )
 
 

@@ -41,19 +41,19 @@ def sources_of(
     questions, opened = questions_by_id(topics), open_index(index)
     grades = None if qrels is None else judgements_of(qrels).best_grades
     ranked = None if run is None else rankings_of(read_run(run)).by_topic
-    own = {} if run is None else document_ids(run)
-    found = []
+    judged_ids = {} if run is None else document_ids(run)
+    sources = []
     for name, question in questions.items():
         chosen = _documents(name, ranked, grades, level)[:depth]
-        ids = [own.get(doc_id, doc_id) for doc_id in chosen]
+        ids = [judged_ids.get(doc_id, doc_id) for doc_id in chosen]
         for doc_id in ids:
             if doc_id not in opened:
                 problem = f"document {shorten(doc_id, 40)!r} of topic {shorten(name, 40)!r}"
                 raise InputError(f"{problem} is not in {index}", path=run or qrels)
-        found.append(NuggetSource(question, tuple(opened.fetch(ids)) if ids else ()))
-    if not any(one.documents for one in found):
+        sources.append(NuggetSource(question, tuple(opened.fetch(ids)) if ids else ()))
+    if not any(source.documents for source in sources):
         raise InputError("names no relevant document of any topic", path=qrels or run)
-    return found
+    return sources
 
 
 def _documents(

@@ -47,15 +47,15 @@ def is_judged_reports(path: Path) -> bool:
     return isinstance(row, dict) and {"sentences", "nuggets", "run_id", "topic_id"} <= row.keys()
 
 
-def read_reports(builder: Builder, source: int, given: GivenSource) -> None:
+def read_reports(builder: Builder, source: int, files: GivenSource) -> None:
     """Read judged reports, and measure them."""
-    path = given.files["reports"]
+    path = files.files["reports"]
     file = builder.file(source, path, "reports")
     seen: set[tuple[int, int]] = set()
     measures = _ReportMeasures(builder, source)
     banks: dict[str, NuggetBank] | None = None
     judges: dict[str, None] = {}
-    for line, place, text in lines_of(path):
+    for line, offset, text in lines_of(path):
         report = judged_report_at(text, path, line)
         if ANSWERED_ONLY in report.notes:
             banks = read_banks(builder.banks) if banks is None else banks
@@ -70,7 +70,7 @@ def read_reports(builder: Builder, source: int, given: GivenSource) -> None:
         states = [_state(sentence) for sentence in report.sentences]
         texts = [] if hides_text() else [clean_text(s.text) for s in report.sentences]
         head = (source, *ids, "judged", "", len(states), *counts, int(report.missing))
-        builder.report((*head, file, place, line), states, texts)
+        builder.report((*head, file, offset, line), states, texts)
         measures.add(report, *ids)
     measures.finish()
     if judges:
@@ -108,9 +108,9 @@ class _ReportMeasures:
         pooled = self.pooled.setdefault(run, {})
         for name in _POOLED:
             m = measures[name]
-            got, scored, asked = pooled.get(name, (0.0, 0, 0))
+            got, scored, total = pooled.get(name, (0.0, 0, 0))
             got += 0.0 if m.value is None else m.value * m.scored
-            pooled[name] = got, scored + m.scored, asked + m.asked
+            pooled[name] = got, scored + m.scored, total + m.asked
 
     def finish(self) -> None:
         """Add the means over all topics, which are those of `pnyx measure report`."""
@@ -124,13 +124,13 @@ class _ReportMeasures:
                 for topic in sorted(self.topics)
             }
             self._write(run, None, means_over_topics(per_topic, SHOWN))
-            for name, (got, scored, asked) in self.pooled[run].items():
-                of = asked if name == "citation_recall" else scored
-                place = SHOWN.index(name) + 0.5  # beside the mean over topics
-                where = (self.source, run, None, f"{name}{MICRO}", place)
-                self.builder.value((*where, got / of if of else None, None, None, scored, asked))
+            for name, (got, scored, total) in self.pooled[run].items():
+                of = total if name == "citation_recall" else scored
+                order = SHOWN.index(name) + 0.5  # beside the mean over topics
+                where = (self.source, run, None, f"{name}{MICRO}", order)
+                self.builder.value((*where, got / of if of else None, None, None, scored, total))
 
     def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
-        for place, (name, m) in enumerate(measures.items()):
-            where = (self.source, run, topic, name, place)
+        for order, (name, m) in enumerate(measures.items()):
+            where = (self.source, run, topic, name, order)
             self.builder.value((*where, m.value, m.low, m.high, m.scored, m.asked), m.no_interval)

@@ -72,14 +72,14 @@ class JudgedTexts(ReportTexts):
 
     def findings(self) -> Iterator[tuple[int, str, str, str]]:
         """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
-        for place, sentence in enumerate(self.report.sentences):
+        for index, sentence in enumerate(self.report.sentences):
             findings = [("", *pair) for pair in sentence.findings.items()]
             for citation in sentence.citations:
                 findings += [(citation.doc_id, "relevant", citation.relevant),
                              (citation.doc_id, "attests", citation.attests)]  # fmt: skip
             for about, node, finding in findings:
                 if finding.id:
-                    yield place, node, about, finding.id
+                    yield index, node, about, finding.id
 
     def asked(self, judgement: JudgementRow, line: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield (label, text) of what a question of the tree was about."""
@@ -92,6 +92,10 @@ class JudgedTexts(ReportTexts):
         nugget = next(nuggets, None)
         if nugget is not None:
             yield "nugget", nugget.text
-            place = line.get("answer")
-            if isinstance(place, int) and 0 <= place < len(nugget.answers) and not nugget.is_claim:
-                yield "answer", nugget.answers[place].text
+            answer_index = line.get("answer")
+            if (
+                isinstance(answer_index, int)
+                and 0 <= answer_index < len(nugget.answers)
+                and not nugget.is_claim
+            ):
+                yield "answer", nugget.answers[answer_index].text

@@ -12,15 +12,15 @@ _OWN: Final = frozenset({"sentence_precision", "citation_precision", "nugget_rec
 """Measures that only reports have."""
 
 
-def with_reports(known: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+def with_reports(definitions: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """Return the definitions `known` and those of reports' measures, for a table of `names`.
 
     `f1` is another measure of reports than of answers: it is that of reports if the table has
     measures that only these have.
     """
     if _OWN.isdisjoint(names):
-        return {**_definitions(), **known}
-    return {**known, **_definitions()}
+        return {**_definitions(), **definitions}
+    return {**definitions, **_definitions()}
 
 
 @cache

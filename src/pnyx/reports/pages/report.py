@@ -37,9 +37,9 @@ def links_of(
 ) -> list[LinkedJudgement]:
     """Return the judgements that a report's findings rest on, of all sentences or one."""
     return [
-        LinkedJudgement(judgement, place, node, about)
-        for place, node, about, name in catalogue.report_texts(report).findings()
-        if sentence in (None, place)
+        LinkedJudgement(judgement, index, node, about)
+        for index, node, about, name in catalogue.report_texts(report).findings()
+        if sentence in (None, index)
         for judgement in catalogue.judgements_under(report.source, name)
     ]
 
@@ -85,7 +85,7 @@ def measures_of(
     if supports is None:
         return measure_report(report, names=SHOWN)
     answers: dict[tuple[int, str], Answer] = {
-        place: answer_of_row(line) for place, (_, line) in supports.items()
+        key: answer_of_row(line) for key, (_, line) in supports.items()
     }
     return precisions(catalogue.response(row), answers) if answers else {}
 
@@ -148,8 +148,8 @@ class CitedDocument(NamedTuple):
 
 
 def _show_sentence(catalogue: Catalogue, address: Address) -> Content:
-    *place, number = address.parts
-    row = catalogue.report(*place)
+    *report_parts, number = address.parts
+    row = catalogue.report(*report_parts)
     report, values = _read(catalogue, row)
     total = len(report.sentences)
     if not is_number(number) or int(number) > total:
@@ -176,12 +176,12 @@ def _cited(
     sentence: JudgedSentence,
     links: Sequence[LinkedJudgement],
 ) -> Iterator[CitedDocument]:
-    known = documents_of(catalogue, row.run, row.topic)
+    documents = documents_of(catalogue, row.run, row.topic)
     for citation in sentence.citations:
         doc = citation.doc_id
         attests = _at_node("attests", citation.attests, links, doc)
         relevant = _at_node("relevant", citation.relevant, links, doc)
-        evidence, document = "", known.get(doc)
+        evidence, document = "", documents.get(doc)
         for judgement in attests.judgements[:1]:
             line = catalogue.line(judgement)
             evidence = text_of(line, "evidence")
@@ -207,8 +207,8 @@ def _in_prompt(
 
 def _document(document: Document, findings: Sequence[NodeFinding], *evidence: str) -> CitedDocument:
     segments = marked(document.text, *evidence) if document.text else ()
-    shown = Document(document.id, "", one_line(document.title), web_address(document.url))
-    return CitedDocument(shown, segments, findings)
+    shown_document = Document(document.id, "", one_line(document.title), web_address(document.url))
+    return CitedDocument(shown_document, segments, findings)
 
 
 def _at_node(
@@ -222,23 +222,25 @@ def _nuggets_asked(
     catalogue: Catalogue, links: Sequence[LinkedJudgement]
 ) -> list[tuple[JudgementRow, NodeAnswer, Any]]:
     """Return (judgement, finding, place of the nugget's answer) of each, the unscored first."""
-    asked = []
+    rows = []
     for link in links:
         if link.node == "answers":
             line = catalogue.line(link.judgement)
-            place = line.get("answer")
+            answer_index = line.get("answer")
             finding = wording.finding_of(link.judgement, line)
-            asked.append((link.judgement, finding, place if isinstance(place, int) else -1))
-    return sorted(asked, key=lambda row: _UNSCORED_FIRST.get(wording.finding_worded(row[1])[0], 1))
+            rows.append(
+                (link.judgement, finding, answer_index if isinstance(answer_index, int) else -1)
+            )
+    return sorted(rows, key=lambda row: _UNSCORED_FIRST.get(wording.finding_worded(row[1])[0], 1))
 
 
 def _cited_by_response(
-    catalogue: Catalogue, row: ReportRow, place: int, sentence: JudgedSentence, supports: Supports
+    catalogue: Catalogue, row: ReportRow, index: int, sentence: JudgedSentence, supports: Supports
 ) -> Iterator[CitedDocument]:
-    known = documents_of(catalogue, row.run, row.topic)
+    documents = documents_of(catalogue, row.run, row.topic)
     for citation in sentence.citations:
         doc = citation.doc_id
-        support = supports.get((place, doc))
+        support = supports.get((index, doc))
         evidence = str(support[1].get("evidence") or "") if support else ""
         judgements = [support[0]] if support else []
         question = "Does it support the sentence?"
@@ -248,7 +250,7 @@ def _cited_by_response(
             for judgement in catalogue.judgements_of_item(item, row.source):
                 finding = wording.finding_of(judgement, catalogue.line(judgement))
                 findings.append(NodeFinding(asks, "", finding, [judgement]))
-        yield _document(known.get(doc, Document(doc, "")), findings, evidence, sentence.text)
+        yield _document(documents.get(doc, Document(doc, "")), findings, evidence, sentence.text)
 
 
 def _reports(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:

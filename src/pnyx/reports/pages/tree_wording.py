@@ -98,8 +98,8 @@ def step_words(step: TreePath) -> str:
 
 def _node_words(passed: str) -> str:
     node, _, answer = passed.partition("=")
-    words, place = NODES.get(node), {"yes": 1, "no": 2, "unscored": 3}.get(answer)
-    return words[place] if words and place else passed
+    words, column = NODES.get(node), {"yes": 1, "no": 2, "unscored": 3}.get(answer)
+    return words[column] if words and column else passed
 
 
 def steps_together(sentence: JudgedSentence) -> list[tuple[TreePath, list[tuple[str, int]]]]:

@@ -61,11 +61,11 @@ class Assigning:
     def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
         """Join reports with banks; InputError for two banks of a topic, or two reports of a run."""
         by_topic, of_run = by_keys(responses, banks)
-        lacking = dict.fromkeys(topic for _, topic in of_run if topic not in by_topic)
+        without_bank = dict.fromkeys(topic for _, topic in of_run if topic not in by_topic)
         runs = dict.fromkeys(run for run, _ in of_run)
         missing = [(run, t) for run in runs for t in by_topic if (run, t) not in of_run]
         pairs = [(r, by_topic[t]) for (_, t), r in of_run.items() if t in by_topic]
-        return cls(tuple(pairs), tuple(lacking), tuple(missing))
+        return cls(tuple(pairs), tuple(without_bank), tuple(missing))
 
     def questions(self) -> Iterator[Support]:
         """Yield a question for each answer of each nugget, report by report; none of empty ones."""
@@ -90,24 +90,24 @@ class Assigning:
 def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
     whole = bool(text_of(response))
-    known = answers if whole else None
-    nuggets = tuple(_nugget(prefix, nugget, known) for nugget in bank.nuggets)
+    known_answers = answers if whole else None
+    nuggets = tuple(_nugget(prefix, nugget, known_answers) for nugget in bank.nuggets)
     return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets, whole=whole)
 
 
 def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer] | None) -> JudgedNugget:
     """Return what was found of a nugget; answers None: an empty report, which gives none."""
-    given = []
+    judged_answers = []
     for n, expected in enumerate(nugget.expected):
         if answers is None:
-            given.append(JudgedAnswer(expected.text, False))
+            judged_answers.append(JudgedAnswer(expected.text, False))
             continue
         answer = answers[f"{prefix}/{nugget.id}/{n}"]
         scored = isinstance(answer, Judged) or is_own_text(answer)
         value = getattr(answer, "value", False) is True if scored else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
-        given.append(JudgedAnswer(expected.text, value, partial=partial))
-    return JudgedNugget.of(nugget, given)
+        judged_answers.append(JudgedAnswer(expected.text, value, partial=partial))
+    return JudgedNugget.of(nugget, judged_answers)
 
 
 def assignment_of(nugget: JudgedNugget) -> Assignment | None:

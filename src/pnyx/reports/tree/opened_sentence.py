@@ -302,11 +302,11 @@ class OpenSentence:
     def judged(self) -> JudgedSentence:
         """Return what was found out."""
         findings = dict(self._findings)
-        asked = self._answers.finding()
-        if asked.by:
+        finding = self._answers.finding()
+        if finding.by:
             value = True if self.given else None if self.open else False
             findings["answers"] = NodeAnswer(
-                value, asked.by, asked.why, asked.probability, asked.id
+                value, finding.by, finding.why, finding.probability, finding.id
             )
         return JudgedSentence(
             self.text,

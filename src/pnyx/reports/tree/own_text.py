@@ -141,20 +141,23 @@ class OwnTextJudge:
     async def _compare(self, suspect: Mapping[int, tuple[Support, Unscored]], emit: Emit) -> None:
         """Ask the same questions of ordinary text, each once, and emit what was the cause."""
         ordinary = {
-            place: self._with_ordinary_text(question) for place, (question, _) in suspect.items()
+            index: self._with_ordinary_text(question) for index, (question, _) in suspect.items()
         }
-        asked = list({_content(question): question for question in ordinary.values()}.values())
+        questions_once = list(
+            {_content(question): question for question in ordinary.values()}.values()
+        )
         answers: dict[object, Answer] = {}
-        if asked:
+        if questions_once:
             await self._judge.answer(
-                asked, lambda n, answer: answers.__setitem__(_content(asked[n]), answer)
+                questions_once,
+                lambda n, answer: answers.__setitem__(_content(questions_once[n]), answer),
             )
-        for place, (_, answer) in suspect.items():
-            other = answers[_content(ordinary[place])]
+        for index, (_, answer) in suspect.items():
+            other = answers[_content(ordinary[index])]
             keys = *answer.provenance.asked, *other.provenance.asked
             if isinstance(other, Judged):
                 answer = after(keys, replace(answer, reason=f"{OWN_TEXT}: {answer.reason}"))
-            emit(place, answer)
+            emit(index, answer)
 
     def _holds_own(self, question: Support) -> bool:
         return question.extra.get("node") in self._ordinary

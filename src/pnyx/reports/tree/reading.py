@@ -69,8 +69,8 @@ def _report(row: Mapping[str, Any]) -> JudgedReport:
         if first["type"] == "missing":
             raise InputError(f"no {path}, expected a judged report") from None
         expected = first["msg"].removeprefix("Input should be ")
-        found = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
-        raise InputError(f"{path}: found {found}, expected {expected}") from None
+        value = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
+        raise InputError(f"{path}: found {value}, expected {expected}") from None
     _check(report)
     return report
 
@@ -87,18 +87,20 @@ def _check(report: JudgedReport) -> None:
     for number, sentence in enumerate(report.sentences):
         for nugget, n in sentence.answers:
             if not 0 <= n < answers.get(nugget, 0):
-                found = f"answer {n} of nugget {shorten(nugget, 40)!r}"
-                raise InputError(f"sentences.{number}.answers: found {found}, which is not listed")
+                problem = f"answer {n} of nugget {shorten(nugget, 40)!r}"
+                raise InputError(
+                    f"sentences.{number}.answers: found {problem}, which is not listed"
+                )
         if sentence.repeats is not None and not _is_repeated(report, sentence.repeats):
-            found = f"found {sentence.repeats}, expected the position of a sentence that is new"
-            raise InputError(f"sentences.{number}.repeats: {found}")
+            problem = f"found {sentence.repeats}, expected the position of a sentence that is new"
+            raise InputError(f"sentences.{number}.repeats: {problem}")
         unknown = next((node for node in sentence.findings if node not in NODES), None)
         if unknown is not None:
             expected = ", ".join(NODES)
-            found = shorten(unknown, 40)
-            raise InputError(f"sentences.{number}.findings: found {found!r}, expected {expected}")
+            problem = shorten(unknown, 40)
+            raise InputError(f"sentences.{number}.findings: found {problem!r}, expected {expected}")
 
 
 def _is_repeated(report: JudgedReport, position: int) -> bool:
-    known = 0 <= position < len(report.sentences)
-    return known and report.sentences[position].repeats is None
+    in_report = 0 <= position < len(report.sentences)
+    return in_report and report.sentences[position].repeats is None

@@ -65,13 +65,13 @@ class ReportShots:
         some = self._of.get(question.extra.get("node", ""))
         if some is None:
             return question
-        asked = {example.id for example in some if example.is_asked(question)}
-        self.left_out |= dict.fromkeys(asked)
+        same_items = {example.id for example in some if example.is_asked(question)}
+        self.left_out |= dict.fromkeys(same_items)
         taken = {
             example.id
             for yes in (True, False)
             for example in islice(
-                (o for o in some if o.shot.yes is yes and o.id not in asked), self._half
+                (o for o in some if o.shot.yes is yes and o.id not in same_items), self._half
             )
         }
         return replace(question, shots=tuple(s.shot for s in some if s.id in taken))

@@ -36,7 +36,7 @@ class _Candidates:
 
     texts: list[str]  # each once, in order of documents and of their sentences
     cited: list[list[str]]  # the documents that each stands in
-    place: list[int]  # number of its first document
+    document_numbers: list[int]  # number of its first document
     vectors: Floats  # of the texts [n, d]
 
 
@@ -75,34 +75,40 @@ class ExtractiveReporter:
 
     def _write(self, gathered: Gathered, limits: Limits) -> Draft:
         encoder = self.encoder or load_encoder()
-        found = _candidates(encoder, gathered.documents)
-        if found is None:
+        candidates = _candidates(encoder, gathered.documents)
+        if candidates is None:
             return Draft((), quotes=True)
         facets = encoder.encode(list(gathered.facets))
-        fit = found.vectors @ facets.T
-        worth = np.array([gathered.worth[ids[0]] for ids in found.cited], dtype=np.float32)
-        chosen = self._choose(found, fit, worth, limits)
+        fit = candidates.vectors @ facets.T
+        worth = np.array([gathered.worth[ids[0]] for ids in candidates.cited], dtype=np.float32)
+        chosen = self._choose(candidates, fit, worth, limits)
         if not chosen:
             line = f"no sentence fits: the limit is {limits}"
-            short = any(limits.fits([text]) for text in found.texts)
+            short = any(limits.fits([text]) for text in candidates.texts)
             return Draft((), () if short else (line,), quotes=True)
-        ordered = _in_order(chosen, found, fit)
+        ordered = _in_order(chosen, candidates, fit)
         return Draft(
-            tuple(Sentence(found.texts[i], tuple(map(Citation, found.cited[i]))) for i in ordered),
+            tuple(
+                Sentence(candidates.texts[i], tuple(map(Citation, candidates.cited[i])))
+                for i in ordered
+            ),
             quotes=True,
         )
 
     def _choose(
-        self, found: _Candidates, fit: Floats, of_source: Floats, limits: Limits
+        self, candidates: _Candidates, fit: Floats, of_source: Floats, limits: Limits
     ) -> list[int]:
         """Return the sentences chosen, in the order of their worth."""
         general, best = fit[:, 0], fit.max(axis=1)
         worth = 0.5 * (general + best) + self.source * of_source
-        worth = worth - self.leaning * np.array([leans(text) for text in found.texts])
+        worth = worth - self.leaning * np.array([leans(text) for text in candidates.texts])
         left = best >= self.least
         covered = np.zeros(fit.shape[1], dtype=np.float32)
         nearest = np.zeros(len(worth), dtype=np.float32)
-        place, taken = np.array(found.place), np.zeros(len(worth), dtype=np.float32)
+        document_numbers, taken = (
+            np.array(candidates.document_numbers),
+            np.zeros(len(worth), dtype=np.float32),
+        )
         chosen: list[int] = []
         while left.any():
             adds = np.maximum(fit - covered, 0.0).mean(axis=1)
@@ -112,23 +118,23 @@ class ExtractiveReporter:
             left[i] = False
             if nearest[i] >= self.repeat:
                 continue
-            if not limits.fits([found.texts[j] for j in (*chosen, i)]):
+            if not limits.fits([candidates.texts[j] for j in (*chosen, i)]):
                 continue
             chosen.append(i)
-            taken += place == place[i]
+            taken += document_numbers == document_numbers[i]
             covered = np.maximum(covered, fit[i])
-            nearest = np.maximum(nearest, found.vectors @ found.vectors[i])
+            nearest = np.maximum(nearest, candidates.vectors @ candidates.vectors[i])
         return chosen
 
 
 def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates | None:
     cited: dict[str, list[str]] = {}
-    place: dict[str, int] = {}
+    first_document: dict[str, int] = {}
     for number, document in enumerate(documents):
         for text in map(without_notes, split_sentences(document.text)[:MAX_SENTENCES]):
             if not is_quotable(text) or text.rstrip().endswith("?") or flaw(text) in _REFUSED:
                 continue
-            place.setdefault(text, number)
+            first_document.setdefault(text, number)
             ids = cited.setdefault(text, [])
             if document.id not in ids:
                 ids.append(document.id)
@@ -136,20 +142,24 @@ def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates 
         return None
     texts = list(cited)
     return _Candidates(
-        texts, list(cited.values()), [place[t] for t in texts], encoder.encode(texts)
+        texts, list(cited.values()), [first_document[t] for t in texts], encoder.encode(texts)
     )
 
 
-def _in_order(chosen: Sequence[int], found: _Candidates, fit: Floats) -> list[int]:
+def _in_order(chosen: Sequence[int], candidates: _Candidates, fit: Floats) -> list[int]:
     """Return the chosen in reading order: by the part each fits best, then a document at a time."""
     parts = fit[:, 1:] if fit.shape[1] > 1 else fit
-    own = {i: int(np.argmax(parts[i])) for i in chosen}
+    part_of = {i: int(np.argmax(parts[i])) for i in chosen}
     first_of_part: dict[int, int] = {}
     first_of_document: dict[tuple[int, int], int] = {}
     for rank, i in enumerate(chosen):
-        first_of_part.setdefault(own[i], rank)
-        first_of_document.setdefault((own[i], found.place[i]), rank)
+        first_of_part.setdefault(part_of[i], rank)
+        first_of_document.setdefault((part_of[i], candidates.document_numbers[i]), rank)
     return sorted(
         chosen,
-        key=lambda i: (first_of_part[own[i]], first_of_document[own[i], found.place[i]], i),
+        key=lambda i: (
+            first_of_part[part_of[i]],
+            first_of_document[part_of[i], candidates.document_numbers[i]],
+            i,
+        ),
     )

@@ -34,15 +34,18 @@ async def lacking_parts(request: ReportRequest, gathered: Gathered) -> tuple[str
     if gathered.doubtful:
         from pnyx.judging.students.judge import PackagedJudge
 
-        pairs = [(part, one) for part in gathered.doubtful for one in gathered.documents]
-        asked = [
-            Support(str(n), judged_text(one), f"{request.title} {part}", task="relevance")
-            for n, (part, one) in enumerate(pairs)
+        pairs = [(part, document) for part in gathered.doubtful for document in gathered.documents]
+        questions = [
+            Support(str(n), judged_text(document), f"{request.title} {part}", task="relevance")
+            for n, (part, document) in enumerate(pairs)
         ]
-        answers = await ask_async(PackagedJudge("relevance"), asked)
+        answers = await ask_async(PackagedJudge("relevance"), questions)
         helped = {part for (part, _), a in zip(pairs, answers, strict=True) if _helps(a)}
-    without = {*gathered.lacking, *(one for one in gathered.doubtful if one not in helped)}
-    return tuple(one.text for one in gathered.queries if one.text in without)
+    without = {
+        *gathered.without_evidence,
+        *(part for part in gathered.doubtful if part not in helped),
+    }
+    return tuple(query.text for query in gathered.queries if query.text in without)
 
 
 def _helps(answer: Answer) -> bool:
@@ -68,13 +71,13 @@ def of_parts(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
 
 
 def _fitting(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
-    kept: list[str] = []
+    fitting: list[str] = []
     for part in map(_stated, parts):
-        if limits.fits([*kept, part]):
-            kept.append(part)
-    return tuple(map(Sentence, kept))
+        if limits.fits([*fitting, part]):
+            fitting.append(part)
+    return tuple(map(Sentence, fitting))
 
 
-def _stated(asked: str) -> str:
-    line = trim(" ".join(asked.replace('"', "'").split()), _WORDS)
+def _stated(part: str) -> str:
+    line = trim(" ".join(part.replace('"', "'").split()), _WORDS)
     return f'No evidence was found in the collection on "{line}".'

@@ -62,22 +62,22 @@ class LlmReporter(ModelWriter):
         if not gathered.documents:
             return Draft(())
 
-        async def render(shown: list[Document], _: float) -> ChatRequest:
-            return self._render(request, shown, limits)
+        async def render(documents: list[Document], _: float) -> ChatRequest:
+            return self._render(request, documents, limits)
 
-        asked, packed = await self.asked(gathered.documents, render)
+        chat_request, packed = await self.asked(gathered.documents, render)
         problems = packed.problems
-        reply = await self.reply(asked, sentences_reply(), problems)
+        reply = await self.reply(chat_request, sentences_reply(), problems)
         if reply is None:
             return Draft((), tuple(problems), failed=True)
         sentences = list(_sentences(reply.sentences, packed.documents, problems))
-        kept = limits.cut(sentences)
-        if len(kept) < len(sentences):
-            over = len(sentences) - len(kept)
+        fitting = limits.cut(sentences)
+        if len(fitting) < len(sentences):
+            over = len(sentences) - len(fitting)
             problems.append(
                 f"left out the last {over} of {len(sentences)} sentences: over {limits}"
             )
-        return Draft(kept, tuple(problems))
+        return Draft(fitting, tuple(problems))
 
     def _render(
         self, request: ReportRequest, documents: Sequence[Document], limits: Limits
@@ -90,17 +90,17 @@ class LlmReporter(ModelWriter):
                 "background": request.background or _NOBODY,
                 "limit": str(limits),
                 "citations": "as many as do" if most is None else f"at most {most}",
-                "documents": numbered(one.text for one in documents),
+                "documents": numbered(document.text for document in documents),
             },
         )
 
 
 def _sentences(
-    entries: Iterable[Any], shown: Sequence[Document], problems: list[str]
+    entries: Iterable[Any], documents: Sequence[Document], problems: list[str]
 ) -> Iterable[Sentence]:
     """Yield each sentence of an entry with the entry's citations; marks in the text count, too."""
     for entry in entries:
-        clean, cited = cited_ids(entry.text, entry.citations, shown, problems)
+        clean, cited = cited_ids(entry.text, entry.citations, documents, problems)
         for text in split_sentences(clean):
             yield Sentence(text, tuple(map(Citation, cited)))
 
@@ -114,14 +114,16 @@ async def sub_questions(
         "background": request.background or _NOBODY,
         "count": str(count),
     }
-    asked = load_prompt("report-questions").request(inputs, items=count)
+    chat_request = load_prompt("report-questions").request(inputs, items=count)
     shape: type[Any] = _questions_reply()
-    reply, problems = await ask_structured(model, asked, shape)
+    reply, problems = await ask_structured(model, chat_request, shape)
     if reply is None:
         fault = f"{shorten(model.name, 60)} named no questions: {problems[-1]}"
         return (), (fault,)
-    found = dict.fromkeys(" ".join(one.split())[:_MAX_QUESTION] for one in reply.questions)
-    return tuple(found)[:count], tuple(problems)
+    questions = dict.fromkeys(
+        " ".join(question.split())[:_MAX_QUESTION] for question in reply.questions
+    )
+    return tuple(questions)[:count], tuple(problems)
 
 
 @cache

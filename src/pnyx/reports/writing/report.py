@@ -61,7 +61,7 @@ class Report(Result):
         judges: judge name -> its card.
         problems: what was removed or went wrong, one line each.
         failed: there was evidence, and the writer gave nothing usable.
-        lacking: parts of the request on which there is no evidence.
+        without_evidence: parts of the request on which there is no evidence.
         negative: how many sentences, the last ones, say on what no evidence was found.
         settings: label -> value, how it was made.
     """
@@ -75,7 +75,7 @@ class Report(Result):
     judges: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     failed: bool = False
-    lacking: tuple[str, ...] = ()
+    without_evidence: tuple[str, ...] = ()
     negative: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,8 +102,8 @@ class Report(Result):
     @property
     def documents(self) -> dict[str, Evidence]:
         """The cited documents by id, in the order of the references."""
-        known = {one.id: one for one in self.gathered.documents}
-        return {doc_id: known[doc_id] for doc_id in self.response.references}
+        documents = {document.id: document for document in self.gathered.documents}
+        return {doc_id: documents[doc_id] for doc_id in self.response.references}
 
     @property
     def complete(self) -> bool:
@@ -127,7 +127,7 @@ def report(
     model: StoredModel | None = None,
 ) -> Report:
     """Write one report; see `report_many`."""
-    made: list[Report] = []
+    reports: list[Report] = []
     report_many(
         searcher,
         [(request, limits)],
@@ -135,9 +135,9 @@ def report(
         writer=writer,
         plan=plan,
         model=model,
-        done=made.append,
+        done=reports.append,
     )
-    return made[0]
+    return reports[0]
 
 
 def report_many(
@@ -193,21 +193,21 @@ async def _report(
     problems: tuple[str, ...] = ()
     if model is not None and plan.questions > 0:
         questions, problems = await sub_questions(model, request, plan.questions)
-    found = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
+    candidates = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
     chances: Mapping[str, float] = {}
     if model is not None and plan.judged > 0:
-        first = found.first(plan.judged)
+        first = candidates.first(plan.judged)
         chances, faults = await judge_evidence(model, request, questions, first)
         problems = (*problems, *faults)
         if chances and max(chances.values()) < plan.helpful:
-            said = f"{shorten(model.name, 60)} found no evidence in {len(chances)} documents"
-            problems = (*problems, f"{said}: the ranking decides")
-    gathered = choose_evidence(searcher, found, plan, chances)
-    lacking = await lacking_parts(request, gathered)
-    negative = of_parts(lacking, limits) if gathered.documents else ()
-    room = limits.left([one.text for one in negative])
+            problem = f"{shorten(model.name, 60)} found no evidence in {len(chances)} documents"
+            problems = (*problems, f"{problem}: the ranking decides")
+    gathered = choose_evidence(searcher, candidates, plan, chances)
+    missing_parts = await lacking_parts(request, gathered)
+    negative = of_parts(missing_parts, limits) if gathered.documents else ()
+    room = limits.left([sentence.text for sentence in negative])
     draft = await writer.write(request, gathered, room)
-    read = {one.id: one for one in gathered.documents}
+    read = {document.id: document for document in gathered.documents}
     draft = _capped(without_foreign_citations(draft, set(read)), plan.per_sentence)
     draft = replace(draft, sentences=room.cut(draft.sentences))
     response = _response(request, draft, writer, plan)
@@ -219,7 +219,7 @@ async def _report(
     if draft.failed:
         negative = ()
     elif not gathered.documents or (writer.asks and not draft.sentences):
-        negative = of_request(request, lacking, limits)
+        negative = of_request(request, missing_parts, limits)
     response = replace(response, sentences=(*response.sentences, *negative))
     return Report(
         request,
@@ -231,7 +231,7 @@ async def _report(
         {judge.name: judge.card} if judged else {},
         (*problems, *gathered.problems, *draft.problems),
         draft.failed,
-        lacking,
+        missing_parts,
         len(negative),
         {
             "writer": writer.name,
@@ -243,7 +243,7 @@ async def _report(
 
 
 def _counted(gathered: Gathered) -> dict[str, str]:
-    searches = f"{len(gathered.queries)} queries, {gathered.found} documents found"
+    searches = f"{len(gathered.queries)} queries, {gathered.documents_found} documents found"
     read = f", {gathered.judged} read by the language model" if gathered.judged else ""
     return {"evidence": f"{searches}{read}, {len(gathered.documents)} of them about the request"}
 
@@ -252,7 +252,7 @@ def _capped(draft: Draft, most: int | None) -> Draft:
     """Leave out what a sentence cites beyond the first few; a quotation's are all the same."""
     if most is None:
         return draft
-    over = sum(max(0, len(one.citations) - most) for one in draft.sentences)
+    over = sum(max(0, len(sentence.citations) - most) for sentence in draft.sentences)
     if not over:
         return draft
     sentences = tuple(replace(s, citations=s.citations[:most]) for s in draft.sentences)
@@ -278,6 +278,13 @@ def _response(
 
 def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
-        doc_id: Document(doc_id, one.text, one.title, one.url, one.source, passage_fields(one))
-        for doc_id, one in cited.items()
+        doc_id: Document(
+            doc_id,
+            document.text,
+            document.title,
+            document.url,
+            document.source,
+            passage_fields(document),
+        )
+        for doc_id, document in cited.items()
     }

@@ -50,11 +50,12 @@ class ResponseForm:
             return replace(citation, score=NO_VERDICT if citation.score is None else citation.score)
 
         sentences = (
-            replace(one, citations=tuple(map(scored, one.citations))) for one in response.sentences
+            replace(sentence, citations=tuple(map(scored, sentence.citations)))
+            for sentence in response.sentences
         )
         response = replace(response, sentences=tuple(sentences))
-        own = {} if self.layout == "rag24" else {**response.metadata, **(self.metadata or {})}
-        response = replace(response, metadata=own)
+        fields = {} if self.layout == "rag24" else {**response.metadata, **(self.metadata or {})}
+        response = replace(response, metadata=fields)
         row = response_row(response, self.style, self.layout)
         if self.rules is not None and self.rules.references_kind == "none":
             del row["references"]
@@ -85,11 +86,11 @@ def form_of(
     asked: the track does not accept layout, style or name of the run, or a field is the response's
     own.
     """
-    given = dict(metadata or {})
-    if clash := sorted(set(given).intersection(_OWN)):
+    metadata_fields = dict(metadata or {})
+    if clash := sorted(set(metadata_fields).intersection(_OWN)):
         raise InputError(f"metadata: {clash[0]} is filled in from the request, team and run")
     if rules is None:
-        return ResponseForm(layout or "ragtime", style or "scores", given)
+        return ResponseForm(layout or "ragtime", style or "scores", metadata_fields)
     for _, problem in run_id_problems(run, rules):
         raise InputError(f"{rules.track}: {problem}")
     wanted: Layout = "rag24" if rules.flat else "ragtime"
@@ -101,12 +102,14 @@ def form_of(
         raise InputError(
             f"{rules.track}: found the style {style}, expected {' or '.join(accepted)}"
         )
-    if rules.flat and given:
-        raise InputError(f"{rules.track} has no metadata, found {shorten(next(iter(given)), 40)}")
-    asked = (*rules.mandatory_metadata, *rules.recommended_metadata)
-    known = {**_FILLED, "run_desc": described}
-    filled = {name: known[name] for name in asked if name in known}
-    missing = [name for name in asked if name not in (*_OWN, *filled, *given)]
+    if rules.flat and metadata_fields:
+        raise InputError(
+            f"{rules.track} has no metadata, found {shorten(next(iter(metadata_fields)), 40)}"
+        )
+    required = (*rules.mandatory_metadata, *rules.recommended_metadata)
+    available = {**_FILLED, "run_desc": described}
+    filled = {name: available[name] for name in required if name in available}
+    missing = [name for name in required if name not in (*_OWN, *filled, *metadata_fields)]
     if missing and not rules.flat:
         raise InputError(f"{rules.track} wants metadata {missing[0]}: give it")
-    return ResponseForm(wanted, style or accepted[0], {**filled, **given}, rules)
+    return ResponseForm(wanted, style or accepted[0], {**filled, **metadata_fields}, rules)
