@@ -1,4 +1,4 @@
-"""Pages of the quality profile: of a source's texts, of a side, a topic, a text, of two sources."""
+"""Pages of quality profiles: of a source, of its sides, topics or texts, or of two sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bounds = tuple[float, float]
 
 
 class TextRating(NamedTuple):
-    """A rating of a text; no value where it is unscored."""
+    """A rating of a text; `value` is None if it is unscored."""
 
     item: str
     topic: str
@@ -36,7 +36,7 @@ class TextRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Texts and their means by dimension, with intervals over topics, else over texts."""
+    """Mean ratings by dimension, with intervals over topics, or over texts of a single topic."""
 
     name: str
     means: Mapping[str, Measured]
@@ -45,7 +45,7 @@ class Profile:
 
     @property
     def over(self) -> str:
-        """What intervals are drawn over: `topics` or `texts`; empty for none."""
+        """What the intervals are computed over: `topics` or `texts`; empty if there are none."""
         if not any(mean.low is not None for mean in self.means.values()):
             return ""
         return "topics" if self.topics > 1 else "texts"
@@ -80,7 +80,7 @@ def _first_line(catalogue: Catalogue, source: SourceRow) -> tuple[dict[str, Any]
 
 @lru_cache(maxsize=8)
 def _sides(catalogue: Catalogue, source: SourceRow) -> dict[str, str]:
-    """Return the side of each text whose line says one."""
+    """Return the side of each text whose line states one."""
     if _side(_first_line(catalogue, source)[0]) is None:
         return {}
     sides = ((str(line.get("id")), _side(line)) for _, line in catalogue.lines(source.name))
@@ -96,7 +96,7 @@ def _side_names(catalogue: Catalogue, source: SourceRow) -> list[str]:
 
 
 def _bounds(catalogue: Catalogue, sources: Sequence[SourceRow]) -> Bounds:
-    """Return the scale of ratings: what their first lines say, else their tasks' usual ones."""
+    """Return the rating scale: as stated in the first lines, else the default of their tasks."""
     ends: list[float] = []
     for source in sources:
         line, task = _first_line(catalogue, source)
@@ -124,12 +124,12 @@ def _profile(catalogue: Catalogue, source: SourceRow, part: str = "", name: str 
         ratings = [rating for rating in ratings if slug(str(rating[of])) == slug(name)]
         name = str(ratings[0][of]) if ratings else name
     if not ratings:
-        raise NotFoundError("nothing of this name was rated")
+        raise NotFoundError("there are no ratings under this name")
     return profile_of(name or source.name, ratings)
 
 
 def profile_of(name: str, ratings: Iterable[TextRating]) -> Profile:
-    """Return the profile of what was rated; dimensions are in the order of the taxonomy."""
+    """Return the profile of some ratings; dimensions are in the order of the taxonomy."""
     by_dimension: dict[str, list[TextRating]] = {}
     for rating in ratings:
         by_dimension.setdefault(rating.dimension, []).append(rating)
@@ -152,7 +152,7 @@ def _numbered(names: Iterable[str]) -> list[int]:
 
 
 def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
-    """Return the figure of one profile, or of two over each other."""
+    """Return the figure of one profile, or of two overlaid."""
     dimensions = dimensions_of("quality")
     several = len(profiles) > 1
     columns = [Column("family", "name"), Column("dimension", "name")]
@@ -173,7 +173,7 @@ def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
     )
     caption = f"95 % intervals over {over}. {counts}." if over else f"No intervals. {counts}."
     unscored = sum(mean.asked - mean.scored for p in profiles for mean in p.means.values())
-    caption += f" {unscored:,} ratings are unscored and in no mean." if unscored else ""
+    caption += f" {unscored:,} unscored ratings are excluded from the means." if unscored else ""
     picture = profile_plot({p.name: p.means for p in profiles}, bounds)
     return Figure("profile", "Quality profile", picture, Table(columns, rows), caption)
 
@@ -182,7 +182,7 @@ def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
-    """Show profiles: of all sources, of one, of a part of one, or of two."""
+    """Show the profiles of all sources, of one source, of a part of one, or of two sources."""
     sources = _sources(catalogue)
     if not address.parts:
         return _show_all(catalogue, sources)
@@ -210,7 +210,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
 def _rated(catalogue: Catalogue, name: str) -> SourceRow:
     source = catalogue.source(name)
     if source not in _sources(catalogue):
-        raise NotFoundError("nothing in this source was rated")
+        raise NotFoundError("this source has no ratings")
     return source
 
 
@@ -225,7 +225,7 @@ def _show_all(catalogue: Catalogue, sources: Sequence[SourceRow]) -> Content:
     ]
     choices = [
         *link_group("Sources", [(s.name, ("quality", s.name)) for s in sources], _MOST_CHIPS),
-        *link_group("Two over each other", pairs, _MOST_CHIPS),
+        *link_group("Two overlaid", pairs, _MOST_CHIPS),
     ]
     profiles = [_profile(catalogue, source) for source in first]
     bounds = _bounds(catalogue, first)
@@ -265,7 +265,7 @@ def _page(
     base: Parts,
     choices: Sequence[LinkGroup],
 ) -> Content:
-    many = "Two profiles over each other: " if len(profiles) > 1 else ""
+    many = "Two profiles overlaid: " if len(profiles) > 1 else ""
     lead = (
         f"{many}means of the ratings on the scale from {bounds[0]:g} to {bounds[1]:g}, in the "
         "families of Wachsmuth et al. (2017)."
@@ -297,7 +297,7 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
 
 _ENTRY: Final = FigureEntry(
     "Quality profile",
-    "Ratings by dimension: of a judge, a side, a topic, a text.",
+    "Ratings by dimension, for a judge, side, topic or text.",
     "ratings of pnyx judge quality",
 )
 PAGES: Final = (

@@ -22,9 +22,9 @@ _EXAMPLE_WORDS = 200
 
 @dataclass(frozen=True, slots=True)
 class DraftedDefinition:
-    """A question with what is relevant to it, and what went wrong (one line each).
+    """A question with its definition of relevance, and what went wrong (one line each).
 
-    Where the model gave no definition, `failed` is True and the question as it was.
+    If the model gave no definition, `failed` is True and the question is unchanged.
     """
 
     question: Question
@@ -40,16 +40,16 @@ def draft_definitions(
     """Let a language model write a definition for each question that has none.
 
     Args:
-        questions: those that have a definition keep it and are not asked about.
-        model: what was asked before is not asked again.
-        examples: question id -> passages that people found relevant, of which the first five are
+        questions: those with a definition keep it and are not sent to the model.
+        model: its stored replies are used again instead of asking twice.
+        examples: question id -> passages judged relevant by people, of which the first five are
             shown (an "improved" definition: DIRAS, App. I); none for a generic one.
 
     Returns:
-        One for each question, in order.
+        One result for each question, in order.
 
     Raises:
-        ModelError: the model cannot be asked at all.
+        ModelError: the model cannot be reached.
     """
     example_texts = examples or {}
     open_ones = [question for question in questions if not question.definition.strip()]

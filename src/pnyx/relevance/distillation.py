@@ -1,4 +1,4 @@
-"""A student trained on a teacher's labels and calibrated on whole questions held out (DIRAS)."""
+"""A student trained on a teacher's labels and calibrated on held-out questions (DIRAS)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from pnyx.stats.base import Measured
 
 _FOLDS = 5
 _PARTLY = 0.75
-"""Target of a pair that is relevant only in part, where no probability is known."""
+"""Training target of a partly relevant pair whose probability is unknown."""
 _PLAN = "plan.json"
 _NAMES = {
     "f1": "F1",
@@ -57,19 +57,19 @@ _NAMES = {
     "ndcg": "nDCG",
     "map": "MAP",
 }
-"""Figures of a student, in their order -> how its card calls them."""
+"""Measures of a student, in order -> their names on its card."""
 _BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
 
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """How a student is made, whatever its kind; InputError for a share or a name that cannot be.
+    """How to train a student of any kind; InputError for an invalid share or name.
 
     Attributes:
         name: letters, digits, `.`, `_` and `-`.
-        held_out: the share of pairs that are held out, in whole questions, in (0, 1).
-        curve: what calibrates it.
-        seed: of the choice of questions and of the training.
+        held_out: the share of pairs to hold out, in whole questions, in (0, 1).
+        curve: the calibration method.
+        seed: for the choice of questions and for training.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Distillation:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Distilled(Result):
-    """The student as it was written, and how well it does.
+class DistilledStudent(Result):
+    """A trained student, as written, and its accuracy.
 
     Attributes:
         counts: pairs and questions asked, unscored, trained on and held out.
-        figures: on the held-out questions, against the teacher, cross-fitted calibration.
+        figures: on the held-out questions, compared with the teacher, cross-fitted calibration.
     """
 
     student: Student
@@ -102,7 +102,7 @@ class Distilled(Result):
 
 
 def example_of(pair: LabelledPair) -> TrainingExample:
-    """Return what a student learns of a pair that has a verdict."""
+    """Return the training example of a pair that has a verdict."""
     if pair.value is None:
         raise ValueError(f"{pair.id} has no verdict")
     target = pair.probability
@@ -117,7 +117,7 @@ def example_of(pair: LabelledPair) -> TrainingExample:
 def split_questions(
     examples: Sequence[TrainingExample], share: float, seed: int
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Part examples by whole questions at random; both parts hold both verdicts."""
+    """Split examples at random by whole questions; both parts contain both verdicts."""
     sizes = Counter(example.group for example in examples)
     if len(sizes) < 2:
         raise InputError(f"{len(sizes)} question has labels, expected at least 2: one is held out")
@@ -157,19 +157,19 @@ def distil(
     *,
     report: Report = quiet,
     replace: bool = False,
-) -> Distilled:
+) -> DistilledStudent:
     """Train a student, calibrate it on held-out questions and write its folder.
 
-    An interrupted call continues when it is repeated with the same pairs and plan: checkpoints lie
-    in `OUT.partial` until the student is written.
+    A repeated call with the same pairs and plan resumes an interrupted one: checkpoints are in
+    `OUT.partial` until the student is written.
 
     Args:
         pairs: with verdicts; those without one are counted and left out.
-        trainer: of the kind of student.
-        plan: what is common to all kinds.
+        trainer: of the chosen kind of student.
+        plan: the settings common to all kinds.
         out: the folder to write.
-        report: told of progress.
-        replace: an existing student is replaced.
+        report: receives the progress.
+        replace: whether to replace an existing student.
 
     Raises:
         InputError: too few labels or questions, `out` exists or is not a student, or `OUT.partial`
@@ -198,11 +198,11 @@ def distil(
         folder.joinpath(CARD).write_text(_card(student), encoding="utf-8")
         student = write_manifest(folder, student)
     shutil.rmtree(work, ignore_errors=True)
-    return Distilled(student, counts, figures)
+    return DistilledStudent(student, counts, figures)
 
 
 def _check_out(out: Path, replace: bool) -> None:
-    """Refuse what exists before anything is trained, and never replace what is no student."""
+    """Reject an existing `out` before training starts; never replace anything but a student."""
     if str(out) == "-":
         raise InputError("found '-', expected the name of a folder to write")
     if not os.path.lexists(out):
@@ -231,7 +231,7 @@ def _counts(pairs: Sequence[LabelledPair]) -> dict[str, Any]:
 def _work_folder(
     out: Path, examples: Sequence[TrainingExample], trainer: Trainer, plan: Distillation
 ) -> Path:
-    """Return the folder of checkpoints, which belongs to just these pairs and this plan."""
+    """Return the folder of checkpoints, which is valid only for these pairs and this plan."""
     digest = hashlib.sha256()
     for example in examples:
         q = example.question
@@ -246,7 +246,7 @@ def _work_folder(
         return work
     if any(path.is_file() and path != plan_file for path in work.rglob("*")):
         raise InputError(
-            "belongs to a training on other pairs or with other settings: remove it, or name "
+            "belongs to a training on other pairs or with other settings: remove it, or choose "
             "another --out",
             path=work,
         )
@@ -258,7 +258,7 @@ def _work_folder(
 def calibrate(
     held_out: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
-    """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures."""
+    """Return the curve and the threshold with the best F1 on held-out pairs, and the measures."""
     scored = [
         (example, score)
         for example, score in zip(held_out, scores, strict=True)
@@ -266,12 +266,12 @@ def calibrate(
     ]
     truth = [example.value for example, _ in scored]
     if len(set(truth)) < 2:
-        raise InputError("the held-out pairs that the student can read are all of one verdict")
+        raise InputError("the held-out pairs that the student can read all have the same verdict")
     raw = [score for _, score in scored]
     folds = folds_of([example.group for example, _ in scored], _FOLDS)
     calibrated = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
     judged = [score if isinstance(score, str) else next(calibrated) for score in scores]
-    # One curve never reorders pairs, but those of several folds do: what goes by order goes by raw.
+    # One curve keeps the order of pairs, but several folds do not: rank measures use raw scores.
     ordered = [score if isinstance(score, str) else (score, False) for score in scores]
     by_order, by_curve = (_measures(held_out, answers) for answers in (ordered, judged))
     figures = {
@@ -286,7 +286,7 @@ def calibrate(
 def _measures(
     held_out: Sequence[TrainingExample], answers: Sequence[tuple[float, bool] | str | None]
 ) -> Mapping[str, Measured]:
-    """Return figures of a probability and a verdict each, or of the reason why there are none."""
+    """Return the measures of probabilities and verdicts; a string says why a pair has none."""
     pairs = []
     for example, answer in zip(held_out, answers, strict=True):
         gold = Gold(example.value, example.target, group=example.group)
@@ -344,8 +344,8 @@ def _card(student: Student) -> str:
         f"{unscored if counts['unscored'] else ''}; {counts['relevant']} relevant.",
         f"- **Trained on** {counts['trained_on']} pairs; **calibrated and tested on** "
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions.",
-        "- **Limits**: it imitates its teacher, against whose labels the figures are; on other "
-        "domains measure it anew (`pnyx measure relevance`).",
+        "- **Limits**: it imitates its teacher, with whose labels it is compared here; on other "
+        "domains, measure it again (`pnyx measure relevance`).",
         "",
         *_figure_rows(about["figures"]),
     ]
@@ -375,5 +375,5 @@ def _settings(row: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep what a name holds from being read as Markdown or HTML."""
+    """Escape a name so that it is not read as Markdown or HTML."""
     return "".join(c if c.isalnum() or c in " .,:;/@+-_#()" else " " for c in text)

@@ -25,18 +25,18 @@ _VERDICT = ("value", "probability", "unscored", "judge", "partial", "explanation
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A question and a document, and whether the document is relevant; empty where not given.
+    """A question and a document, and whether the document is relevant; empty if not stated.
 
     Attributes:
         id: unique in the file.
         definition: what is relevant to the question.
-        group: by which pairs are held out: the question's id, else the item's group, else the
-            words of the question.
-        value: relevant or not; None where the teacher gave no verdict.
-        probability: that it is relevant, in [0, 1]; None where the teacher gives none.
+        group: pairs of a group are held out together: the question's id, else the item's group,
+            else the words of the question.
+        value: relevant or not; None if the teacher gave no verdict.
+        probability: that it is relevant, in [0, 1]; None if the teacher gives none.
         partial: it is relevant, but only in part (`value` is True).
         weight: how many documents of the corpus the pair represents, above 0.
-        unscored: why `value` is None, where the file says so.
+        unscored: why `value` is None, if the file says so.
         judge: the teacher's name; `explanation` its reason in words.
         extra: all other fields of the line.
     """
@@ -65,21 +65,21 @@ def read_labelled(path: Source) -> Iterator[LabelledPair]:
             label`; or such rows in memory.
 
     Raises:
-        InputError: at the first fault, naming file and line: a value other than true, false, null,
-            yes, no or partially, a probability out of [0, 1], a field missing, an id twice; also
-            where there is no pair at all.
+        InputError: at the first error, with file and line: a value other than true, false, null,
+            yes, no or partially, a probability outside [0, 1], a missing field, a repeated id; also
+            if there are no pairs at all.
     """
     return map(_pair, read_verdicts(path, FORMAT, files=(LABELLED,)))
 
 
 def group_of(row: Mapping[str, Any]) -> str:
-    """Return which question a relevance item or labelled pair belongs to; see `LabelledPair`."""
+    """Return the question that an item or labelled pair belongs to; see `LabelledPair`."""
     named = next((row[n] for n in ("question_id", "group") if row.get(n) not in (None, "")), None)
     return str(row["question"] if named is None else named)
 
 
 def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Return a relevance item, without a former verdict, as a line of labelled pairs."""
+    """Return a relevance item, without any earlier verdict, as a line of labelled pairs."""
     other_fields = {name: value for name, value in row.items() if name not in _VERDICT}
     verdict = verdict_fields(answer)
     named = {name: verdict[name] for name in ("value", "probability", "unscored", "judge")}
@@ -116,7 +116,10 @@ _WORDS = 300
 
 
 class ShotPool:
-    """Draws `count` labelled pairs, half relevant: the first in one order but the item's."""
+    """Draws `count` labelled pairs, half of them relevant, as few-shot examples for an item.
+
+    The order is random but fixed; the item's own question and document are skipped.
+    """
 
     def __init__(self, pairs: Iterable[LabelledPair], count: int = 4, seed: int = 0) -> None:
         if count < 2 or count % 2:
@@ -139,7 +142,7 @@ class ShotPool:
         if len(chosen) < 2 * self._half:
             item_id = shorten(str(row["id"]), 40)
             raise InputError(
-                f"too few examples for {item_id!r} but for its own question and document"
+                f"too few examples for {item_id!r} besides its own question and document"
             )
         return tuple(
             Shot(trim(pair.document, _WORDS), pair.question, bool(pair.value))
@@ -153,7 +156,7 @@ class ShotPool:
 
 
 def _same(pair: LabelledPair, row: Mapping[str, Any]) -> bool:
-    """Say whether a pair is the item's own question and document, by name or by words."""
+    """Return whether a pair has the item's question and document, by id or by their words."""
     if pair.doc_id and pair.doc_id == str(row.get("doc_id")) and pair.group == group_of(row):
         return True
     same_question = pair.question.split() == str(row["question"]).split()

@@ -1,4 +1,4 @@
-"""The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13): relevance items put in order.
+"""The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13), which ranks relevance items.
 
 It gives an order and no probabilities, so the result is a TREC run and not labels.
 """
@@ -26,7 +26,7 @@ _CONCURRENCY = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class QuestionDocuments:
     """One question, its documents in their initial order, and their ids."""
 
     ranking: Ranking
@@ -35,8 +35,8 @@ class Listed:
 
 def listed_by_question(
     rows: Iterable[tuple[int, Mapping[str, Any]]], path: str, *, definition: bool = True
-) -> list[Listed]:
-    """Return the documents of each question of relevance items: by `rank`, then in order."""
+) -> list[QuestionDocuments]:
+    """Return the documents of each question of relevance items: by `rank`, then in file order."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     seen: dict[tuple[str, str], int] = {}
     for line, row in rows:
@@ -46,7 +46,7 @@ def listed_by_question(
         try:
             if first_line != line:
                 pair_ids = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
-                raise InputError(f"{pair_ids} comes twice, first in line {first_line}")
+                raise InputError(f"{pair_ids} appears twice, first in line {first_line}")
             _check(row, first[0] if first else row)
         except InputError as error:
             raise InputError(error.problem, path=path, line=line) from error
@@ -58,10 +58,10 @@ def _check(row: Mapping[str, Any], first: Mapping[str, Any]) -> None:
     if row.get("rank") is not None:
         number(row["rank"], "rank")
     if row.get("stance"):
-        raise InputError("stance: a listwise order is by relevance alone")
+        raise InputError("stance: a listwise ranking is by relevance only")
     for name in ("question", "definition"):
         if (row.get(name) or "") != (first.get(name) or ""):
-            raise InputError(f"{name}: differs from that of the same question's first line")
+            raise InputError(f"{name}: differs from the first line of the same question")
 
 
 def _doc_id(row: Mapping[str, Any]) -> str:
@@ -69,7 +69,7 @@ def _doc_id(row: Mapping[str, Any]) -> str:
     return str(row["id"] if named in (None, "") else named)
 
 
-def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> Listed:
+def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> QuestionDocuments:
     ordered = sorted(rows, key=lambda r: (r.get("rank") is None, r.get("rank") or 0))
     ranking = Ranking(
         id=topic,
@@ -78,11 +78,11 @@ def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> 
         criterion=str(rows[0].get("definition") or "") if definition else "",
         group=topic,
     )
-    return Listed(ranking, tuple(map(_doc_id, ordered)))
+    return QuestionDocuments(ranking, tuple(map(_doc_id, ordered)))
 
 
 class SlidingJudge:
-    """Ranks any number of texts by a judge that ranks a window of them."""
+    """Ranks any number of texts with a judge that ranks a window of them."""
 
     kinds: frozenset[type] = frozenset({Ranking})
 
@@ -92,7 +92,7 @@ class SlidingJudge:
         self.counts: Counter[str] = Counter()
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question; unscored where no window was answered; else those are noted."""
+        """Answer each question; it is unscored if every window failed, else failures are noted."""
 
         async def slide(item: tuple[int, Ranking]) -> None:
             position, ranking = item
@@ -119,9 +119,12 @@ class SlidingJudge:
 
 
 def write_ranking(
-    stream: IO[str], listed: Sequence[Listed], answers: Sequence[Answer], tag: str = "pnyx"
+    stream: IO[str],
+    listed: Sequence[QuestionDocuments],
+    answers: Sequence[Answer],
+    tag: str = "pnyx",
 ) -> None:
-    """Write a TREC run called `tag`; a question without an answer keeps its initial order."""
+    """Write a TREC run named `tag`; a question without an answer keeps its initial order."""
     tag = "_".join(tag.split()) or "pnyx"
     entries = (
         RunEntry(
@@ -134,7 +137,7 @@ def write_ranking(
     write_run(stream, as_ranked(entries))
 
 
-def _order(question: Listed, answer: Answer) -> Sequence[int]:
+def _order(question: QuestionDocuments, answer: Answer) -> Sequence[int]:
     if isinstance(answer, Judged) and isinstance(answer.value, list):
         return answer.value
     return range(len(question.doc_ids))
