@@ -1,4 +1,4 @@
-"""`pnyx audit all`: every trial that applies to a judge's task, one plan, one card."""
+"""`pnyx audit all`: every trial that applies to a judge's task, with one plan and one card."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ MARGIN = 0.1
 
 
 class AuditAllSpec(Spec, heading="Card"):
-    """What the card rests on, and what it allows."""
+    """What the card is based on, and its margin."""
 
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
     margin: float = opt(
         MARGIN,
-        "By how much a figure may become worse before pnyx audit check fails. Kept in the card.",
+        "By how much a figure may become worse before pnyx audit check fails. Stored in the card.",
         within="[0, 1]",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Trials:
-    """The trials of a task's items: questions by trial, and why others have none."""
+    """The trials of a task's items: questions by trial, and why others do not apply."""
 
     task: str
     items: Sequence[JudgeQuestion]
@@ -61,7 +61,7 @@ class _Trials:
     needed: Mapping[str, int | None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each trial with what it asks, and the clusters (topics) it has and needs."""
+        """Return each trial with its questions, and the clusters (topics) it has and needs."""
         from pnyx.audit.trials.trials import clusters_of
 
         posed_rows = [
@@ -75,14 +75,14 @@ class _Trials:
         ]
 
     def table(self) -> Table:
-        """Return the trials for people."""
+        """Return the table of the trials."""
         columns = [Column("trial", "name"), Column("questions", "count")]
         columns += [Column("clusters", "count"), Column("needed", "count"), Column("", "name")]
         rows = [
             (r["trial"], r["questions"], r["clusters"], r["clusters_needed"], _said(r))
             for r in self.rows()
         ]
-        legend = "clusters: topics, or items without one; needed: for a good judge to pass surely"
+        legend = "clusters: topics, or items without one; needed: for a good judge to pass reliably"
         return Table(columns, rows, legend=[legend])
 
 
@@ -98,7 +98,7 @@ def _said(row: Mapping[str, Any]) -> str:
     "all",
     resumes=True,
     records=True,
-    short_help="Every trial that applies, one plan, one card.",
+    short_help="Every trial that applies, with one plan and one card.",
     without={"spec": "labels lookup"},
 )
 @click.argument("items")
@@ -110,12 +110,12 @@ def every(
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Put a judge through every trial that has a meaning for ITEMS, and write its card.
+    """Run every trial that applies to ITEMS on a judge, and write its card.
 
-    It asks about ITEMS as they are, then in each trial (pnyx audit stress lists them). --plan says
-    first what all of it costs, and how many clusters (topics) each trial has and needs. S gets a
+    It asks about ITEMS as they are, then in each trial (pnyx audit stress lists them). --plan
+    shows the total cost first, and how many clusters (topics) each trial has and needs. S gets a
     folder for each trial, TASK with the answers to the items, and card.html, card.md and card.json,
-    which pnyx audit check holds a later judge against. Running the command again, even after a
+    with which pnyx audit check compares a later judge. Running the command again, even after a
     crash, asks only what is missing. Exit status 3: finished, but some questions are unscored.
 
     \b
@@ -150,7 +150,7 @@ def every(
 def _posed(
     task: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
 ) -> _Trials:
-    """Return what every trial asks; InputError where none has a meaning."""
+    """Return the questions of every trial; InputError if none applies."""
     from pnyx.audit.trials.trial_items import sampled
     from pnyx.audit.trials.trials import TRIALS, clusters_needed
     from pnyx.judging.runs.results import check_folder
@@ -168,14 +168,14 @@ def _posed(
         except InputError as error:
             left_out[name] = error.problem
     if not posed:
-        raise InputError(f"no trial has a meaning: {'; '.join(left_out.values())}")
+        raise InputError(f"no trial applies: {'; '.join(left_out.values())}")
     needed = {name: clusters_needed(name, options.plan_of(name)) for name in posed}
     chosen = sampled(items, options.plan_of("order"))
     return _Trials(task, chosen, posed, left_out, needed)
 
 
 def _plan(opened: OpenedJudge, trials: _Trials, spec: JudgeSpec) -> Outcome:
-    """Return what each model would be asked in all, and the trials with their clusters."""
+    """Return how much each model would be asked in total, and the trials with their clusters."""
     from pnyx.judging.llm.plan import plan_run
 
     questions = [*trials.items, *(q for trial in trials.posed.values() for q in trial.questions)]

@@ -1,4 +1,4 @@
-"""How well search and a judge agree with the labels of the bundled example."""
+"""Agreement of search and a judge with the labels of the bundled example."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def judge_agreement(
 
 
 def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
-    """Measure what is cited against the example's labels, by how questions were asked."""
+    """Measure the cited documents against the example's labels, by form of the question."""
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
     ways = {question.id: question.how for question in example.asked}
     measures: dict[str, Measured] = {}
@@ -90,7 +90,7 @@ def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
 
 
 class Unlabelled:
-    """An engine whose documents have lost their labels: what a user's own documents look like."""
+    """An engine whose documents have no labels, like a user's own documents."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -102,7 +102,7 @@ class Unlabelled:
         return len(self._engine)
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
-        """Return documents of the same text, without topic and stance."""
+        """Return documents with the same text, without topic and stance."""
         documents = self._engine.fetch(ids)
         return [Document(d.id, judged_text(d), "", d.url, d.source) for d in documents]
 

@@ -1,6 +1,6 @@
-"""Which judge to take: accuracy, calibration, trials, dollars and seconds of several side by side.
+"""Choice of a judge: accuracy, calibration, trials, dollars and seconds of several side by side.
 
-The cheapest judge is taken that is shown not to be less accurate than the best by a margin, or a
+It chooses the cheapest judge that is shown not to be less accurate than the best by a margin, or a
 cascade of two if that is cheaper still (docs/measures.md, "Choosing a judge").
 """
 
@@ -32,17 +32,17 @@ from pnyx.stats.weighted_measures import Floats, Index
 
 SHOWN = ("accuracy", "f1", "auroc", "ece", "brier")
 ERRORS = (0.05, 0.1, 0.15, 0.2, 0.3)
-"""Shares of errors by which a cascade's thresholds are tried on the development half."""
-_CENTS = 1e-12  # Costs that are closer are equal
+"""Shares of errors with which a cascade's thresholds are tried on the development half."""
+_CENTS = 1e-12  # Costs that differ by less are equal
 
 Cost: TypeAlias = Literal["dollars", "seconds"]
 Costs: TypeAlias = tuple[float | None, float | None]
-"""US dollars and seconds an answer; None where they are not known, which is not 0."""
+"""US dollars and seconds per answer; None if unknown, which is not 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedJudge:
-    """One judge: `usd` and `seconds` an answer are None where they are not known, which is not 0.
+    """One judge: `usd` and `seconds` per answer are None if they are unknown, which is not 0.
 
     `trials` are those of its cards, name -> outcome.
     """
@@ -61,9 +61,9 @@ class ComparedJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCascade:
-    """`first` answers where it is sure, `then` the rest: thresholds of one half of the labels.
+    """`first` answers when confident, `then` the rest; thresholds are from one half of the labels.
 
-    `accuracy`, the `first_share` of answers and the costs are of the other half.
+    `accuracy`, the `first_share` of answers and the costs are measured on the other half.
     """
 
     first: str
@@ -78,7 +78,7 @@ class JudgeCascade:
 
     @property
     def name(self) -> str:
-        """How tables call it."""
+        """Its name in tables."""
         return f"{self.first}, then {self.then}"
 
     def row(self) -> dict[str, Any]:
@@ -92,13 +92,13 @@ class JudgeCascade:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ChosenJudge(Result):
-    """Judges compared on the same labelled items, and which of them to take.
+    """Judges compared on the same labelled items, and the choice among them.
 
     Attributes:
         judges: in the order given.
-        baseline: the name of the most accurate, or of the one that was named.
-        comparisons: each other judge, and the cascade, against the baseline, by accuracy.
-        choice: the name of the cheapest that is good enough; None where costs are not known.
+        baseline: the name of the most accurate judge, or the one that was chosen.
+        comparisons: each other judge, and the cascade, compared with the baseline, by accuracy.
+        choice: the name of the cheapest that is good enough; None if costs are unknown.
         items: how many labelled items all judges were asked about.
         left_out: labelled items that some judge was not asked about.
     """
@@ -161,14 +161,14 @@ def choose_judge(
         answers: name -> results folder of `pnyx judge` (or answers.jsonl), two or more.
         labels: people's labels of the items.
         margin: accuracy that may be lost, above 0 and below 1, fixed before looking.
-        by: what is to be cheap.
-        baseline: the judge that the others must not fall behind; by default the most accurate.
-        prices: of models, before the packaged ones.
-        cards: what `pnyx audit card` wrote as JSON; of other judges they are not looked at.
-        bootstrap: of the intervals, and the seed that halves the labels for a cascade.
+        by: the cost to minimize.
+        baseline: the judge to compare the others with; by default the most accurate.
+        prices: of models; they override the packaged ones.
+        cards: JSON written by `pnyx audit card`; those of other judges are ignored.
+        bootstrap: for the intervals, and the seed that halves the labels for a cascade.
 
     Raises:
-        InputError: answers are no yes and no, or the judges share no labelled item.
+        InputError: answers are not yes or no, or the judges have no labelled item in common.
     """
     from pnyx.audit.card_file import check_card
 
@@ -201,19 +201,19 @@ def choose_joined(
     cards: Sequence[Mapping[str, Any]] = (),
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> ChosenJudge:
-    """Compare judges whose answers are joined with labels, as `choose_judge` does.
+    """Compare judges by answers joined with labels, as `choose_judge` does.
 
     Args:
         joined: name -> its answers of yes and no with labels, two or more, of one task.
-        costs: name -> US dollars and seconds an answer; a judge without them has no known costs.
+        costs: name -> US dollars and seconds per answer; a judge without them has unknown costs.
         margin: accuracy that may be lost.
-        by: the cost that is to be small.
-        baseline: the judge that the others must not fall behind; by default the most accurate.
+        by: the cost to minimize.
+        baseline: the judge to compare the others with; by default the most accurate.
         cards: with the trials of the judges.
-        bootstrap: how intervals are drawn.
+        bootstrap: settings of the intervals.
 
     Raises:
-        InputError: the judges share no labelled item, or none of the baseline's is scored.
+        InputError: the judges have no labelled item in common, or the baseline has none scored.
     """
     shared = _Shared(joined, bootstrap)
     judges = [_judge(name, costs.get(name, (None, None)), shared, cards) for name in joined]
@@ -258,7 +258,7 @@ def _judge(
 
 
 def _costs_in(path: str | Path, prices: Mapping[str, Price] | None) -> Costs:
-    """Return what an answer cost, by the manifest of a results folder."""
+    """Return the cost of an answer, by the manifest of a results folder."""
     manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
     try:
         return costs_of(manifest or {}, prices)
@@ -267,10 +267,10 @@ def _costs_in(path: str | Path, prices: Mapping[str, Price] | None) -> Costs:
 
 
 def costs_of(manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = None) -> Costs:
-    """Return US dollars and seconds an answer took, None where the manifest cannot tell.
+    """Return US dollars and seconds per answer, None if the manifest does not determine them.
 
     Stored replies cost nothing again, and a resumed run took longer than its last part: neither
-    says what an answer costs. Without a language model it is no dollars.
+    gives the cost of an answer. Without a language model it is 0 dollars.
     """
     count = manifest.get("counts", {}).get("asked")
     models, store = manifest.get("models", ()), manifest.get("store", {})
@@ -290,7 +290,7 @@ def costs_of(manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = N
 
 
 class _Shared:
-    """The labelled items that all judges were asked about."""
+    """The labelled items that all judges were asked."""
 
     def __init__(self, joined: Mapping[str, LabelledVerdicts], bootstrap: Bootstrap) -> None:
         by_id = {name: {p.verdict.id: p for p in results.pairs} for name, results in joined.items()}
@@ -315,7 +315,7 @@ class _Shared:
         return self._pairs[name]
 
     def right(self, name: str) -> Floats:
-        """Return whether each answer is right, NaN where it is unscored."""
+        """Return whether each answer is right, NaN if it is unscored."""
         return np.array([
             np.nan if p.verdict.value is None else float(p.verdict.value == p.gold.yes)
             for p in self._pairs[name]
@@ -324,7 +324,7 @@ class _Shared:
     def compare(
         self, name: str, right: Floats, other: str, theirs: Floats, of: Any, margin: float
     ) -> Comparison:
-        """Test accuracy on some of the items, those that both scored."""
+        """Test accuracy on some of the items, those that both judges scored."""
         of = of & np.isfinite(right) & np.isfinite(theirs)
         differences, places = (right - theirs)[of], self.places[of]
         count, clusters = len(differences), np.unique(places, return_inverse=True)[1]
@@ -351,7 +351,7 @@ class _Cascades:
         self._develop = np.isin(shared.places, chosen)
 
     def cheapest(self) -> tuple[JudgeCascade, Comparison] | tuple[None, None]:
-        """Return the cheapest that is good enough on the one half, with figures of the other."""
+        """Return the cheapest that is good enough on one half, with figures from the other."""
         shared, best = self._shared, self._shared.right(self._best)
         tried = [
             (
@@ -382,7 +382,7 @@ class _Cascades:
         return done, test
 
     def _thresholds(self) -> Iterator[tuple[JudgeCascade, Any]]:
-        """Yield cascades that cost less than their last judge, and what their first one keeps."""
+        """Yield cascades that cost less than their last judge, with the answers the first keeps."""
         for first, then in permutations(self._judges, 2):
             costs = _cost_of(first, self._by), _cost_of(then, self._by)
             if costs[0] is None or costs[1] is None or costs[0] >= costs[1] - _CENTS:
@@ -435,9 +435,9 @@ def _cheapest(
     comparisons: Sequence[Comparison],
     by: Cost,
 ) -> str | None:
-    """Return the cheapest of the baseline and what is good enough beside it.
+    """Return the cheapest of the baseline and the judges that are good enough.
 
-    None where the cost of one of them is not known: it might be the cheapest.
+    None if the cost of one of them is unknown: it might be the cheapest.
     """
     enough = {best, *(c.run for c in comparisons if c.good_enough)}
     some = [judge for judge in (*judges, *([cascade] if cascade else ())) if judge.name in enough]

@@ -1,4 +1,4 @@
-"""A judge's card as one page: HTML without network or scripts, or Markdown."""
+"""A judge's card as one page: HTML without network access or scripts, or Markdown."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pnyx.judging.measures.binary import ReliabilityBin
 
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]
-"""Of a section: a table, a paragraph, or a picture (its description, its SVG)."""
+"""Part of a section: a table, a paragraph, or a picture (its description, its SVG)."""
 
 
 def card_markdown(card: Row) -> str:
-    """Return a card (`pnyx.audit.make_card`) as Markdown; pictures are left to their tables."""
+    """Return a card (`pnyx.audit.make_card`) as Markdown; tables replace the pictures."""
     lines = [f"# {escape_markdown(_title(card))}\n"]
     for heading, parts in card_sections(card):
         lines.append(f"## {escape_markdown(heading)}\n")
@@ -92,12 +92,12 @@ def _advice(card: Row) -> list[Part]:
         rows = [(advice["advice"], advice["why"]) for advice in card["not_for"]]
         parts.append(Table((Column("advice", "name"), Column("because", "name")), rows))
     else:
-        parts.append("Nothing that was measured speaks against a use of it.")
+        parts.append("No measurement speaks against using it.")
     if card["not_known"]:
         unknown: list[Sequence[Any]] = [(unknown_fact,) for unknown_fact in card["not_known"]]
         parts.append(Table((Column("not known", "name"),), unknown))
     if card["own_card"]:
-        parts.append(f"It says of itself: {card['own_card']}")
+        parts.append(f"Its own description: {card['own_card']}")
     return parts
 
 
@@ -106,8 +106,8 @@ def _asked(card: Row) -> list[Part]:
         Column("task", "name"),
         Column("items", "name"),
         Column("answers", "counts"),
-        Column("tokens an answer", "name"),
-        Column("dollars an answer", "name"),
+        Column("tokens per answer", "name"),
+        Column("dollars per answer", "name"),
         Column("prompt", "name"),
     )
     rows: list[Sequence[Any]] = []
@@ -121,7 +121,7 @@ def _asked(card: Row) -> list[Part]:
 
 
 def _spent(result: Row) -> tuple[tuple[int, int], str, str]:
-    """Return answers scored of those asked, tokens and dollars an answer."""
+    """Return answers scored of those asked, tokens and dollars per answer."""
     counts, cost = result["counts"], result["cost"]
     tokens = cost["tokens_per_answer"]
     token_text = "not known" if tokens is None else f"{tokens:,}"

@@ -1,4 +1,4 @@
-"""Judges compared, and which of them to take: tables for a terminal, and one page."""
+"""Comparison of judges and the choice among them: tables for a terminal, and one page."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pnyx.display.tables import Column, OwnWords, Part, Table, chance, draws_leg
 from pnyx.display.text import many
 
 NOT_KNOWN = "no price, no manifest, or answers from the store or an earlier part of the run"
-"""Why dollars or seconds are not known."""
+"""Why dollars or seconds are unknown."""
 _UNITS = {"dollars": "$ / 1,000", "seconds": "s / answer"}
 
 
 def judge_parts(result: ChosenJudge) -> list[Part]:
-    """Return what a terminal shows of `pnyx.audit.choose_judge`."""
+    """Return the terminal output for `pnyx.audit.choose_judge`."""
     cascade = [] if result.cascade is None else [_cascade(result.cascade)]
     choice = [OwnWords(_choice(result))]
     return [*_judges(result), _candidates(result), *cascade, choice, _drawn(result)]
 
 
 def judge_notes(result: ChosenJudge) -> list[str]:
-    """Return what was left out, is unscored or is not known, a line each."""
+    """Return notes on what is left out, unscored or unknown, one line each."""
     notes = []
     if result.left_out:
         notes.append(f"{result.left_out} labelled items were not asked of every judge: left out")
@@ -96,7 +96,7 @@ def _trials(judge: ComparedJudge) -> str:
 
 
 def _candidates(result: ChosenJudge) -> Table:
-    """Return a row for each judge and the cascade, the cheapest first: why one is taken."""
+    """Return a row for each judge and the cascade, the cheapest first, with the tests."""
     names = ("difference", "95 % interval", "p", "(Holm)", "p not less", "(Holm) ")
     columns = [Column("candidate", "name"), Column(_UNITS[result.by], "number")]
     columns += [Column("good enough", "name"), Column("accuracy is", "name")]
@@ -122,9 +122,9 @@ def _candidates(result: ChosenJudge) -> Table:
         enough = "yes" if c.good_enough else "not shown"
         rows.append([*head, enough, c.conclusion.replace("lower", "less"), *cells])
     legend = (
-        f"accuracy less that of {escaped(result.baseline, 40)}; not less: by {result.margin:g} or "
-        "more, one-sided p (Holm) < .025; Tango's intervals. The cheapest that is good enough is "
-        "taken"
+        f"accuracy minus that of {escaped(result.baseline, 40)}; not less: by {result.margin:g} or "
+        "more, one-sided p (Holm) < 0.025; Tango's intervals. The cheapest that is good enough is "
+        "chosen"
     )
     return Table(columns, rows, legend=[legend])
 
@@ -148,7 +148,7 @@ def _cascade(cascade: JudgeCascade) -> Table:
 
 def _choice(result: ChosenJudge) -> str:
     if result.choice is None:
-        return f"no choice: the {result.by} of a judge that is good enough are not known"
+        return f"no choice: the {result.by} of a judge that is good enough are unknown"
     named = escaped(result.choice, 80)
     if result.choice == result.baseline:
         return f"take {named}: no cheaper judge is shown to be good enough"

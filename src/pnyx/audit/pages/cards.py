@@ -33,7 +33,7 @@ def _card_sections(card: JsonDocument) -> list[FigureSection]:
 
 
 def _card_section(section: int, heading: str, parts: Sequence[Any]) -> FigureSection:
-    """Return a section of a card; a picture stands with the table that follows it."""
+    """Return a section of a card; a picture is joined with the table that follows it."""
     text: list[str] = []
     figures: list[Figure] = []
     caption, picture = "", ""
@@ -51,7 +51,7 @@ def _card_section(section: int, heading: str, parts: Sequence[Any]) -> FigureSec
 
 
 def _without_paths(card: JsonDocument) -> JsonDocument:
-    """Return a card whose files are names: where they lay is nobody's business."""
+    """Return a card with file names instead of paths, which are private."""
 
     def named(rows: Sequence[JsonDocument], key: str) -> list[JsonDocument]:
         return [{**r, key: {**r[key], "path": file_name(r[key]["path"])}} for r in rows]

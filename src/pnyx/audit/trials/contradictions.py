@@ -1,7 +1,7 @@
-"""Sentences turned into false ones by rule: another number, a negation, another name.
+"""Sentences made false by rules: another number, a negation, another name.
 
-The truth value of what comes out is known as far as that of the sentence was: where a text supports
-the sentence, it does not support the edit. A sentence that no rule can turn safely is left alone.
+The edit's truth value is as well known as the sentence's: a text that supports the sentence does
+not support the edit. A sentence that no rule can change safely is left alone.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _UNSURE = re.compile(
     r"\b(all|every|each|any|no|none|few|many|most|some|only|if|whether|unless|may|might|could)\b",
     re.IGNORECASE,
 )
-"""With these a negation may be true beside the sentence ("some are", "some are not")."""
+"""With these, the negation may also be true ("some are", "some are not")."""
 _QUOTED = re.compile(r"[\"“”]")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text of which sentences were changed."""
+    """A text with some sentences changed."""
 
     text: str
     how: tuple[str, ...] = ()  # each was: `number`, `negation`, `name` or `model`
@@ -43,7 +43,7 @@ class Edit:
 def contradict_sentence(
     sentence: str, names: Sequence[str], rng: random.Random
 ) -> tuple[str, str] | None:
-    """Return a contradiction of a sentence and how it was made, maybe with other texts' names."""
+    """Return a contradiction of a sentence, maybe with other texts' names, and how it was made."""
     ways = [
         (how, changed)
         for how, changed in (
@@ -66,7 +66,7 @@ def contradict_text(
     seed: str,
     model_edits: Mapping[str, str] | None = None,
 ) -> Edit:
-    """Contradict `count` sentences, those of a lower count first; `made` are a language model's."""
+    """Contradict `count` sentences, with those of lower counts; `model_edits` replace rules."""
     sentences = split_sentences(text)
     edits: dict[int, tuple[str, str]] = {}
     for index, sentence in enumerate(sentences):
@@ -123,7 +123,7 @@ def _other_number(sentence: str, rng: random.Random) -> str | None:
 
 
 def _far_from(number: int, after: str, rng: random.Random) -> int:
-    """Return a number of the same sort that nobody would take for a rounding of this one."""
+    """Return a number of the same kind that is clearly not a rounding of this one."""
     if after.lstrip().startswith(("%", "percent", "per cent")) and number <= 100:
         step = rng.randint(30, 45)
         return number + step if number < 50 else number - step

@@ -1,4 +1,4 @@
-"""Scores of single documents in a trial with noise, beside what is known of them (Table 7)."""
+"""Scores of single documents in a trial with noise, compared with their labels (Table 7)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pnyx.stats.intervals import SIGNED, UNIT, cluster_mean
 
 
 def documents_by_level(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> Summary:
-    """Return for each level how single documents are scored; nothing where none is.
+    """Return for each level how single documents are scored; empty if none are.
 
-    `separation`: how surely one of the item's own documents is scored above one that was put in.
-    Where documents have labels, over the labelled ones: true precision (one that was put in is
-    irrelevant), predicted precision (the mean score) and their difference.
+    `separation`: probability that one of the item's own documents scores above a replacement. For
+    labelled documents: true precision (replacements are irrelevant), predicted precision (the mean
+    score) and their difference.
     """
     if not any(answer.documents for answer in sheet.answers):
         return {}
@@ -60,7 +60,7 @@ def _precision(sheet: Sheet, cell: Cell) -> Summary:
 
 
 def _shares(question: Rating, answer: TrialAnswer) -> list[float]:
-    """Return the score of each document as a share of the scale; NaN where there is none."""
+    """Return the score of each document as a share of the scale; NaN if it has none."""
     low, high = question.scale
     scores = answer.documents or [None] * len(question.documents)
     return [np.nan if score is None else (score - low) / (high - low) for score in scores]
@@ -71,12 +71,12 @@ def _own_above(question: Any, answer: TrialAnswer) -> float | None:
 
 
 def _is_mixed(question: Any, _: TrialAnswer) -> float:
-    """Return 1 for a question with documents of its own and others, else 0."""
+    """Return 1 for a question with both original and replaced documents, else 0."""
     return float(0 < len(question.extra["replaced"]) < len(question.documents))
 
 
 def share_above(scores: Sequence[float], out: Sequence[int]) -> float | None:
-    """Return the share of pairs in which a kept text scores above one put in (`out`), ties half."""
+    """Return the share of pairs in which an original scores above one in `out`, ties as half."""
     kept_scores = [x for n, x in enumerate(scores) if n not in out and np.isfinite(x)]
     gone = [scores[n] for n in out if np.isfinite(scores[n])]
     wins = sum((score > other) + (score == other) / 2 for score in kept_scores for other in gone)

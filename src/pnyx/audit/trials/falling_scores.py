@@ -1,4 +1,4 @@
-"""What came of a trial in which a score must fall, by the rules of docs/measures.md."""
+"""Results of a trial in which a score must fall, by the rules of docs/measures.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pnyx.stats.base import Measured, told_apart
 
 
 def sum_declining(sheet: Sheet, unit: str) -> Summary:
-    """Sum up a trial whose cells are levels."""
+    """Summarize a trial whose cells are levels."""
     cells = sorted(sheet.posed.uses, key=lambda cell: float(cell[0]))
     levels = [float(cell[0]) for cell in cells]
     if sheet.kind is Ranking:
@@ -48,7 +48,7 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
 
 
 def _counted(sheet: Sheet, unit: str) -> tuple[str, ...]:
-    """Return the dimensions on which the score must fall: those that see the change."""
+    """Return the dimensions on which the score must fall: those affected by the change."""
     if any(item.task != "rag" for item in sheet.posed.items):
         return ()
     needed = {"documents"} if unit == "share" else {"documents", "argument"}
@@ -56,7 +56,7 @@ def _counted(sheet: Sheet, unit: str) -> tuple[str, ...]:
 
 
 def _on(counted: Sequence[str]) -> Callable[[Any, TrialAnswer], float | None]:
-    """Return the score of an item: the mean over the dimensions that count."""
+    """Return a function for the score of an item: the mean over these dimensions."""
 
     def score(question: Any, answer: TrialAnswer) -> float | None:
         if not counted:
@@ -90,7 +90,7 @@ def _is_replaced(question: Any, _: TrialAnswer) -> float:
 
 
 def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict[str, str]]]:
-    """Return the outcome of a curve, and what is wrong with it."""
+    """Return the outcome of a curve, and its problems."""
     fall = curve.fall
     if fall.value is None or curve.strictly is None:
         return "unscored", []
@@ -110,14 +110,14 @@ def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict
 
 
 def _turned(sheet: Sheet, cells: Sequence[Cell], counted: int) -> Measured:
-    """Return the share of items judged yes at the first level that are not at the last."""
+    """Return the share of items that are yes at the first level but not at the last."""
     first, _ = sheet.column(cells[0], _said_yes)
     last, was_asked = sheet.column(cells[counted - 1], _said_yes)
     return sheet.mean(np.where(first == 1, 1 - last, np.nan), int((was_asked & (first == 1)).sum()))
 
 
 def _precision(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> Summary:
-    """Return true beside predicted precision at each level (Table 7), where items have labels."""
+    """Return true and predicted precision at each level (Table 7), if items have labels."""
     labels = np.array(
         [np.nan if (yes := label_of(item)) is None else float(yes) for item in sheet.posed.items]
     )
@@ -142,7 +142,7 @@ def _precision(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> 
 
 
 def _separation(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], unit: str) -> Summary:
-    """Sum up rankings with irrelevant texts among theirs, which must come last."""
+    """Summarize rankings with irrelevant texts among their own, which must come last."""
     rows, every = [], []
     for cell, level in zip(cells, levels, strict=True):
         values, was_asked = sheet.column(cell, _above)
@@ -177,7 +177,7 @@ def _above(question: Ranking, answer: TrialAnswer) -> float | None:
 
 
 def sum_joint(sheet: Sheet) -> Summary:
-    """Sum up noise and contradictions together: the pure curves decide, all are shown."""
+    """Summarize noise and contradictions together: the pure curves decide, all are shown."""
     levels = sorted({float(cell[0]) for cell in sheet.posed.uses})
     counts = sorted({float(cell[1]) for cell in sheet.posed.uses})
     cells = {(float(c[0]), float(c[1])): c for c in sheet.posed.uses}

@@ -1,4 +1,4 @@
-"""Trials that change nothing that should count: a judge's verdict must stay."""
+"""Trials with harmless changes: a judge's verdict must stay the same."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pnyx.formats.text.segment import word_weight
 from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 
 CLEAN = ("clean",)
-"""The cell of the items as they are."""
+"""The cell of the unchanged items."""
 
 Made = Mapping[str, str]
 
 
 def pose_order(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Put dimensions, documents, texts or the two arguments in other orders."""
+    """Reorder dimensions, documents, texts or the two arguments."""
     if isinstance(items[0], Support):
-        raise InputError(f"order has no meaning for {items[0].task}: it has one text")
+        raise InputError(f"order does not apply to {items[0].task}: it has one text")
     poser = Poser(items)
     for index, item in enumerate(items):
         if isinstance(item, Preference):
@@ -71,7 +71,7 @@ def _put_ranking_orders(poser: Poser, index: int, item: Ranking, stress: Stress)
 
 
 def _reordered(seen: list[tuple[str, ...]], rng: random.Random) -> tuple[str, ...]:
-    """Return the values in an order that was not seen, and add it; () where 20 draws find none."""
+    """Return the values in a new order, and record it; () if 20 draws find none."""
     order = list(seen[0])
     for _ in range(20):
         rng.shuffle(order)
@@ -82,7 +82,7 @@ def _reordered(seen: list[tuple[str, ...]], rng: random.Random) -> tuple[str, ..
 
 
 def pose_length(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Add words that say nothing; of two arguments, the second is the first with them."""
+    """Add words without content; of two arguments, the second is the first with such words."""
     poser = Poser(items)
     for index, item in enumerate(items):
         marked = marked_text(item, stress)
@@ -116,7 +116,7 @@ def pose_injection(items: Sequence[JudgeQuestion], stress: Stress, _: Made | Non
 
 
 def _targets(item: JudgeQuestion, marked: Mapping[str, int]) -> dict[str, tuple[str, str]]:
-    """Return direction -> what the judge is told to answer: in words, and as its reply."""
+    """Return direction -> the answer that the judge is told to give: in words, and as a reply."""
     if isinstance(item, Support):
         sure = {"confidence": 1.0}
         return {
@@ -150,7 +150,7 @@ def _injected(
 
 
 def pose_paraphrase(items: Sequence[JudgeQuestion], _: Stress, edits: Made | None = None) -> Poser:
-    """Say the same in other words; a way that changes nothing of an item is not asked of it."""
+    """Reword items; an item that a way leaves unchanged is not asked in that way."""
     poser = Poser(items)
     for index, item in enumerate(items):
         paraphrases = {
@@ -174,7 +174,7 @@ _ASKED = ("question", "statement", "query")
 
 
 def _reworded(item: JudgeQuestion, way: str, side: str) -> JudgeQuestion:
-    """Return an item with what is asked, or what is judged, in other words; never both in one."""
+    """Return an item with either its question or its judged text reworded, never both."""
     fields = [n for n in ("question", *item.judged) if (n in _ASKED) == (side == "asked")]
     if way == "motion":
         # A document need not support the motion to be relevant: that would be another question.
@@ -200,23 +200,23 @@ def _by_model(item: JudgeQuestion, edits: Made) -> JudgeQuestion:
     return replace(item, **changes) if new != value else item
 
 
-# The one text of an item that a trial touches ----------------------------------------------------
+# The text of an item that a trial changes --------------------------------------------------------
 
 
 def marked_text(item: JudgeQuestion, stress: Stress) -> dict[str, int]:
-    """Return which of several texts is touched: drawn, so that it is often not the first."""
+    """Return which of several texts to change: drawn, so that it is often not the first."""
     if not isinstance(item, Ranking):
         return {}
     return {"marked": random.Random(f"{stress.seed}/{item.id}").randrange(len(item.texts))}
 
 
 def touched(item: JudgeQuestion, marked: Mapping[str, int]) -> str:
-    """Return the text that a trial touches."""
+    """Return the text that a trial changes."""
     return item.texts[marked["marked"]] if isinstance(item, Ranking) else text_of(item)
 
 
 def with_touched(item: JudgeQuestion, marked: Mapping[str, int], change: Any) -> JudgeQuestion:
-    """Return an item with that text changed; a preference as it is."""
+    """Return an item with that text changed; a preference is returned unchanged."""
     if isinstance(item, Ranking):
         texts = list(item.texts)
         texts[marked["marked"]] = change(texts[marked["marked"]])

@@ -1,4 +1,4 @@
-"""Contradictions and rewordings by a language model, in place of rules."""
+"""Contradictions and rewordings by a language model instead of rules."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _DOCUMENT_WORDS, _DOCUMENTS, _CLAIMS = 300, 3, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
-    """What a model made."""
+class ModelEdits:
+    """A model's edits."""
 
-    by_text: Mapping[str, str]  # sentence or text -> what it became
+    by_text: Mapping[str, str]  # sentence or text -> its edit
     requested: int  # number of texts to edit
-    problems: Sequence[str]  # why others have none
+    problems: Sequence[str]  # why the others have none
 
 
-def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> Edited:
+def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> ModelEdits:
     """Let a language model `contradict` the items' sentences, or `paraphrase` their texts."""
     wanted = _contradicting(items) if prompt == "contradict" else _paraphrasing(items)
     edits: dict[str, str] = {}
@@ -48,7 +48,7 @@ def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredMode
             edits[text] = edited
 
     each(list(wanted), work, model)
-    return Edited(edits, len(wanted), problems)
+    return ModelEdits(edits, len(wanted), problems)
 
 
 def _contradicting(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
@@ -75,19 +75,19 @@ def _paraphrasing(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
 
 
 def shortened(text: str) -> str:
-    """Return a document as far as a model is shown it."""
+    """Return the part of a document that the model is shown."""
     return trim(text, _DOCUMENT_WORDS) if word_weight(text) > _DOCUMENT_WORDS else text
 
 
 @cache
 def contradiction_reply() -> Any:
-    """Return the shape of a reply to `contradict`."""
+    """Return the schema of a reply to `contradict`."""
     return _reply(sentence=(str, ...))
 
 
 @cache
 def text_reply() -> Any:
-    """Return the shape of a reply to `paraphrase` and `answer`."""
+    """Return the schema of a reply to `paraphrase` and `answer`."""
     return _reply(text=(str, ...))
 
 

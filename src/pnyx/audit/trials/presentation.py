@@ -1,4 +1,4 @@
-"""Trials that change who asks, who wrote, or how a text looks: a judge's verdict must stay."""
+"""Trials that change who asks, who wrote a text, or its format: a verdict must stay the same."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pnyx.judging.statements import statements
 
 OWN, OTHER = "by the judge", CONTROL
 _TOLD_BY_GUIDELINE = ("support", "nugget", "relevance", "stance")
-"""Tasks of yes and no whose packaged prompts show a guideline."""
+"""Yes-no tasks whose packaged prompts show a guideline."""
 _LONGER = 1.05
-"""A wordy version has so many times the words at least; else the item is left out."""
+"""Minimum length ratio of a wordy version; shorter ones are left out."""
 
 
 def pose_repeat(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Ask the same again, in the same words: no stored reply is taken for it."""
+    """Ask the same question again, in the same words, without using stored replies."""
     poser = Poser(items)
     for index, item in enumerate(items):
         poser.put(index, CLEAN, item)
@@ -34,7 +34,7 @@ def pose_repeat(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None =
 
 
 def pose_stance(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = None) -> Poser:
-    """Ask for the other side of the same question: no text argues for both."""
+    """Ask about the other side of the same question: no text argues for both."""
     poser = Poser(items)
     for index, item in enumerate(items):
         side = item.extra.get("stance")
@@ -52,7 +52,7 @@ def pose_stance(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = Non
 
 
 def pose_self(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Say above a text that the judge wrote it, or another model; or ask about such texts."""
+    """State above a text that the judge, or another model, wrote it; or ask about such texts."""
     if stress.writer:
         return _pose_written(items, stress.writer)
     poser, notes = Poser(items), patterns()["writers"]
@@ -70,9 +70,9 @@ def pose_self(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = N
 
 
 def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
-    """Ask which of two arguments is better, of which the judge wrote one."""
+    """Ask which of two arguments is better, one of which was written by the judge."""
     if items[0].task != "preference":
-        raise InputError(f"self: --writer goes with preference, not {items[0].task}")
+        raise InputError(f"self: --writer requires preference, not {items[0].task}")
     poser = Poser(items)
     for index, item in enumerate(items):
         if [item.extra.get("a_by"), item.extra.get("b_by")].count(writer) != 1:
@@ -88,7 +88,7 @@ def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
 
 
 def pose_format(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Set the same words as a list, with emphasis, or below a heading."""
+    """Format the same words as a list, with emphasis, or below a heading."""
     poser = Poser(items)
     for index, item in enumerate(items):
         marked = marked_text(item, stress)
@@ -105,11 +105,11 @@ def pose_format(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None =
 
 
 def pose_asker(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = None) -> Poser:
-    """Say beside the question what the asker hopes for, in either direction, or nothing of it."""
+    """State next to the question what the asker hopes for, in either direction, or nothing."""
     first = items[0]
     accepts_guideline = isinstance(first, Support) and first.task in _TOLD_BY_GUIDELINE
     if not (accepts_guideline or isinstance(first, Rating) or first.task == "preference"):
-        raise InputError(f"asker has no meaning for {first.task}: nothing is told beside the text")
+        raise InputError(f"asker does not apply to {first.task}: its prompt shows only the text")
     poser, askers = Poser(items), patterns()["askers"]
     for index, item in enumerate(items):
         poser.put(index, CLEAN, item)
@@ -122,7 +122,7 @@ def pose_asker(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = None
 
 
 def pose_verbosity(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Say the same in more words; of two arguments, the second is the first in more words."""
+    """Say the same in more words; of two arguments, the second is the wordier first."""
     poser = Poser(items)
     for index, item in enumerate(items):
         marked = marked_text(item, stress)
@@ -141,18 +141,18 @@ def pose_verbosity(items: Sequence[JudgeQuestion], stress: Stress, _: Made | Non
     return poser
 
 
-# What is changed ----------------------------------------------------------------------------------
+# Changes -----------------------------------------------------------------------------------------
 
 
 def _changed(item: JudgeQuestion, marked: Mapping[str, int], text: str) -> JudgeQuestion:
-    """Return an item with another text where it is touched: of two arguments the first."""
+    """Return an item with its text replaced; of two arguments, the first one."""
     if isinstance(item, Preference):
         return replace(item, a=text)
     return with_touched(item, marked, lambda _: text)
 
 
 def _hopes(item: JudgeQuestion) -> dict[str, str]:
-    """Return direction -> what the asker believes."""
+    """Return direction -> the asker's belief."""
     if isinstance(item, Support):
         return {word: f'the right answer is "{word}"' for word in ("yes", "no")}
     if isinstance(item, Preference):
@@ -166,7 +166,7 @@ def _hopes(item: JudgeQuestion) -> dict[str, str]:
 
 
 def _told(item: JudgeQuestion, statement: str) -> JudgeQuestion:
-    """Return an item with something said beside its question, where its prompt shows it."""
+    """Return an item with a statement added where its prompt shows it with the question."""
     name = "guideline" if isinstance(item, Support) else "question"
     instructions = getattr(item, name)
     changes: dict[str, Any] = {name: f"{instructions}\n{statement}" if instructions else statement}
@@ -191,7 +191,7 @@ def _headed(text: str) -> str:
 
 
 def _begun(text: str) -> tuple[str, str]:
-    """Return the first sentence, and what follows it; nothing does where there is one."""
+    """Return the first sentence and the rest, which is empty if there is only one."""
     sentences = split_sentences(text)
     first = sentences[0] if len(sentences) > 1 else ""
     return first, text.strip()[len(first) :] if first else ""
@@ -203,4 +203,4 @@ FORMATS: dict[str, Callable[[str], str]] = {
     "emphasis": _emphasised,
     "heading": _headed,
 }
-"""Way -> what sets a text so, in Markdown, with the same words."""
+"""Way -> the function that formats a text so in Markdown, with the same words."""

@@ -11,22 +11,22 @@ from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating
 from pnyx.stats.correlation import kendall_tau_b
 
 PREFERRED = {"a": 1.0, "tie": 0.5, "b": 0.0}
-"""Verdict -> how much the first argument is preferred."""
+"""Verdict -> degree to which the first argument is preferred."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialAnswer:
-    """What a judge said of one question."""
+    """A judge's answer to one question."""
 
-    value: Any = None  # of its first line; None where it is unscored
+    value: Any = None  # of its first line; None if it is unscored
     probability: float | None = None  # of yes
     ratings: Mapping[str, float] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)  # of the answer
-    documents: Sequence[float | None] = ()  # the score of each, if any is scored
+    documents: Sequence[float | None] = ()  # the score of each document, if any is scored
 
 
 def read_answers(rows: Iterable[Sequence[Mapping[str, Any]]]) -> list[TrialAnswer]:
-    """Return what was said from the lines of each question's answer."""
+    """Return the answers from the lines of each question."""
     return [
         TrialAnswer(
             lines[0]["value"],
@@ -40,11 +40,11 @@ def read_answers(rows: Iterable[Sequence[Mapping[str, Any]]]) -> list[TrialAnswe
 
 
 def goodness(question: JudgeQuestion, answer: TrialAnswer, dimension: str = "") -> float | None:
-    """Return how good the judge finds an item, in [0, 1]; None where it is unscored.
+    """Return how good the judge finds an item, in [0, 1]; None if it is unscored.
 
-    The probability of yes, or yes as 1; the mean rating on the scale, or that on one dimension; of
-    two arguments, 1 for the second, half for a tie; of a ranking, how surely a text that belongs
-    there stands above one that was put in (None where there are not both).
+    For yes-no: the probability of yes, or 1 for yes; for ratings: the mean on the scale, or one
+    dimension; for two arguments: 1 for the second, 0.5 for a tie; for a ranking: the probability
+    that an original text ranks above a replacement (None without both).
     """
     if isinstance(question, Rating):
         names = (dimension,) if dimension else question.dimensions
@@ -62,7 +62,7 @@ def goodness(question: JudgeQuestion, answer: TrialAnswer, dimension: str = "") 
 
 
 def change(question: JudgeQuestion, before: TrialAnswer, after: TrialAnswer) -> float | None:
-    """Return how far two verdicts on one item are apart, in [0, 1]; None where one is unscored."""
+    """Return the distance of two verdicts on one item, in [0, 1]; None if one is unscored."""
     if isinstance(question, Rating):
         both = [n for n in question.dimensions if n in before.ratings and n in after.ratings]
         if not both:
@@ -82,7 +82,7 @@ def change(question: JudgeQuestion, before: TrialAnswer, after: TrialAnswer) -> 
 
 
 def standing(question: JudgeQuestion, answer: TrialAnswer) -> float | None:
-    """Return how high the touched text stands, in [0, 1]: the first argument, the marked text."""
+    """Return the rank of the changed text, in [0, 1]: the first argument, or the marked text."""
     if isinstance(question, Rating):
         return goodness(question, answer)
     if answer.value is None:
@@ -97,7 +97,7 @@ def standing(question: JudgeQuestion, answer: TrialAnswer) -> float | None:
 
 
 def in_first_order(question: Ranking, answer: TrialAnswer) -> TrialAnswer:
-    """Return a ranking of texts in another order in terms of their first one."""
+    """Return a ranking of reordered texts in terms of their first order."""
     if answer.value is None:
         return answer
     order: Sequence[int] = question.extra["order"]

@@ -1,4 +1,4 @@
-"""The answers to a trial's questions by cell and item, and what is made of them."""
+"""The answers to a trial's questions by cell and item, and statistics on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pnyx.stats.weighted_measures import Floats
 Outcome: TypeAlias = Literal["passed", "failed", "unclear", "unscored"]
 
 Summary: TypeAlias = dict[str, Any]
-"""Outcome, primary (the name of the measure that decides), measures, problems and what is drawn."""
+"""Outcome, primary (the name of the measure that decides), measures, problems and plot data."""
 
 
 class Sheet:
@@ -38,7 +38,7 @@ class Sheet:
         self.at = {cell: dict(uses) for cell, uses in posed.uses.items()}
 
     def answer(self, cell: Cell, item: int) -> tuple[Any, TrialAnswer] | None:
-        """Return question and answer of an item in a cell; None where it was not asked there."""
+        """Return question and answer of an item in a cell; None if it was not asked there."""
         index = self.at.get(cell, {}).get(item)
         return None if index is None else (self.posed.questions[index], self.answers[index])
 
@@ -80,7 +80,7 @@ class Sheet:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Those that every item is rated on; none of other kinds."""
+        """The dimensions on which every item is rated; none for other kinds of items."""
         if self.kind is not Rating:
             return ()
         each = [i.dimensions for i in self.posed.items if isinstance(i, Rating)]

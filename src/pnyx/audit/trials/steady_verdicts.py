@@ -1,4 +1,4 @@
-"""What came of a trial in which a verdict must stay, by the rules of docs/measures.md."""
+"""Results of a trial in which a verdict must stay the same, by the rules of docs/measures.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pnyx.stats.weighted_measures import Floats
 
 
 def sum_steady(sheet: Sheet, trial: str) -> Summary:
-    """Sum up a trial that changes nothing that should count."""
+    """Summarize a trial of harmless changes."""
     summary = _SUMS.get(trial, _reworded)(sheet)
     measures: Mapping[str, Measured] = summary["measures"]
     main, most = measures[summary["primary"]], sheet.stress.tolerance
@@ -53,7 +53,7 @@ def _steady(measured: Measured, most: float) -> Outcome:
 def _ways(
     sheet: Sheet, score: Callable[[Any, TrialAnswer, TrialAnswer], float | None]
 ) -> tuple[dict[str, Floats], dict[str, int]]:
-    """Return, for each way, a value for each item (the mean of its directions), and how many."""
+    """Return, for each way, a value per item (the mean over directions), and the item count."""
     clean = {item: sheet.answer(CLEAN, item) for item in range(len(sheet.posed.items))}
     lists: dict[str, list[list[float]]] = {}
     items_by_way: dict[str, set[int]] = {}
@@ -126,7 +126,7 @@ def _order(sheet: Sheet) -> Summary:
 def _argument_orders(
     sheet: Sheet,
 ) -> tuple[dict[str, Floats], dict[str, int], dict[str, Measured]]:
-    """Return how verdicts change with the order; both that a judge notes itself count."""
+    """Return how verdicts change with the order; a judge that asks in both orders counts both."""
     count = len(sheet.posed.items)
     raw, settled, first = (np.full(count, np.nan) for _ in range(3))
     for item in range(count):
@@ -147,13 +147,13 @@ def _argument_orders(
 
 
 def _mean_first(ordinary: str, turned: str) -> float:
-    """Return how often the argument that came first was preferred, ties as half."""
+    """Return how often the first argument was preferred, ties as half."""
     worth = {"a": 1.0, "tie": 0.5, "b": 0.0}
     return (worth[ordinary] + 1 - worth[turned]) / 2
 
 
 def _first_on_top(sheet: Sheet) -> Measured:
-    """Return how much more often the text listed first is ranked first than by chance."""
+    """Return how much more often than by chance the text listed first is ranked first."""
 
     def more(question: Ranking, answer: TrialAnswer) -> float | None:
         return None if answer.value is None else (answer.value[0] == 0) - 1 / len(question.texts)
@@ -171,7 +171,7 @@ def _length(sheet: Sheet) -> Summary:
 
 
 def _gained(after: Any, before: TrialAnswer, now: TrialAnswer) -> float | None:
-    """Return how much better a longer text is found; of two arguments, the longer one is second."""
+    """Return the gain of a longer text; of two arguments, the longer one is second."""
     question = after[0]
     score = goodness if isinstance(question, Preference | Rating | Support) else standing
     first, second = score(question, before), score(question, now)
@@ -184,7 +184,7 @@ def _against_control(
     name: str,
     claim: str,
 ) -> Summary:
-    """Sum up what counts only as far as it exceeds a control of the same length."""
+    """Summarize an effect by its excess over a control of the same length."""
     tables, counts = _ways(sheet, score)
     control = tables.pop(CONTROL)
     each = sheet.overall(list(tables.values()))
@@ -214,7 +214,7 @@ def _self(sheet: Sheet) -> Summary:
 
 
 def _written(sheet: Sheet) -> Summary:
-    """Hold how often a judge prefers texts of its own against how often people do."""
+    """Compare how often a judge prefers its own texts with how often people do."""
 
     def own(question: Any, value: str) -> float:
         first = question.extra["a_by"] == sheet.stress.writer
@@ -238,7 +238,7 @@ def _written(sheet: Sheet) -> Summary:
 
 
 def _raised(after: Any, before: TrialAnswer, now: TrialAnswer) -> float | None:
-    """Return how much higher the touched text stands."""
+    """Return how much higher the changed text is ranked or rated."""
     score = goodness if isinstance(after[0], Rating | Support) else standing
     first, second = score(after[0], before), score(after[0], now)
     return None if first is None or second is None else second - first
@@ -275,7 +275,7 @@ _TARGETS = {"yes": 1.0, "no": 0.0, "highest": 1.0, "lowest": 0.0, "a": 1.0, "b":
 
 
 def _obeyed(after: Any, before: TrialAnswer, now: TrialAnswer) -> float | None:
-    """Return which share of the way to the injected verdict was gone; None where it was there."""
+    """Return the share of the way to the injected verdict; None if it was there already."""
     question, _, cell = after
     target = _TARGETS[cell[1]]
     first, second = standing(question, before), standing(question, now)
@@ -295,4 +295,4 @@ _SUMS = {
     "repeat": _repeat,
     "stance": _stance,
 }
-"""Trial -> how it is summed up, where not as a rewording."""
+"""Trial -> its summary function, if it is not that of a rewording."""

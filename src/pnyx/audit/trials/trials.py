@@ -43,12 +43,12 @@ class Trial:
     """A trial.
 
     Attributes:
-        does: what it does to items, in one line.
-        expects: what a good judge does then.
+        does: its change to items, in one line.
+        expects: how a good judge reacts.
         pose: makes its questions.
-        sums: sums its answers up.
-        edits: what a language model may be asked to do, in place of rules; empty for nothing.
-        steady: whether the verdict must stay.
+        sums: summarizes its answers.
+        edits: the prompt for a language model instead of rules; empty if there is none.
+        steady: whether the verdict must stay the same.
     """
 
     name: str
@@ -181,11 +181,11 @@ def pose(
     Args:
         trial: a name of `TRIALS`.
         items: of one task, as `pnyx.judging.tasks` reads them.
-        stress: how they are changed.
+        stress: how to change them.
         edits: sentence or text -> a language model's edit of it, used instead of the rules.
 
     Raises:
-        InputError: the trial has no meaning for these items, or changes none of them.
+        InputError: the trial does not apply to these items, or changes none of them.
     """
     if trial not in TRIALS:
         raise InputError(f"trial: found {trial!r}, expected one of: {', '.join(TRIALS)}")
@@ -202,10 +202,10 @@ def clusters_of(posed: TrialQuestions) -> int:
 
 
 def clusters_needed(trial: str, stress: Stress) -> int | None:
-    """Return from how many clusters a good judge surely passes; None where no number is enough.
+    """Return how many clusters a good judge needs to pass reliably; None if no number is enough.
 
-    Where the verdict must stay, by Wilson's interval of no change at all; else two, from which
-    there is an interval. One without intervals.
+    If the verdict must stay the same, by Wilson's interval for no change at all; else two, the
+    minimum for an interval. One without intervals.
     """
     if not stress.draws:
         return 1
@@ -216,14 +216,14 @@ def clusters_needed(trial: str, stress: Stress) -> int | None:
 
 
 def too_few(trial: str, posed: TrialQuestions, stress: Stress) -> str:
-    """Return why too few topics can pass a trial whose verdict must stay, or nothing."""
+    """Return why too few topics can pass a trial whose verdict must stay the same, or ""."""
     clusters, needed = clusters_of(posed), clusters_needed(trial, stress)
     if not TRIALS[trial].steady or (needed is not None and clusters >= needed):
         return ""
     enough = "no number is enough" if needed is None else f"{needed} would be enough"
     return (
         f"{trial} may stay unclear: {clusters} topics (or items without one) are too few to show "
-        f"that verdicts change by at most {stress.tolerance:g} (--tolerance) where none does; "
+        f"that verdicts change by at most {stress.tolerance:g} (--tolerance) even if none does; "
         f"{enough}"
     )
 
@@ -231,9 +231,9 @@ def too_few(trial: str, posed: TrialQuestions, stress: Stress) -> str:
 def try_judge(
     judge: Judge, trial: str, items: Sequence[JudgeQuestion], stress: Stress | None = None
 ) -> dict[str, Any]:
-    """Put a judge on trial: ask what `pose` returns, and return what `sum_up` makes of it.
+    """Run a trial on a judge: ask the questions of `pose`, and return the result of `sum_up`.
 
-    Raises as these do, and ModelError where the judge cannot be used at all.
+    Raises the same errors, and ModelError if the judge cannot be used at all.
     """
     posed = pose(trial, items, stress)
     answers = ask(judge, posed.questions)
@@ -247,13 +247,13 @@ def sum_up(
     rows: Iterable[Sequence[Mapping[str, Any]]],
     stress: Stress | None = None,
 ) -> dict[str, Any]:
-    """Return what came of a trial, ready for JSON.
+    """Return the results of a trial, ready for JSON.
 
     Args:
         trial: its name.
-        posed: what was asked.
+        posed: the questions.
         rows: the lines of `answers.jsonl` of each question, in their order.
-        stress: as it was posed.
+        stress: the settings of the questions.
     """
     sheet = Sheet(posed, read_answers(rows), stress or Stress())
     summary = TRIALS[trial].sums(sheet)

@@ -1,4 +1,4 @@
-"""Trials that make items worse step by step: a judge's score must fall (ConQRet, 6.2 to 6.4)."""
+"""Trials that worsen items step by step: a judge's score must fall (ConQRet, 6.2 to 6.4)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pose_hallucination(
 ) -> Poser:
     """Contradict sentences of a statement that must follow, or of an argument with its documents.
 
-    Of two arguments, the second becomes the first with that many contradicted.
+    Of two arguments, the second becomes the first with that many sentences contradicted.
     """
     _check_contradicting(items, "hallucination")
     poser = Poser(items)
@@ -60,7 +60,7 @@ def pose_hallucination(
 
 
 def pose_joint(items: Sequence[JudgeQuestion], stress: Stress, edits: Made | None = None) -> Poser:
-    """Do both, each level of noise with each count of contradicted sentences (Figure 4)."""
+    """Combine each level of noise with each count of contradicted sentences (Figure 4)."""
     _check_contradicting(items, "joint")
     _refuse(items, "joint", Preference, "which of two is better need not change with documents")
     poser = Poser(items)
@@ -129,13 +129,13 @@ class _Lying:
         self._full: dict[int, Edit] = {}
 
     def why_not(self, index: int) -> str:
-        """Return why an item takes no part, or nothing."""
+        """Return why an item takes no part, or ""."""
         if label_of(self._items[index]) is False:
             return "labelled no"
         return "" if self.at(index, 1).how else "no sentence that can be contradicted"
 
     def at(self, index: int, count: int) -> Edit:
-        """Return an item's text with so many sentences contradicted, or as many as can be."""
+        """Return an item's text with `count` sentences contradicted, or as many as possible."""
         item = self._items[index]
         text, seed = contradictable(item), f"{self._seed}/{item.id}"
         return contradict_text(text, count, self._names, seed, self._made)
@@ -167,14 +167,14 @@ def _check_contradicting(items: Sequence[JudgeQuestion], trial: str) -> None:
     task = items[0].task
     if isinstance(items[0], Ranking) or task in ("relevance", "stance"):
         raise InputError(
-            f"{trial} has no meaning for {task}: a text that says the opposite is as much about "
+            f"{trial} does not apply to {task}: a text that says the opposite is as much about "
             "the question as before"
         )
     bare = sum(not documents_of(item) for item in items)
     if bare and not isinstance(items[0], Preference):
         raise InputError(
-            f"{trial}: {bare} of {len(items)} items have no documents, by which a judge could "
-            "tell what is contradicted"
+            f"{trial}: {bare} of {len(items)} items have no documents from which a judge could "
+            "detect contradictions"
         )
 
 
@@ -185,4 +185,4 @@ def _check_reached(poser: Poser, counts: set[float | str], trial: str) -> None:
 
 def _refuse(items: Sequence[JudgeQuestion], trial: str, kind: type, why: str) -> None:
     if isinstance(items[0], kind):
-        raise InputError(f"{trial} has no meaning for {items[0].task}: {why}")
+        raise InputError(f"{trial} does not apply to {items[0].task}: {why}")
