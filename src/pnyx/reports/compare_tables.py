@@ -1,4 +1,4 @@
-"""What `pnyx compare` shows: notes, tables, and the panels of its picture."""
+"""Notes, tables and plot panels of `pnyx compare`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _NAMES = {
     "pearson": "Pearson's r",
 }
 _APART = 0.00051
-"""Means stated with four digits may differ by so much from what is computed."""
+"""Stated means with four digits may differ this much from the computed ones."""
 
 
 # Notes -------------------------------------------------------------------------------------------
 
 
 _NOT_SHARES = (
-    "some values are not from 0 to 1: the corrected intervals are Student's, which are too narrow "
-    "where most labels are alike and few are far off"
+    "some values are outside 0 to 1: the corrected intervals are Student's, which are too narrow "
+    "if most labels are similar and a few are far off"
 )
 
 
@@ -45,7 +45,7 @@ def notes_on(
     boards: Sequence[Leaderboard],
     corrected: Sequence[CorrectedLeaderboard],
 ) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
+    """Return notes for readers of the figures, one line each."""
     from pnyx.reports.leaderboards.agreement import LEAST_RUNS
 
     notes = [line for board in boards for line in _misstated(board)]
@@ -105,7 +105,7 @@ def _left_out(comparison: LeaderboardAgreement) -> Iterator[str]:
             f"{shared.unscored[1]} in {escaped(comparison.reference, 60)}), left out on both sides"
         )
     if shared.runs and not shared.topics:
-        yield "a side has values over all topics only, which are compared"
+        yield "a side has only values over all topics, so these are compared"
     if comparison.conclusions.why:
         yield f"no accuracy: {comparison.conclusions.why}"
     for why, names in _undefined(comparison).items():
@@ -139,9 +139,9 @@ def report_on(
     legend = [
         "other topics, other runs, both: 95 % intervals for other topics and the same runs, for "
         "other runs and the same topics, and for both",
-        "tau_AP: of the first as an estimate of the reference, errors at its top count more; "
+        "tau_AP: the first as an estimate of the reference, errors at its top count more; "
         "tau_AP,b: mean of both directions; tau_GAP: larger reference gaps count more",
-        "accuracy: share of pairs of which Wilcoxon's test over topics says the same (p < .05)",
+        "accuracy: share of pairs with the same result in Wilcoxon's test over topics (p < 0.05)",
         *draws_legend("topics and runs", result.bootstrap),
     ]
     return [*parts, legend]
@@ -160,7 +160,7 @@ def _agreement(comparison: LeaderboardAgreement) -> Table:
         rows.append([_NAMES[name], figure.value, *bounds])
     accuracy = comparison.conclusions.accuracy
     rows.append(["accuracy", accuracy.value, None, accuracy, None])
-    sides = f"{escaped(comparison.leaderboard, 60)} against {escaped(comparison.reference, 60)}"
+    sides = f"{escaped(comparison.leaderboard, 60)} and {escaped(comparison.reference, 60)}"
     shared = comparison.shared
     sizes = f"{many(len(shared.runs), 'run')}, {many(len(shared.topics), 'topic')}"
     title = f"{_measures(comparison)}: {sides}, {sizes}"
@@ -174,7 +174,7 @@ def _measures(comparison: LeaderboardAgreement) -> str:
 
 
 def _counts(comparison: LeaderboardAgreement) -> list[str]:
-    """Say how many pairs of runs have which conclusion."""
+    """Return a sentence that counts the pairs of runs by conclusion."""
     tested = comparison.conclusions
     if not tested.pairs:
         return []
@@ -209,9 +209,9 @@ def _corrected(few: CorrectedLeaderboard) -> Table:
     if few.people_measure != measure:
         measure = f"{measure} by {few.people_measure}"
     legend = [
-        "corrected: what people's mean would be over all topics (PPI++), from their labels and "
-        "lambda times what the judge says of the other topics; the labelled topics must be a "
-        "random sample. worth labels: so many labels alone would be as precise"
+        "corrected: estimate of people's mean over all topics (PPI++), from their labels and "
+        "lambda times the judge's scores on the other topics; the labelled topics must be a "
+        "random sample. worth labels: number of labels that would be as precise without the judge"
     ]
     title = f"{escaped(few.leaderboard, 60)} corrected by {escaped(few.people, 60)}: {measure}"
     return Table(columns, rows, title=title, legend=legend)
@@ -232,7 +232,7 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
         sides = (escaped(difference.run, 40), escaped(difference.other, 40))
         rows.append([*sides, difference.estimate.corrected, *ends])
     tested = sum(difference.p_holm is not None for difference in few.differences)
-    legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
+    legend = f"*: p < 0.05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []
 
 

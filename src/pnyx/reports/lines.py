@@ -1,4 +1,4 @@
-"""What written reports and merged nuggets say to people."""
+"""Lines that report on written reports and merged nuggets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def apart_lines(merged: MergedBanks) -> list[str]:
-    """Say which questions of merged nugget banks stay apart though they ask the same."""
+    """Return lines on questions of merged nugget banks that ask the same but stay separate."""
     return [
         f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
         f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
-        f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
+        f"({escaped(row['second']['bank'], 40)}) ask the same but stay separate: {row['apart']}"
         for row in merged.apart
     ]
 
 
 def report_line(report: Report) -> str:
-    """Return a line on one report."""
+    """Return one line about a report."""
     from pnyx.cases.page.notes import said_of_precision
 
     name, count = escaped(report.request.id, 60), len(report.response.sentences)

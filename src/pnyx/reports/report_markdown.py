@@ -1,6 +1,6 @@
-"""Reports to requests as Markdown: what was asked, what was written, what it cites.
+"""Reports as Markdown: the request, the text, its citations and how it was made.
 
-All text of requests, documents and writers is escaped and on one line, as in `view.markdown`.
+All text from requests, documents and writers is escaped and on one line, as in `view.markdown`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pnyx.search.split_documents import place_of
 
 
 def render_reports(reports: Iterable[Report]) -> str:
-    """Return reports, one after the other, as CommonMark; their text may be hostile."""
+    """Return reports, one after another, as CommonMark; their text may be hostile."""
     return "\n".join("\n\n".join(filter(None, _parts(report))) + "\n" for report in reports)
 
 
@@ -65,7 +65,7 @@ def _marks(report: Report, index: int, sentence: Sentence, numbers: dict[str, in
 
 
 def _verdict(answers: list[Answer | None]) -> str:
-    """Return what is said of a sentence that is no quotation."""
+    """Return the verdict on a sentence that is not a quotation."""
     if not answers:
         return " (cites nothing)"
     if all(map(is_quoted, answers)):

@@ -1,4 +1,4 @@
-"""What the tree asks about reports, for people to answer a sample of it (`pnyx sample`)."""
+"""The tree's questions about reports, of which people answer a sample (`pnyx sample`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pnyx.reports.tree.walk import judge_topics
 
 
 def questions_of_record(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield all that the tree may ask about the reports, once each."""
+    """Yield all questions that the tree may ask about the reports, once each."""
     options = record["options"]
     named = {
         field.name: options[flag]

@@ -1,4 +1,4 @@
-"""autojudge-base's objects as Pnyx's records and back, through rows of JSON."""
+"""Conversion of autojudge-base's objects to Pnyx's records and back, by rows of JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def response_of(report: Report) -> Response:
-    """Return a report as a record; InputError names the file that the runner read it from."""
+    """Return a report as a record; InputError names the file that the runner read."""
     row = report.model_dump(mode="json", exclude_none=True)
-    row.pop("answer", None)  # the same sentences once more
+    row.pop("answer", None)  # a copy of the same sentences
     row.pop("is_ragtime", None)
     try:
         return parse_response(_with_ids(row), "ragtime")
@@ -29,7 +29,7 @@ def response_of(report: Report) -> Response:
 
 
 def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row in which a document is listed once; indices into the list become its ids."""
+    """Return a row with each document listed once and citations by id instead of index."""
     references = row.get("references") or []
     if len(set(references)) == len(references):
         return row
@@ -37,7 +37,7 @@ def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
         cited = sentence.get("citations")
         if isinstance(cited, list) and cited and all(type(number) is int for number in cited):
             if not all(0 <= number < len(references) for number in cited):
-                return row  # the reader says what is wrong
+                return row  # the reader reports what is wrong
             sentence["citations"] = list(dict.fromkeys(references[number] for number in cited))
     return {**row, "references": list(dict.fromkeys(references))}
 
@@ -48,7 +48,7 @@ def question_of(request: Request) -> Question:
 
 
 def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> NuggetBanks:
-    """Return banks as autojudge-base's; NuggetBank v3 holds all that they have."""
+    """Return banks in autojudge-base's format; NuggetBank v3 can hold all fields."""
     from pnyx.formats import nugget_bank_row
 
     model = kind.get_bank_model()
@@ -57,7 +57,7 @@ def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> Nug
 
 
 def banks_of(banks: Any) -> list[NuggetBank]:
-    """Return the banks of any of autojudge-base's containers, by topic."""
+    """Return the banks in any of autojudge-base's containers, by topic."""
     from pnyx.formats import parse_nugget_bank
 
     rows = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
@@ -75,9 +75,9 @@ def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
 def leaderboard_of(
     measured: Reports, described: Mapping[str, str], cells: Sequence[LeaderboardCell]
 ) -> Leaderboard:
-    """Return a leaderboard of the measures `described`; what has no value has no cell.
+    """Return a leaderboard of the measures `described`; undefined values have no cell.
 
-    The rows `all` are the means over the topics that have one.
+    The rows `all` are means over the topics that have a value.
     """
     from autojudge_base import Leaderboard, LeaderboardEntry, LeaderboardSpec, MeasureSpec
 
@@ -101,7 +101,7 @@ def leaderboard_of(
 
 
 def qrels_for(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
-    """Return qrels as autojudge-base's."""
+    """Return qrels in autojudge-base's format."""
     from autojudge_base import QrelRow
 
     return kind([QrelRow(qrel.topic_id, qrel.doc_id, qrel.grade) for qrel in qrels])

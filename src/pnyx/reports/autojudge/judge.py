@@ -1,4 +1,4 @@
-"""The class that `auto-judge run` is given: leaderboard, qrels and nuggets by Pnyx."""
+"""The class for `auto-judge run`: leaderboard, qrels and nuggets by Pnyx."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN = 5
 
 
 class _BanksType:
-    """The class of nugget banks, imported only where it is asked for."""
+    """The class of nugget banks, imported only if it is used."""
 
     def __get__(self, instance: object, owner: type) -> type[NuggetBanks]:
         return _kinds()[0]
@@ -40,8 +40,8 @@ class _BanksType:
 class PnyxJudge:
     """A judge for workflow.yml, in all three roles of autojudge-base.
 
-    What it takes beside the protocols' arguments are the keys of `Settings`. Errors made on purpose
-    are raised as `click.ClickException`, one line.
+    Its arguments besides those of the protocols are the keys of `Settings`. Expected errors are
+    raised as `click.ClickException`, one line.
     """
 
     nugget_banks_type = _BanksType()
@@ -57,8 +57,8 @@ class PnyxJudge:
     ) -> NuggetBanks | None:
         """Create a bank for each topic from the relevant documents that the reports cite.
 
-        Banks that are given, or named by the setting `nuggets`, are returned as they are. None:
-        nothing could be created.
+        Banks that are passed in, or named by the setting `nuggets`, are returned unchanged. None:
+        no bank could be created.
         """
         chosen = _chosen(settings)
         with phase(chosen):
@@ -87,9 +87,9 @@ class PnyxJudge:
     ) -> Qrels | None:
         """Judge how relevant each cited document is to its topic.
 
-        A document without a text gets no line; without any text at all there are no qrels (None).
+        A document without a text gets no line; without any text there are no qrels (None).
         """
-        del nugget_banks  # a document is judged by the topic
+        del nugget_banks  # a document is judged by its topic
         chosen = _chosen(settings)
         with phase(chosen):
             from pnyx.reports.autojudge.relevance import graded
@@ -114,12 +114,13 @@ class PnyxJudge:
         filebase: str | None = None,
         **settings: Any,
     ) -> Leaderboard:
-        """Judge each sentence by the tree of ARGUE and return the measures by run and topic.
+        """Judge each sentence with the ARGUE tree and return the measures by run and topic.
 
-        Beside the leaderboard, `FILEBASE.pnyx.json` says what each mean rests on, with intervals.
+        In addition, `FILEBASE.pnyx.json` has each mean's counts and interval.
         """
         chosen = _chosen(settings)
         with phase(chosen):
+            from pnyx.core.files import write_json
             from pnyx.reports.measures.exports import leaderboard_cells
             from pnyx.reports.nuggets.claims import restored_claims
 
@@ -134,7 +135,8 @@ class PnyxJudge:
             judged = asked(chosen, llm_config, inputs, work)
             measured = _measured(judged, material, chosen)
             if filebase:
-                _write_counts(f"{filebase}.pnyx.json", measured, chosen)
+                row = {**measured.row(), "on_missing": chosen.on_missing}
+                write_json(f"{filebase}.pnyx.json", row)
             described = _described(chosen, nuggets=bool(banks))
             cells = list(leaderboard_cells(measured, tuple(described), chosen.min_scored))
             _say_thin(cells, measured, chosen.min_scored)
@@ -152,7 +154,7 @@ def _chosen(settings: dict[str, Any]) -> Settings:
 
 @cache
 def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
-    """Return the runner's containers of nuggets and qrels, which warn where a topic has none."""
+    """Return the runner's containers of nuggets and qrels, which warn of topics without any."""
     try:
         from autojudge_base import NuggetBanks, Qrels, QrelsVerificationError
     except ModuleNotFoundError as error:
@@ -183,7 +185,7 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
 
 
 def _banks(nugget_banks: Any, chosen: Settings) -> list[NuggetBank] | None:
-    """Return the banks that there are, None where none are given."""
+    """Return the banks that are available, None if there are none."""
     if nugget_banks is not None:
         return banks_of(nugget_banks)
     if chosen.nuggets is None:
@@ -218,7 +220,7 @@ def _judged(
 
 
 def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:
-    """Measure reports on every topic, and say what is missing and unscored."""
+    """Measure reports on every topic, and report what is missing and unscored."""
     from pnyx.reports.measures.report_measures import measure_reports
 
     _say_texts(judged, chosen)
@@ -243,13 +245,13 @@ def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str)
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     line = f"{escaped(run, 60)} has no report on {len(missing)} of {topics} topics: {named}{more}"
     if on_missing == "error":
-        raise InputError(f"{line}; the setting on_missing says what that counts as")
+        raise InputError(f"{line}; choose how to count that with the setting on_missing")
     counts = "as 0" if on_missing == "zero" else "not at all: its means are over the others"
     say(f"{line}; they count {counts} (on_missing: {on_missing}); an empty report counts as 0")
 
 
 def _say_texts(judged: Sequence[JudgedReport], chosen: Settings) -> None:
-    """Name the runs that cite what the corpus does not hold, or embed other texts than it."""
+    """Name the runs that cite documents outside the corpus, or embed different texts."""
     from pnyx.reports.runs import count_reports
 
     counts = count_reports(judged)
@@ -265,16 +267,16 @@ def _say_texts(judged: Sequence[JudgedReport], chosen: Settings) -> None:
         first = list(texts.items())[:_SHOWN]
         named = ", ".join(f"{escaped(name, 40)} {share:.0%}" for name, share in first)
         say(
-            f"warning: {escaped(run, 60)} embeds other texts of {len(texts)} documents than the "
-            f"corpus, which is judged (words in common: {named})"
+            f"warning: {escaped(run, 60)} embeds texts of {len(texts)} documents that differ from "
+            f"the corpus, whose texts are judged (words in common: {named})"
         )
     several = sum(n for note, n in counts["notes"].items() if "runs embed different" in note)
     if several:
-        say(f"warning: {several} reports cite documents of which runs embed different texts")
+        say(f"warning: {several} reports cite documents whose text differs between runs")
 
 
 def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float) -> None:
-    """Name the runs that lack cells since too few of their items are scored."""
+    """Name the runs with missing cells because too few of their items are scored."""
     values = {run.name: run.per_topic for run in measured.runs}
     thin = Counter(
         cell.run_id
@@ -283,12 +285,12 @@ def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float)
     )
     of = Counter(cell.run_id for cell in cells)
     for run, count in thin.items():
-        rest = f"{count} of {of[run]} values rest on less than {least:.0%} of their items"
+        rest = f"{count} of {of[run]} values are based on less than {least:.0%} of their items"
         say(f"warning: {escaped(run, 60)}: {rest} and are left out (min_scored)")
 
 
 def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
-    """Return the leaderboard's measures with what they are; without nuggets none that need them."""
+    """Return the leaderboard's measures with descriptions; only those possible without nuggets."""
     from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
 
     rule = {
@@ -302,9 +304,3 @@ def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
         name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
         for name, text in docs.items()
     }
-
-
-def _write_counts(path: str, measured: Reports, chosen: Settings) -> None:
-    from pnyx.core.files import write_json
-
-    write_json(path, {**measured.row(), "on_missing": chosen.on_missing})

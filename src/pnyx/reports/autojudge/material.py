@@ -1,4 +1,4 @@
-"""What a judge of a campaign works on: reports, topics and documents, in a fixed order."""
+"""The material that a judge of a campaign works on: reports, topics, documents, in fixed order."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Material:
 
     responses: Sequence[Response]  # on the topics, by run, then topic, in one order
     questions: Mapping[str, Question]  # topic -> the topic
-    rows: Sequence[str]  # the same as JSON, for what decides the answers
-    documents: Mapping[str, Evidence] | None  # by id, only what is cited; None without a corpus
+    rows: Sequence[str]  # the same as JSON, for a hash of what affects the answers
+    documents: Mapping[str, Evidence] | None  # by id, only cited ones; None without a corpus
 
     def cited(self, topic_id: str) -> dict[str, Evidence | None]:
-        """Return a topic's cited documents by id: the corpus's texts, else those of most runs."""
+        """Return a topic's cited documents by id: the corpus's text, else the most common one."""
         texts: dict[str, list[Evidence]] = {}
         for response in self.responses:
             if response.topic_id == topic_id:
@@ -59,7 +59,7 @@ def _cited(response: Response) -> set[str]:
 def material_of(
     reports: Iterable[Report] | None, topics: Sequence[Request], corpus: str | None
 ) -> Material:
-    """Return what the runner hands over as records; reports on other topics are left out."""
+    """Convert the runner's objects to records; reports on other topics are left out."""
     questions = {topic.request_id: question_of(topic) for topic in topics}
     pairs = [
         (response_of(report), report.model_dump_json(exclude_none=True)) for report in reports or ()
@@ -76,7 +76,7 @@ def material_of(
 
 
 def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | None:
-    """Return those documents of a corpus that are cited; lines that cannot be read are counted."""
+    """Return the cited documents of a corpus; lines that cannot be read are counted."""
     if corpus is None:
         return None
     from pnyx.formats import check, find_format
@@ -102,7 +102,7 @@ def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | No
 
 
 def _source(corpus: str) -> str:
-    """Return what `--corpus` names as a source of documents: a file, a folder or a data set."""
+    """Return the source of documents that `--corpus` names: a file, a folder or a data set."""
     path = Path(corpus).expanduser()
     if path.is_dir():
         files = (file_in(path, name) for name in _CORPUS)

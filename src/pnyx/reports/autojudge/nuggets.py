@@ -1,4 +1,4 @@
-"""Nugget banks of what the cited, relevant documents say."""
+"""Nugget banks from the cited, relevant documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
-    """Return a bank for each topic with nuggets, by topic; the others are named on stderr."""
+    """Return a bank for each topic with nuggets, by topic; other topics are named on stderr."""
     drafted = _drafted(_sources(material, answerer), answerer, chosen)
     for draft in drafted:
         topic = escaped(draft.bank.topic_id, 40)
@@ -28,7 +28,7 @@ def created(material: Material, answerer: Answerer, chosen: Settings) -> list[Nu
             say(f"nuggets of {topic}: {shorten(problem, 120)}")
     banks = [draft.bank for draft in drafted if draft.bank.nuggets]
     count = sum(len(bank.nuggets) for bank in banks)
-    say(f"{count} nuggets are created for {len(banks)} of {len(drafted)} topics")
+    say(f"created {count} nuggets for {len(banks)} of {len(drafted)} topics")
     return banks
 
 

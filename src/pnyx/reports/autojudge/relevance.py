@@ -1,4 +1,4 @@
-"""Qrels of the documents that reports cite, by the judge of relevance."""
+"""Qrels of the cited documents, by the judge of relevance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:
-    """Return a line for each cited document judged; its grade: how many `thresholds` p reaches."""
+    """Return a line per judged document; its grade is how many `thresholds` its p reaches."""
     from pnyx.judging.open_judge import open_judge
     from pnyx.judging.options import JudgeSpec
 
@@ -47,14 +47,14 @@ def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) 
     if len(grades) < len(pairs):
         textless, unscored = len(pairs) - len(with_text), len(with_text) - len(grades)
         say(
-            f"qrels: {len(grades)} of {len(pairs)} cited documents are judged; {textless} have no "
+            f"qrels: {len(grades)} of {len(pairs)} cited documents were judged; {textless} have no "
             f"text, {unscored} are unscored"
         )
     return grades
 
 
 def _asked(topic: Question) -> str:
-    """Return what a document is to help with: the topic's title and its problem statement."""
+    """Return the need that a document should help with: a topic's title and problem statement."""
     return "\n".join(filter(None, (topic.text.strip(), topic.description.strip())))
 
 

@@ -1,4 +1,4 @@
-"""What two leaderboards share: runs, topics, and the cells that both have."""
+"""What two leaderboards have in common: runs, topics, and cells."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pnyx.stats.weighted_measures import Floats, ratio
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Two leaderboards by one measure of each."""
+    """The overlap of two leaderboards by one measure of each."""
 
-    runs: Sequence[str]  # that both have, by name
-    topics: Sequence[str]  # that both have; empty: values are over all topics
-    first: Floats  # values (runs, topics), NaN where either side has none
-    second: Floats  # the same of the other
-    runs_apart: tuple[Sequence[str], Sequence[str]]  # that only the first has, and only the second
-    topics_apart: tuple[Sequence[str], Sequence[str]]  # the same of topics
-    unscored: tuple[int, int]  # shared cells without a value, of each
+    runs: Sequence[str]  # in both, by name
+    topics: Sequence[str]  # in both; empty if values are over all topics
+    first: Floats  # values (runs, topics), NaN if missing on either side
+    second: Floats  # the same for the other leaderboard
+    runs_apart: tuple[Sequence[str], Sequence[str]]  # only in the first, only in the second
+    topics_apart: tuple[Sequence[str], Sequence[str]]  # the same for topics
+    unscored: tuple[int, int]  # shared cells without a value, for each leaderboard
 
     @property
     def cells(self) -> tuple[int, int]:
@@ -59,7 +59,7 @@ def _row(both: Sequence[str], unshared: tuple[Sequence[str], Sequence[str]]) -> 
 
 
 def share(first: Leaderboard, second: Leaderboard, measure: str, other: str) -> Shared:
-    """Return what two leaderboards share by a measure of each; a cell counts where both have it."""
+    """Return the overlap of two leaderboards by a measure of each; a cell must be in both."""
     sides = [_table(first, measure), _table(second, other)]
     if not all(topics for _, topics in sides):
         sides = [_stated(first, measure), _stated(second, other)]
@@ -93,7 +93,7 @@ def _table(
 def _stated(
     board: Leaderboard, measure: str
 ) -> tuple[dict[str, dict[str, float | None]], list[str]]:
-    """Return the values over all topics, as if of one topic without a name."""
+    """Return the values over all topics, as if for one topic without a name."""
     cells = [cell for cell in board.stated if cell.measure == measure]
     return {cell.run_id: {"": cell.value} for cell in cells}, [""]
 
@@ -114,7 +114,7 @@ def paired_measures(
     names: Sequence[str] = (),
     pairs: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
-    """Return pairs of measures: `pairs`, `names` or all in both; InputError for none."""
+    """Return pairs of measures: `pairs`, `names` or all in common; InputError for none."""
     wanted = [*((name, name) for name in names), *pairs]
     for pair in wanted:
         for board, name in zip((first, second), pair, strict=True):
@@ -128,6 +128,8 @@ def paired_measures(
     both = [(name, name) for name in first.measures if name in other]
     if not both:
         here, there = (shorten(", ".join(board.measures), 80) for board in (first, second))
-        problem = f"shares no measure with {shorten(second.name, 100)} ({here}; there {there})"
+        problem = (
+            f"has no measure in common with {shorten(second.name, 100)} ({here}; there {there})"
+        )
         raise InputError(f"{problem}: name one of each", path=first.name)
     return both

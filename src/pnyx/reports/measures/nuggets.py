@@ -1,7 +1,7 @@
-"""Measures of the nuggets that a judged report gives: Auto-ARGUE's recall, nuggetizer's scores.
+"""Measures of the nuggets in a judged report: Auto-ARGUE's recall, nuggetizer's scores.
 
-Answers are aggregated over all sentences of a report. A nugget without answers is unanswerable, and
-no part of any recall. What is open is neither true nor false, and counts as asked, not scored.
+Answers are aggregated over all sentences of a report. A nugget without answers is unanswerable and
+not part of any recall. An undecided one is neither true nor false: it counts as asked, not scored.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pnyx.judging.measures.sentences import sentence_precision, share
 from pnyx.stats.base import Measured
 
 WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0, "other": 1.0}
-"""Importance -> weight (Auto-ARGUE, 2.2); `other` is that of any other importance, and of none."""
+"""Importance -> weight (Auto-ARGUE, 2.2); `other` is for any other importance, or none."""
 
 
 def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `WEIGHTS` with these in their place; ValueError: one is not a number from 0."""
+    """Return `WEIGHTS` with these replaced; ValueError if one is not a number from 0."""
     for name, weight in weights.items():
         if not 0 <= weight < math.inf:
             raise ValueError(f"weight of {name!r}: found {weight!r}, expected a number from 0")
@@ -102,9 +102,9 @@ def _harmonic(precision: Measured, recall: Measured) -> Measured:
 
 
 def _credit(nugget: JudgedNugget) -> float | None:
-    """Return 1 for a nugget that is answered, one half for one in part, else 0; None where open.
+    """Return 1 for an answered nugget, 0.5 for a partly answered one, else 0; None if undecided.
 
-    In part: an answer is given in part, or one, but not all, of an AND's is given.
+    Partly: an answer is given partly, or some but not all answers of an AND are given.
     """
     answered = nugget.answered
     if answered is not False:

@@ -20,14 +20,14 @@ class ReportMeasure:
     """One measure of a report.
 
     Attributes:
-        of: the report -> its value, None where nothing is scored, and how many `items` that is of.
-        items: what is scored and asked.
-        low: its least value; 0 except for penalties.
-        high: its greatest value.
-        weighted: takes the weights of nuggets, too.
-        main: is compared and written to leaderboards unless others are named.
-        parts: measures that it is made of.
-        zero_if_empty: is 0 for an empty report, as the recalls are, and not undefined.
+        of: the report -> its value, None if nothing is scored, and its number of `items`.
+        items: the things that are scored.
+        low: its minimum; 0 except for penalties.
+        high: its maximum.
+        weighted: whether it takes the weights of nuggets.
+        main: whether it is compared and written to leaderboards by default.
+        parts: the measures that it is made of.
+        zero_if_empty: whether it is 0 for an empty report, like the recalls, and not undefined.
     """
 
     of: Callable[..., Measured]
@@ -41,12 +41,12 @@ class ReportMeasure:
 
     @property
     def range(self) -> Range | None:
-        """Its least and greatest value; None where it lacks one of them."""
+        """Its minimum and maximum; None if it is not a share."""
         return UNIT if (self.low, self.high) == UNIT else None
 
     @property
     def of_submission(self) -> bool:
-        """Whether its items are the report's own, so that who writes it decides if it has any."""
+        """Whether its items are the report's own, so that the writer controls if there are any."""
         return self.items in ("sentences", "citations", "steps")
 
     @property
@@ -108,7 +108,7 @@ SHOWN: tuple[str, ...] = (
     "f1",
     *(n for n in REPORT_MEASURES if n == "sentence_precision_own" or (n in MAIN and n != "f1")),
 )
-"""What pages show: F1, the other main ones, and sentence precision also without quotations."""
+"""Measures on pages: F1, the other main ones, and sentence precision also without quotations."""
 
 
 @cache
@@ -124,17 +124,17 @@ def measure_report(
     *,
     strict: bool = False,
 ) -> dict[str, Measured]:
-    """Return measures of one report, without intervals; nothing of a missing one.
+    """Return the measures of one report, without intervals; empty for a missing one.
 
-    An empty report is 0 by precision, too: whoever says nothing shall not gain by it in a mean.
-    Of one held against nuggets as a whole, what rests on its sentences is not known, and never 0.
+    An empty report is 0 for precision, too, so that saying nothing does not raise a mean. For a
+    report compared with nuggets as a whole, measures of its sentences are unknown, never 0.
 
     Args:
-        report: a judged one.
+        report: a judged report.
         weights: importance of a nugget -> weight.
         names: of the measures; by default all.
-        strict: by the rules of a campaign: what repeated sentences gain counts once, and a measure
-            of sentences or citations is 0 for a report that has none to measure.
+        strict: campaign rules: rewards of repeated sentences count once, and a measure of
+            sentences or citations is 0 for a report that has none to measure.
     """
     measures = report_measures()
     if names is not None:
@@ -160,7 +160,7 @@ def measure_report(
 
 
 def _without_repetitions(report: JudgedReport) -> JudgedReport:
-    """Return a report whose sentences all count, whether or not they repeat earlier ones."""
+    """Return a report in which all sentences count, whether or not they repeat earlier ones."""
     if all(sentence.repeats is None for sentence in report.sentences):
         return report
     sentences = tuple(replace(sentence, repeats=None) for sentence in report.sentences)
@@ -177,7 +177,7 @@ def _nothing_to_measure(
 ) -> bool:
     """Whether a measure is undefined only because the report has none of its items.
 
-    What a bank does not hold, or a judge left unscored, is not up to the report.
+    Items missing from a bank, or unscored by a judge, are not up to the report.
     """
     parts = [report_measures()[part] for part in measure.parts] or [measure]
     values = [(part.of_submission, _value(part, report, weights)) for part in parts]

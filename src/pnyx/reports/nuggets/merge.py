@@ -1,6 +1,6 @@
-"""Several nugget banks of a topic made one: what says the same is said once, and nothing is lost.
+"""Merging of several nugget banks of a topic: duplicates become one nugget, and nothing is lost.
 
-Candidates are found by the embedder and confirmed by a judge, each way round.
+Candidates are found by the embedder and confirmed by a judge, in both directions.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 
 CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
-"""Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
-which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""
+"""Minimum cosine of a pair that a judge is asked about; the second is for the packaged judge, which
+confuses questions on one subject (docs/benchmarks/nuggets.md)."""
 
 MERGING = (
     "nuggets, and answers to one question, are merged where they have the same words, or where "
@@ -41,17 +41,17 @@ _SAME_QUESTION = (
 
 @dataclass(frozen=True, slots=True)
 class MergedBanks:
-    """What came of merging.
+    """The result of merging.
 
     Attributes:
         banks: one for each topic, in the order of their ids.
         report: a row for each pair of nuggets or answers that a judge was asked about, or that have
             the same words: `topic_id`, `what` (question, claim, answer), `first` and `second`
-            (bank, id, text), `cosine`, `probabilities` (each way round; none for the same words),
-            whether they are the `same`, and, of questions that ask the same and are not merged,
-            why they stay `apart`.
+            (bank, id, text), `cosine`, `probabilities` (in both directions; none for the same
+            words), whether they are the `same`, and, for questions that ask the same but are not
+            merged, why they stay `apart`.
         nuggets_in: number of nuggets in all input banks.
-        unscored: pairs of which the judge said nothing; they are not merged.
+        unscored: pairs on which the judge gave no verdict; they are not merged.
     """
 
     banks: list[NuggetBank]
@@ -61,13 +61,13 @@ class MergedBanks:
 
     @property
     def apart(self) -> list[dict[str, Any]]:
-        """The rows of questions that ask the same and are not merged."""
+        """The rows of questions that ask the same but are not merged."""
         return [row for row in self.report if "apart" in row]
 
 
 @dataclass
 class _Entry:
-    """A nugget, or an answer, with where it comes from."""
+    """A nugget, or an answer, with its origin."""
 
     bank: str
     id: str
@@ -89,7 +89,7 @@ class _Merger:
     unscored: int = 0
 
     def groups(self, topic: str, entries: Sequence[_Entry]) -> list[list[int]]:
-        """Return groups that say the same as their first; the others draw no further ones in."""
+        """Return groups whose members say the same as the first; groups do not chain further."""
         first: dict[tuple[str, ...], int] = {}
         groups: dict[int, list[int]] = {}
         for index, entry in enumerate(entries):
@@ -107,7 +107,7 @@ class _Merger:
     def _pairs(
         self, entries: Sequence[_Entry], places: Sequence[int]
     ) -> dict[tuple[int, int], float]:
-        """Return the candidates with their cosines: of one kind, and alike."""
+        """Return the candidate pairs of one kind, with their cosines."""
         if len(places) < 2:
             return {}
         vectors = self.embedder.encode([entries[index].text for index in places])
@@ -128,7 +128,7 @@ class _Merger:
     def _confirmed(
         self, topic: str, entries: Sequence[_Entry], pairs: dict[tuple[int, int], float]
     ) -> set[tuple[int, int]]:
-        """Return the pairs of which each gives the other."""
+        """Return the pairs that imply each other."""
         both_ways = [(entries[a], entries[b]) for pair in pairs for a, b in (pair, pair[::-1])]
         questions = [_ask(topic, *pair) for pair in both_ways]
         answers = ask(self.judge, questions) if questions else []
@@ -164,7 +164,7 @@ def _sure(answer: Answer) -> bool:
 
 
 _Group = Sequence[tuple[str, Nugget]]
-"""Nuggets, each with the name of its bank, that say the same; the first one stays."""
+"""Nuggets that say the same, each with the name of its bank; the first one is kept."""
 
 
 def merge_banks(
@@ -176,18 +176,18 @@ def merge_banks(
     cautious: bool = False,
     run_id: str = "",
 ) -> MergedBanks:
-    """Make one bank of all banks of each topic, by `MERGING`; their order does not matter.
+    """Merge all banks of each topic into one, by `MERGING`; their order does not matter.
 
-    Banks keep their first one's title, team and fields; questions never merge with claims.
+    Title, team and other fields come from the first bank; questions never merge with claims.
 
     Args:
-        banks: each with the name by which the report calls it.
+        banks: each with its name in the report.
         judge: answers Support questions of the task `nugget`.
         embedder: finds the candidates; the packaged one by default.
-        candidates_from: cosine from which on the judge is asked, in [-1, 1].
-        cautious: for a judge that does not tell one country, or year, from another, nor what is
-            asked: questions are merged in the same words only, and answers and claims where they
-            name the same numbers and capitalised words.
+        candidates_from: minimum cosine for asking the judge, in [-1, 1].
+        cautious: for a judge that confuses countries or years, or what is asked: questions are
+            merged only if they have the same words, and answers and claims only if they name the
+            same numbers and capitalised words.
         run_id: of the merged banks; empty for the first one's.
     """
     merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
@@ -224,7 +224,7 @@ def _merged(
 
 
 def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
-    """Give a number to what has the id of another: ids of different banks are not related."""
+    """Number nuggets whose id is taken: ids of different banks are not related."""
     taken: set[str] = set()
     with_ids = []
     for nugget in nuggets:
@@ -238,7 +238,7 @@ def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
 
 
 def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int], Nugget]]:
-    """Return places in the group -> one nugget, for all unless their aggregators forbid it."""
+    """Return (positions in the group, merged nugget): one unless their aggregators forbid it."""
     if len(group) == 1:
         return [([0], group[0][1])]
     answers = _Answers.of(merger, topic, group)
@@ -261,7 +261,7 @@ def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int],
 
 
 def _keep_apart(merger: _Merger, topic: str, group: _Group, index: int, why: str) -> None:
-    """Say in the row of the pair that would have been merged why it is not."""
+    """Record in the row of the pair that would have been merged why it is not."""
     rows = [{"bank": name, "id": nugget.id, "text": nugget.text} for name, nugget in group]
     for row in merger.report:
         pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[index]
@@ -271,7 +271,7 @@ def _keep_apart(merger: _Merger, topic: str, group: _Group, index: int, why: str
 
 
 def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int]) -> str:
-    """Return why questions cannot be one (a union asks less than an AND); empty where they can."""
+    """Return why questions cannot be merged (a union would ask for less than an AND), or ""."""
     several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
     kinds = {
         "OR" if nugget.aggregator in ("", "Default") else nugget.aggregator for nugget in several
@@ -287,13 +287,13 @@ def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int
 
 
 def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
-    """Return one nugget of some of a group; a single one stays as it is."""
+    """Return one nugget from some of a group; a single one is unchanged."""
     first = group[places[0]][1]
     if len(places) == 1:
         return first
     some = [group[index] for index in places]
     nuggets = [nugget for _, nugget in some]
-    # How answers count is said by who has some.
+    # The aggregator is that of a nugget with answers.
     answered = [nugget for nugget in nuggets if nugget.answers] or nuggets
     lost = [{"bank": bank, "id": n.id, "text": n.text, **_beside(n)} for bank, n in some[1:]]
     return replace(
@@ -308,7 +308,7 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
 
 
 def _beside(nugget: Nugget) -> dict[str, Any]:
-    """Return what a merged nugget said beside its text, answers and references."""
+    """Return the fields of a merged nugget other than text, answers and references."""
     fields: dict[str, Any] = {"importance": nugget.importance, "aggregator": nugget.aggregator}
     fields |= {"extra": dict(nugget.extra)}
     return {name: value for name, value in fields.items() if value}
@@ -324,7 +324,7 @@ class _Answers:
 
     @classmethod
     def of(cls, merger: _Merger, topic: str, group: _Group) -> _Answers:
-        """Find out which answers say the same."""
+        """Group the answers that say the same."""
         question = group[0][1].text
         entries = [
             (_Entry(name, f"{nugget.id}/{n}", answer.text, question, "answer"), index, answer)
@@ -361,7 +361,7 @@ class _Answers:
 
 
 def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference, ...]:
-    """Return all references, each document and place in it once."""
+    """Return all references, each document and position in it once."""
     references: dict[str, NuggetReference] = {}
     for part in parts:
         for reference in part.references:
@@ -371,7 +371,7 @@ def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference
 
 
 def _importance(nuggets: Sequence[Nugget]) -> str:
-    """Return vital where at least half of those that say vital or okay do; else what is said."""
+    """Return vital if at least half of the nuggets rated vital or okay are; else their rating."""
     stated = [nugget.importance for nugget in nuggets if nugget.importance]
     votes = [importance for importance in stated if importance in ("vital", "okay")]
     if not votes:

@@ -1,8 +1,8 @@
 """Nugget banks drafted from relevant documents by a language model.
 
-Iteratively over windows of passages, the list so far in each prompt, then importance in batches:
-Pradeep et al., The Great Nugget Recall (2025), with prompts of our own. Each reply is kept in the
-judgement store, so that a run that was killed goes on where it stopped.
+It reads passages in windows, with the list so far in each prompt, then rates importance in batches:
+Pradeep et al., The Great Nugget Recall (2025), with our own prompts. Each reply is kept in the
+judgement store, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 WINDOW, MOST_NUGGETS, PASSAGE_WORDS = 10, 30, 400
-"""Passages a call and nuggets a topic, as in nuggetizer; words of a passage that are shown."""
+"""Passages per call and nuggets per topic, as in nuggetizer; words of a passage that are shown."""
 
 _RATED_AT_ONCE = 10
 
@@ -43,8 +43,8 @@ class DraftedBank:
     """A topic's bank, and what went wrong on the way (one line each).
 
     Attributes:
-        failed: how many windows or lists of nuggets got no reply that can be read.
-        calls: of how many.
+        failed: how many windows or lists of nuggets got no usable reply.
+        calls: how many windows or lists were sent.
     """
 
     bank: NuggetBank
@@ -68,17 +68,17 @@ def create_banks(
 
     Args:
         sources: topics with their relevant documents.
-        model: what was asked before is not asked again.
+        model: its stored replies are used again instead of asking twice.
         style: questions with answers, or claims; each is linked to the documents that attest it.
-        most: nuggets of a topic, at least 1; what comes when the list is full is counted in
-            `problems`.
-        window: passages a call, at least 1.
-        words: words of a document that are shown, as `corpora.text.segment.trim` counts them.
+        most: maximum nuggets per topic, at least 1; nuggets found when the list is full are
+            counted in `problems`.
+        window: passages per call, at least 1.
+        words: words of a document to show, as `corpora.text.segment.trim` counts them.
         rate: whether the model also says which nuggets are vital and which okay.
-        on_done: told of each topic that is done.
+        on_done: called with each topic that is done.
 
     Raises:
-        ModelError: the model cannot be asked at all.
+        ModelError: the model cannot be reached.
     """
 
     async def work(source: NuggetSource) -> DraftedBank:
@@ -94,12 +94,12 @@ def rate_banks(
     *,
     on_done: Progress | None = None,
 ) -> list[DraftedBank]:
-    """Let a model say of each nugget without importance whether it is vital or okay.
+    """Let a model rate each nugget without importance as vital or okay.
 
     Args:
         banks: each with its topic.
         model: see `create_banks`.
-        on_done: told of each bank that is done.
+        on_done: called with each bank that is done.
     """
 
     async def work(bank_and_question: tuple[NuggetBank, Question]) -> DraftedBank:
@@ -139,7 +139,7 @@ async def _draft(
 
 
 def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
-    """Return what was not read, and not taken, in words."""
+    """Describe what was not read, and what was not added."""
     cut = sum(word_weight(judged_text(document)) > words for document in source.documents)
     losses = {
         f"of {cut} documents only the first {words} words were shown": cut,
@@ -162,7 +162,7 @@ def _shortened(text: str, words: int) -> str:
 
 
 async def _rated(drafted: DraftedBank, topic: Question, model: StoredModel) -> DraftedBank:
-    """Fill in the importance of nuggets that have none; what no reply says stays open."""
+    """Fill in missing importances; those that no reply states stay empty."""
     nuggets = list(drafted.bank.nuggets)
     todo = [index for index, nugget in enumerate(nuggets) if not nugget.importance]
     problems, failed, calls = [], 0, 0
@@ -198,7 +198,7 @@ async def _importance(
 
 @cache
 def importance_shape(count: int) -> type[BaseModel]:
-    """Return the shape of a reply to `nugget-importance` on so many nuggets."""
+    """Return the schema of a reply to `nugget-importance` on `count` nuggets."""
     from pydantic import ConfigDict, create_model
 
     strict = ConfigDict(strict=True, extra="forbid", frozen=True)

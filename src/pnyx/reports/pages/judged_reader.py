@@ -1,4 +1,4 @@
-"""Judged reports read into the catalogue of `pnyx view`, and measured there."""
+"""Reads judged reports into the catalogue of `pnyx view`, and measures them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pnyx.web.results.reader import lines_of
 from pnyx.web.results.sources import GivenSource
 
 _STATES: Final = ("unscored", "penalty", "reward", "neutral")
-"""Of a sentence with several steps, the first of these counts."""
+"""States of a sentence; with several steps, the first of these counts."""
 
 _POOLED: Final = ("sentence_precision", "citation_precision", "citation_relevance",
                   "citation_recall", "nugget_recall")  # fmt: skip
 
 
 def is_judged_reports(path: Path) -> bool:
-    """Tell whether a file holds judged reports, by its first line."""
+    """Return whether a file holds judged reports, by its first line."""
     with open_text(path) as stream:
         head = stream.readline(MAX_LINE_BYTES)
     if (
         head.startswith(auto_argue.BEGINNING.encode()) and b'"judgment_type_id"' in head
-    ):  # of Auto-ARGUE
+    ):  # Auto-ARGUE's format
         return True
     if not all(key in head for key in (b'"sentences"', b'"nuggets"', b'"run_id"', b'"relevant"')):
         return False
@@ -90,7 +90,7 @@ def _state(sentence: JudgedSentence) -> str:
 
 
 class _ReportMeasures:
-    """Measures of reports, one by one as memory may not hold all, and of runs over all topics."""
+    """Measures each report on its own, to save memory, and runs over all topics."""
 
     def __init__(self, builder: Builder, source: int) -> None:
         self.builder, self.source = builder, source
@@ -113,7 +113,7 @@ class _ReportMeasures:
             pooled[name] = got, scored + m.scored, total + m.asked
 
     def finish(self) -> None:
-        """Add the means over all topics, which are those of `pnyx measure report`."""
+        """Add the means over all topics, as in `pnyx measure report`."""
         absent: list[float | None] = [None] * len(SHOWN)
         for run, values in self.runs.items():
             per_topic = {
@@ -126,7 +126,7 @@ class _ReportMeasures:
             self._write(run, None, means_over_topics(per_topic, SHOWN))
             for name, (got, scored, total) in self.pooled[run].items():
                 of = total if name == "citation_recall" else scored
-                order = SHOWN.index(name) + 0.5  # beside the mean over topics
+                order = SHOWN.index(name) + 0.5  # next to the mean over topics
                 where = (self.source, run, None, f"{name}{MICRO}", order)
                 self.builder.value((*where, got / of if of else None, None, None, scored, total))
 

@@ -1,4 +1,4 @@
-"""The pages of a report and of a sentence of it: what was found out at each node of the tree."""
+"""The pages of a report and of its sentences: the findings at each node of the tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Supports = Mapping[tuple[int, str], tuple[JudgementRow, Mapping[str, Any]]]
 def links_of(
     catalogue: Catalogue, report: ReportRow, sentence: int | None = None
 ) -> list[LinkedJudgement]:
-    """Return the judgements that a report's findings rest on, of all sentences or one."""
+    """Return the judgements behind a report's findings, for all sentences or one."""
     return [
         LinkedJudgement(judgement, index, node, about)
         for index, node, about, name in catalogue.report_texts(report).findings()
@@ -45,7 +45,7 @@ def links_of(
 
 
 def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
-    """Return what a source's judge said of a response's citations."""
+    """Return the judge's verdicts on a response's citations."""
     return {
         (link.sentence, link.judgement.doc): (link.judgement, catalogue.line(link.judgement))
         for link in links_of(catalogue, row)
@@ -54,7 +54,7 @@ def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
 
 
 def report_of(catalogue: Catalogue, row: ReportRow, supports: Supports | None) -> JudgedReport:
-    """Return a judged report, or a response as one, with what `supports` say of its citations."""
+    """Return a judged report, or a response in that form, with the verdicts on its citations."""
     if supports is None:
         return judged_report(catalogue, row)
     response, texts = catalogue.response(row), catalogue.texts(row)
@@ -81,7 +81,7 @@ def _attests(support: tuple[JudgementRow, Mapping[str, Any]] | None) -> NodeAnsw
 def measures_of(
     catalogue: Catalogue, row: ReportRow, report: JudgedReport, supports: Supports | None
 ) -> dict[str, Measured]:
-    """Return a report's main measures; of a response those of its citations that are judged."""
+    """Return a report's main measures; for a response, those of its judged citations."""
     if supports is None:
         return measure_report(report, names=SHOWN)
     answers: dict[tuple[int, str], Answer] = {
@@ -91,7 +91,7 @@ def measures_of(
 
 
 def _read(catalogue: Catalogue, row: ReportRow) -> tuple[JudgedReport, dict[str, Any]]:
-    """Return a report, and what all pages on it show."""
+    """Return a report, and what all its pages show."""
     supports = None if row.kind == "judged" else supports_of(catalogue, row)
     report = report_of(catalogue, row, supports)
     cited = dict.fromkeys(c.doc_id for sentence in report.sentences for c in sentence.citations)
@@ -131,7 +131,7 @@ def _show_report(catalogue: Catalogue, address: Address) -> Content:
 
 
 class NodeFinding(NamedTuple):
-    """What was found out at a node, and the judgements that it rests on."""
+    """The finding at a node, and the judgements behind it."""
 
     question: str
     node: str
@@ -140,7 +140,7 @@ class NodeFinding(NamedTuple):
 
 
 class CitedDocument(NamedTuple):
-    """A cited document, its text with the evidence marked, and what was found out of it."""
+    """A cited document, its text with the evidence marked, and the findings about it."""
 
     document: Document
     segments: Sequence[Segment]
@@ -198,7 +198,7 @@ def _in_collection(catalogue: Catalogue, doc: str) -> Document | None:
 def _in_prompt(
     catalogue: Catalogue, row: ReportRow, line: Mapping[str, Any], doc: str
 ) -> Document | None:
-    """Return the document that was judged, if the prompt can be read."""
+    """Return the document that was judged, if it can be extracted from the prompt."""
     behind = calls_behind(catalogue.source(row.source), line, catalogue.store)
     blocks = prompt_blocks(behind.calls)
     text = next((text for label, text in blocks if label in ("document", "text")), "")
@@ -221,7 +221,7 @@ def _at_node(
 def _nuggets_asked(
     catalogue: Catalogue, links: Sequence[LinkedJudgement]
 ) -> list[tuple[JudgementRow, NodeAnswer, Any]]:
-    """Return (judgement, finding, place of the nugget's answer) of each, the unscored first."""
+    """Return (judgement, finding, position of the nugget's answer), unscored ones first."""
     rows = []
     for link in links:
         if link.node == "answers":

@@ -1,7 +1,7 @@
-"""Judged reports as Auto-ARGUE writes them, `*.judgments.jsonl`: a report with judgements a line.
+"""Judged reports in Auto-ARGUE's format, `*.judgments.jsonl`: a report with judgements per line.
 
 A line has `report`, as it was submitted, and `judgments`: for each sentence its text, the cited
-documents with their texts, and what was found out, each with a `judgment_type_id`.
+documents with their texts, and the findings, each with a `judgment_type_id`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pnyx.reports.tree.plan import Weights
 from pnyx.reports.tree.repetition import repeated_sentences
 
 KEYS: Final = frozenset({"report", "judgments"})
-"""Tells a line; no other format of judged reports has both."""
+"""Identifies a line; no other format of judged reports has both."""
 
 BEGINNING: Final = '{"report"'
-"""Of each line, as it is written."""
+"""Start of each line, as it is written."""
 
 NAME: Final = "Auto-ARGUE"
 _NOT_SAID: Final = NodeAnswer(None, NAME, "Auto-ARGUE says nothing of it")
@@ -39,14 +39,14 @@ _UNCITED: Final[Mapping[str, tuple[Node, bool]]] = {
     "REQUIRES_CITATION": ("needs_citation", True),
     "FIRST_INSTANCE": ("said_before", False),
 }
-"""Part of the type of a judgement on a sentence without citations -> node, and the value of yes."""
+"""Part of the type of a judgement on an uncited sentence -> node, and the value that means yes."""
 _TITLE, _CONTENT = "Title: ", "Content: "
 
 Row = Mapping[str, Any]
 
 
 def report_of(row: Row) -> JudgedReport:
-    """Return a report; InputError, without its place, where a field is not as it should be."""
+    """Return a report; InputError, without its position, if a field is invalid."""
     try:
         about = row["report"]["metadata"]
         topic, run = str(about["topic_id"]), str(about["run_id"])
@@ -72,7 +72,7 @@ def report_of(row: Row) -> JudgedReport:
 
 
 def documents_of(row: Row) -> dict[str, Document]:
-    """Return id -> document of those that a line embeds; a text may begin with a title."""
+    """Return id -> document for those that a line embeds; a text may begin with a title."""
     documents: dict[str, Document] = {}
     for judged in row["judgments"]:
         for cited in judged["citations"]:
@@ -85,7 +85,7 @@ def documents_of(row: Row) -> dict[str, Document]:
 
 
 def completed(report: JudgedReport, bank: NuggetBank | None) -> JudgedReport:
-    """Return a report that also lists what it misses of its topic's bank, if that is there."""
+    """Return a report that also lists the nuggets it misses, if its topic has a bank."""
     if bank is None or ANSWERED_ONLY not in report.notes:
         return report
     unmatched = {nugget.text: nugget for nugget in report.nuggets}
@@ -145,7 +145,7 @@ def _sentence(
 
 
 def _matched(response: Row) -> Iterator[tuple[str, str, str]]:
-    """Yield (question, answer, importance) of each answer that is given."""
+    """Yield (question, answer, importance) for each answer that is given."""
     for nugget in response["matched_nuggets"]:
         for answer in nugget["matched_answer"]:
             yield str(nugget["question_text"]), str(answer), str(nugget.get("importance") or "")
@@ -158,7 +158,7 @@ def _truth(value: object) -> bool | None:
 
 
 def _uncited(kind: str, response: Row, by: str) -> dict[str, NodeAnswer]:
-    """Return what is known of a sentence without citations; nothing of an unknown type."""
+    """Return the finding on a sentence without citations; nothing for an unknown type."""
     yes_or_no = next((value for value in response.values() if isinstance(value, bool)), None)
     named = next((node for part, node in _UNCITED.items() if part in kind), None)
     if named is None or yes_or_no is None:

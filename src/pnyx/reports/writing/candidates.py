@@ -1,4 +1,4 @@
-"""Evidence for a report: several searches of one index, made one list that covers the request."""
+"""Evidence for a report: several searches of one index, merged to cover the whole request."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pnyx.search.ranking.fusion import RRF_CONSTANT
 from pnyx.search.relevance import NEARBY, RankedRelevance, content_words
 
 _MOST_QUERIES = 24
-"""Searches for one request: a background may be a page long."""
+"""Maximum searches for one request: a background may be a page long."""
 
 _TELLS = re.compile(
     r"(?:i|we|my|our)\b(?!.{0,200}\b(?:know|want|wish|like|need|look|interest|learn|find|ask)).*[^?]$",
     re.IGNORECASE | re.DOTALL,
 )
-"""A sentence of a problem statement that tells of its author and asks for nothing."""
+"""A sentence of a problem statement that is about its author and asks for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +36,35 @@ class Query:
     """One search."""
 
     text: str
-    weight: float = 1.0  # how much it counts
-    brings: bool = True  # whether it can bring documents
-    part: bool = False  # whether it is a part of what the request asks for
+    weight: float = 1.0  # in the fused ranking
+    brings: bool = True  # whether it can add documents
+    part: bool = False  # whether it is part of what the request asks for
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """The evidence of a report."""
 
-    documents: tuple[Evidence, ...]  # of different texts, in the order of their choice
+    documents: tuple[Evidence, ...]  # with different texts, in the order of their choice
     relevance: dict[str, float]  # id -> probability that it is about a query
-    worth: dict[str, float]  # id -> relevance, less for a low quality
-    queries: tuple[Query, ...]  # those that bring documents are the request's facets
+    worth: dict[str, float]  # id -> relevance, reduced for low quality
+    queries: tuple[Query, ...]  # those that add documents are the request's facets
     documents_found: int  # by any query
     without_evidence: tuple[str, ...] = ()  # parts of the request without evidence
     doubtful: tuple[str, ...] = ()  # parts that no document is about, by their ranking
-    problems: tuple[str, ...] = ()  # what a reader must know
-    judged: int = 0  # documents that a language model read to say whether they are evidence
+    problems: tuple[str, ...] = ()  # notes for the reader
+    judged: int = 0  # documents that a language model judged as evidence or not
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """What the report must be about, the most general first."""
+        """The subjects that the report must cover, the most general first."""
         return tuple(query.text for query in self.queries if query.brings)
 
 
 def queries_of(
     request: ReportRequest, plan: WritingPlan, questions: Sequence[str] = ()
 ) -> tuple[Query, ...]:
-    """Return what is searched for: request, parts with own words, sub-questions, background."""
+    """Return the queries: request, parts with their own words, sub-questions, background."""
     general = [Query(request.asked, 2.0)] if request.problem else []
     problem_sentences = split_sentences(request.problem)
     wanted = [
@@ -84,17 +84,17 @@ def queries_of(
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the searches for a report found."""
+    """The results of the searches for a report."""
 
     queries: tuple[Query, ...]
-    fused: dict[str, float]  # id -> reciprocal ranks of all searches
-    documents: dict[str, Evidence]  # documents of the queries that bring some
-    relevance: dict[str, float]  # id -> probability by the rankings that it is about a query
+    fused: dict[str, float]  # id -> sum of reciprocal ranks over all searches
+    documents: dict[str, Evidence]  # documents of the queries that add some
+    relevance: dict[str, float]  # id -> probability, by the rankings, that it is about a query
     doubtful: tuple[str, ...]  # parts of the request that no document is about, by their ranking
     problems: tuple[str, ...]
 
     def first(self, count: int) -> list[Evidence]:
-        """Return the first documents of different texts by the fused rankings."""
+        """Return the first documents with different texts in the fused rankings."""
         return self.different(self.documents)[:count]
 
     def different(self, ids: Iterable[str]) -> list[Evidence]:
@@ -116,9 +116,9 @@ def gather(
 def search_candidates(
     searcher: Searcher, request: ReportRequest, plan: WritingPlan, queries: Sequence[Query]
 ) -> Candidates:
-    """Search for each query and fuse the rankings by reciprocal rank; a background brings none.
+    """Search for each query and fuse the rankings by reciprocal rank; a background adds none.
 
-    Raises InputError where the index lacks what the search needs.
+    Raises InputError if the index lacks data that the search needs.
     """
     search_questions = [
         Question(f"{request.id}-{n}", query.text) for n, query in enumerate(queries)
@@ -154,13 +154,13 @@ def choose_evidence(
 ) -> Gathered:
     """Choose documents that are about a query, by MMR.
 
-    A document counts where a language model says so, or, where it was not asked, the ranking of a
-    query (`search.relevance`). If the model finds no evidence at all, the ranking decides, and the
-    writer may still find nothing to say.
+    A document counts if a language model says so or, if it was not asked, by the ranking of a query
+    (`search.relevance`). If the model finds no evidence at all, the ranking decides, and the writer
+    may still find nothing to say.
 
     Args:
-        searcher: what found the documents.
-        candidates: what it found.
+        searcher: the searcher that found the documents.
+        candidates: the results of the searches.
         plan: sizes and options.
         judged: id -> probability that it is evidence, by a language model.
     """
@@ -196,7 +196,7 @@ def choose_evidence(
 
 
 def _absent(part: str, documents: Iterable[Evidence]) -> bool:
-    """Tell whether a part names somebody, a place or a year that no document names."""
+    """Return whether a part names a person, place or year that no document names."""
     names = {word for word in named_words(part) if not word[0].isdigit() or len(word) == 4}
     wanted = set(map(content_words, names)) - {frozenset()}
     if not wanted:
@@ -212,7 +212,7 @@ def _different(
     worth: Mapping[str, float],
     plan: WritingPlan,
 ) -> list[Evidence]:
-    """Return documents chosen for their place in the rankings, worth, and being unlike others."""
+    """Return documents chosen for their rank, their worth and being unlike the others."""
     if not documents:
         return []
     places = np.array([fused[document.id] for document in documents])
@@ -223,7 +223,7 @@ def _different(
 
 
 def _vectors(searcher: Searcher, documents: Sequence[Evidence]) -> NDArray[np.float32]:
-    """Return vectors of documents: those of the index, else made now."""
+    """Return vectors of documents: those of the index, or new ones."""
     from pnyx.models.embed.encoder import load_encoder
     from pnyx.search.features.vectors import VECTORS
 

@@ -1,4 +1,4 @@
-"""Which documents are evidence for a report, by a language model that reads them in few calls."""
+"""Selection of evidence for a report by a language model, which reads documents in few calls."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 PROMPT: Final = "report-evidence"
 
 BATCH: Final = 24
-"""Documents of one call, at most."""
+"""Maximum documents per call."""
 
 _WORDS: Final = 150
-"""Words of a document that the model is shown."""
+"""Words of a document shown to the model."""
 
 _NOBODY: Final = "Nothing is known of the reader."
 
@@ -40,7 +40,7 @@ async def judge_evidence(
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Ask a language model which documents are evidence for a report.
 
-    Returns the probability of each document that it answered on, in [0, 1], by id, and what went
+    Returns id -> probability, in [0, 1], for each document that it answered on, and what went
     wrong, one line each.
     """
     chances: dict[str, float] = {}
@@ -97,7 +97,7 @@ async def _listed(
 
 @cache
 def _reply_shape() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
+    """Build the reply's schema on first use: pydantic is slow to import."""
     import pydantic
 
     closed = pydantic.ConfigDict(extra="forbid")

@@ -1,8 +1,8 @@
-"""The writer of reports that needs no language model: it quotes sentences under the limit.
+"""A writer of reports without a language model: it quotes sentences within the limit.
 
-Sentences are chosen one after the other by how well they fit the request, by what they add to those
-chosen before, and by how much of the request they cover that is not covered yet; each that does not
-fit any more is passed over. The same sentence in several documents is written once and cites them.
+Sentences are chosen one at a time by how well they fit the request, by what they add to those
+chosen before, and by the parts of the request that they newly cover; sentences that no longer fit
+the limit are skipped. A sentence found in several documents is written once and cites all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pnyx.reports.writing.candidates import Gathered
 from pnyx.search.quotable import MAX_SENTENCES, flaw, is_quotable, leans
 
 _REFUSED = ("markup", "byline", "appeal")
-"""Flaws of sentences that no report quotes."""
+"""Flaws of sentences that are never quoted."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -34,25 +34,24 @@ Floats = npt.NDArray[np.float32]
 class _Candidates:
     """Quotable sentences of all documents."""
 
-    texts: list[str]  # each once, in order of documents and of their sentences
-    cited: list[list[str]]  # the documents that each stands in
+    texts: list[str]  # distinct, in order of documents and of their sentences
+    cited: list[list[str]]  # the documents that contain each
     document_numbers: list[int]  # number of its first document
     vectors: Floats  # of the texts [n, d]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractiveReporter:
-    """Quotes, without repeating itself, what fits the request best; deterministic.
+    """Quotes the best-fitting sentences without repetition; deterministic.
 
     Args:
         novelty: weight in [0, 1] of what a sentence adds to those chosen before.
-        coverage: how much it counts that a sentence covers a part of the request better than any
-            before.
-        again: what each further sentence of a document loses for those chosen before.
-        repeat: cosine in [0, 1] from which two sentences say the same.
-        least: least cosine of a sentence to a part of the request.
-        source: how much the worth of its document counts beside how well a sentence fits.
-        leaning: what a sentence loses that leans on the one before it.
+        coverage: bonus for covering a part of the request better than any sentence before.
+        again: penalty for each sentence already chosen from the same document.
+        repeat: minimum cosine, in [0, 1], of two sentences that say the same.
+        least: minimum cosine of a sentence to a part of the request.
+        source: weight of the worth of a sentence's document relative to how well it fits.
+        leaning: penalty for a sentence that depends on the one before it.
     """
 
     name: ClassVar = "extractive"
@@ -67,10 +66,10 @@ class ExtractiveReporter:
     encoder: Encoder | None = None
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Return the report; without sentences where no document has one that fits."""
+        """Return the report; it has no sentences if no document has one that fits."""
         import anyio
 
-        del request  # its parts are the facets of what was gathered
+        del request  # its parts are the facets of the gathered evidence
         return await anyio.to_thread.run_sync(self._write, gathered, limits)
 
     def _write(self, gathered: Gathered, limits: Limits) -> Draft:
@@ -147,7 +146,7 @@ def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates 
 
 
 def _in_order(chosen: Sequence[int], candidates: _Candidates, fit: Floats) -> list[int]:
-    """Return the chosen in reading order: by the part each fits best, then a document at a time."""
+    """Return the chosen sentences in reading order: by best-fitting part, then by document."""
     parts = fit[:, 1:] if fit.shape[1] > 1 else fit
     part_of = {i: int(np.argmax(parts[i])) for i in chosen}
     first_of_part: dict[int, int] = {}

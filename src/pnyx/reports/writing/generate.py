@@ -1,6 +1,6 @@
-"""The writer of reports that asks a language model, and the sub-questions that it names.
+"""A writer of reports that asks a language model, and the sub-questions that it suggests.
 
-Nothing of a reply that cannot be read is guessed at: the report is then reported as not written.
+It never guesses at an unreadable reply: the report is then reported as not written.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 _NOBODY = "Nothing is known of the reader."
 _MAX_QUESTION = 500
 _INPUTS = ("request", "background", "limit", "citations", "documents")
-"""What a prompt for reports may use."""
+"""Inputs that a prompt for reports may use."""
 
 
 class LlmReporter(ModelWriter):
-    """Asks a language model for a report; what is in its store is not paid again.
+    """Asks a language model for a report; replies in its store are not paid for again.
 
-    It is shown documents of `context` tokens, all together, by its own count where it can be had,
-    and told to cite at most `citations` documents a sentence.
+    It is shown documents of `context` tokens in total, by its own count if available, and told to
+    cite at most `citations` documents per sentence.
     """
 
     asks = True
@@ -54,10 +54,10 @@ class LlmReporter(ModelWriter):
         self.citations = citations
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Ask for the report; a failed or unreadable reply gives a failed draft, no guess.
+        """Ask for the report; a failed or unreadable reply gives a failed draft, never a guess.
 
-        Citations of documents that it was not shown are removed, and sentences beyond the limit,
-        and both are reported.
+        Citations of documents that it was not shown are removed, as are sentences beyond the limit;
+        both are reported.
         """
         if not gathered.documents:
             return Draft(())
@@ -98,7 +98,7 @@ class LlmReporter(ModelWriter):
 def _sentences(
     entries: Iterable[Any], documents: Sequence[Document], problems: list[str]
 ) -> Iterable[Sentence]:
-    """Yield each sentence of an entry with the entry's citations; marks in the text count, too."""
+    """Yield each sentence of an entry with the entry's citations, and those marked in the text."""
     for entry in entries:
         clean, cited = cited_ids(entry.text, entry.citations, documents, problems)
         for text in split_sentences(clean):
@@ -108,7 +108,7 @@ def _sentences(
 async def sub_questions(
     model: StoredModel, request: ReportRequest, count: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return questions that the report has to answer, by a language model, and what went wrong."""
+    """Return a language model's questions that the report must answer, and what went wrong."""
     inputs = {
         "request": request.asked,
         "background": request.background or _NOBODY,

@@ -1,6 +1,6 @@
-"""From a request and an index to a report: gathered, written under limits, its citations judged.
+"""From a request and an index to a report: evidence, writing within limits, judged citations.
 
-The report is a `Response`, as campaigns exchange them; what it rests on comes with it.
+The report is a `Response`, as campaigns exchange them, together with its evidence.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ from pnyx.stats.base import Measured
 
 
 class Reporter(Protocol):
-    """Writes a report from gathered evidence, within limits, citing its documents."""
+    """Writes a report from gathered evidence, within limits, with citations."""
 
     @property
     def name(self) -> str:
-        """Short, for people."""
+        """A short name for people."""
 
     @property
     def asks(self) -> bool:
         """Whether it asks a language model."""
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Return the sentences; none where nothing can be said for lack of evidence."""
+        """Return the sentences; none if the evidence supports none."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Result):
-    """A report and what it rests on.
+    """A report and its evidence.
 
     Attributes:
-        request: what was asked for.
-        response: what was written; each citation's score is the probability that the document
-            supports the sentence, 1 for a quotation. Where there is no evidence it says so.
-        limits: what it had to keep within.
-        gathered: the evidence, of which it may cite a part.
+        request: the request.
+        response: the written text; each citation's score is the probability that the document
+            supports the sentence, 1 for a quotation. If there is no evidence, it says so.
+        limits: the limits of its length.
+        gathered: the evidence, of which it may cite only a part.
         support: (position of the sentence, document id) -> does the document support it?
-        measures: sentence and citation precision of what is not quoted.
+        measures: sentence and citation precision of sentences that are not quotations.
         judges: judge name -> its card.
         problems: what was removed or went wrong, one line each.
-        failed: there was evidence, and the writer gave nothing usable.
-        without_evidence: parts of the request on which there is no evidence.
-        negative: how many sentences, the last ones, say on what no evidence was found.
-        settings: label -> value, how it was made.
+        failed: there was evidence, but the writer returned nothing usable.
+        without_evidence: parts of the request without evidence.
+        negative: number of sentences, at the end, that say on what no evidence was found.
+        settings: label -> value: how it was made.
     """
 
     request: ReportRequest
@@ -107,7 +107,7 @@ class Report(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether it was written, and each citation judged."""
+        """Whether it was written, and every citation judged."""
         return not self.failed and not any(isinstance(a, Unscored) for a in self.support.values())
 
     @property
@@ -150,20 +150,20 @@ def report_many(
     model: StoredModel | None = None,
     done: Callable[[Report], None],
 ) -> None:
-    """Write the report of each request, several at once where a language model is asked.
+    """Write the report for each request, several at once if a language model is asked.
 
     Args:
         searcher: searches the index.
         requests: each with its limits.
-        judge: answers Support questions on citations that are no quotations.
+        judge: answers Support questions about citations that are not quotations.
         writer: quotes, or asks a language model.
         plan: sizes and options.
-        model: names sub-questions, which are searched for, too, and says which documents are
-            evidence; None for none.
+        model: suggests sub-questions to search for, and says which documents are evidence; None
+            for neither.
         done: called with each report as it is finished, in no particular order.
 
-    Raises InputError where the index lacks what the search needs, ModelError where the model cannot
-    be used at all; whatever it had answered is in its store.
+    Raises InputError if the index lacks data that the search needs, ModelError if the model cannot
+    be used at all; answers received so far are in its store.
     """
     plan = plan or WritingPlan()
 
@@ -249,7 +249,7 @@ def _counted(gathered: Gathered) -> dict[str, str]:
 
 
 def _capped(draft: Draft, most: int | None) -> Draft:
-    """Leave out what a sentence cites beyond the first few; a quotation's are all the same."""
+    """Remove the citations of a sentence beyond the first few; a quotation's are equivalent."""
     if most is None:
         return draft
     over = sum(max(0, len(sentence.citations) - most) for sentence in draft.sentences)

@@ -1,4 +1,4 @@
-"""A report in the form that a track wants: its layout, its citations, its metadata."""
+"""Reports in the format of a track: its layout, its citations, its metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.formats.tracks.responses import problems_of, submitted
 from pnyx.formats.tracks.rules import run_id_problems
 
 NO_VERDICT: Final = 0.5
-"""Score in a run of a citation that no judge could decide on, where the style requires a score."""
+"""Score of a citation that no judge could decide, if the style requires a score."""
 
 _STYLES: Final[dict[str, CitationStyle]] = {
     "rag24": "indices",
@@ -26,15 +26,15 @@ _FILLED: Final[dict[str, Any]] = {
     "task": "english",
     "use_starter_kit": 0,
 }
-"""What a field of metadata says unless the user says otherwise."""
+"""Default values of metadata fields."""
 
 _OWN: Final = ("team_id", "run_id", "topic_id", "narrative_id", "request_id", "narrative", "topic")
-"""Fields that are the response's own."""
+"""Fields that are set by the response itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseForm:
-    """How responses are written."""
+    """The format of responses."""
 
     layout: Layout = "ragtime"  # of the line
     style: CitationStyle = "scores"  # of the citations
@@ -42,7 +42,7 @@ class ResponseForm:
     rules: TrackRules | None = None  # the track's; None for none in particular
 
     def row(self, response: Response) -> dict[str, Any]:
-        """Return the line of a response whose citations have scores; InputError: it cannot hold."""
+        """Return the line of a response with scored citations; InputError if it cannot hold it."""
 
         def scored(citation: Citation) -> Citation:
             if self.style != "scores":
@@ -62,7 +62,7 @@ class ResponseForm:
         return row
 
     def minded(self, row: Mapping[str, Any], request: ReportRequest) -> list[Finding]:
-        """Return what the track minds in a line."""
+        """Return what the track objects to in a line."""
         if self.rules is None:
             return []
         return [
@@ -80,11 +80,11 @@ def form_of(
     run: str = "",
     described: str = "pnyx report",
 ) -> ResponseForm:
-    """Return how responses are written for a track; `described` is the `run_desc` where it has one.
+    """Return the format of responses for a track; `described` is the `run_desc` if it has one.
 
-    `metadata` adds fields and replaces those that are filled in. InputError, before anything is
-    asked: the track does not accept layout, style or name of the run, or a field is the response's
-    own.
+    `metadata` adds fields and replaces defaults. InputError, before any model is asked: the track
+    does not accept the layout, the style or the name of the run, or a field is set by the response
+    itself.
     """
     metadata_fields = dict(metadata or {})
     if clash := sorted(set(metadata_fields).intersection(_OWN)):
@@ -111,5 +111,5 @@ def form_of(
     filled = {name: available[name] for name in required if name in available}
     missing = [name for name in required if name not in (*_OWN, *filled, *metadata_fields)]
     if missing and not rules.flat:
-        raise InputError(f"{rules.track} wants metadata {missing[0]}: give it")
+        raise InputError(f"{rules.track} requires metadata {missing[0]}: add it")
     return ResponseForm(wanted, style or accepted[0], {**filled, **metadata_fields}, rules)
