@@ -17,9 +17,8 @@ from pnyx.formats.reports.judged_report import (
     TreePath,
 )
 from pnyx.web.results.records import JudgementRow
-from pnyx.web.results.words import YES_NO, measure_label, worded
-
-__all__ = ["measure_label"]  # also called by templates
+from pnyx.web.results.words import YES_NO, worded
+from pnyx.web.results.words import measure_label as measure_label  # templates call it, too
 
 NODES: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "relevant": ("Is the cited document relevant?", "the cited document is relevant",
