@@ -87,7 +87,7 @@ def test_relevant_passages_are_shown_to_the_model(capsys, questions, tmp_path):
     assert "found helpful" not in prompts["tea"]
     assert 50 < prompts["coffee"].count("Caffeine wakes.") <= 100  # 200 words at most
     for row, said in (
-        ({"question_id": "q9", "document": "d"}, "examples.jsonl:1: question_id 'q9' is no"),
+        ({"question_id": "q9", "document": "d"}, "examples.jsonl:1: question_id 'q9' is unknown"),
         ({"question_id": "q1"}, "examples.jsonl:1: document: expected a text"),
     ):
         examples.write_text(json.dumps(row) + "\n")
@@ -105,7 +105,7 @@ def test_a_model_without_a_usable_definition_is_exit_status_3(capsys, questions,
     assert [q.definition for q in read_questions(str(tmp_path / "out.md"))] == ["", ""]
     status, _, error = run(capsys, "define", questions, "--out", tmp_path / "none.md")
     assert status == 2
-    assert "it needs --llm" in error
+    assert "requires a language model: add --llm" in error
 
 
 # --- sample
@@ -145,7 +145,7 @@ def test_small_corpora_are_taken_whole(tmp_path):
     pairs = list(sample_pairs(searcher, [Question("q", "zzz")]))
     assert [p.stratum for p in pairs] == ["rest"] * 6
     assert {p.weight for p in pairs} == {1.0}
-    with pytest.raises(InputError, match="question 'q' comes twice"):
+    with pytest.raises(InputError, match="question 'q' appears twice"):
         list(sample_pairs(searcher, [Question("q", "a"), Question("q", "b")]))
     for wrong in ({"k": 0}, {"top": 0, "rest": 0}, {"top": -1}):
         with pytest.raises(InputError):

@@ -338,11 +338,11 @@ def test_a_window_without_an_answer_keeps_its_order_and_is_counted(capsys):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"doc_id": "d0"}, "pairs.jsonl:2: q d0 comes twice, first in line 1"),
+        ({"doc_id": "d0"}, "pairs.jsonl:2: q d0 appears twice, first in line 1"),
         ({"rank": "top"}, "pairs.jsonl:2: rank: found top, expected a finite number"),
         ({"question": "Why?"}, "pairs.jsonl:2: question: differs"),
         ({"definition": ""}, "pairs.jsonl:2: definition: differs"),
-        ({"stance": "pro"}, "pairs.jsonl:2: stance: a listwise order"),
+        ({"stance": "pro"}, "pairs.jsonl:2: stance: a listwise ranking"),
         ({"doc_id": "d 1"}, "pairs.jsonl: document 'd 1' is empty or holds white space"),
     ],
 )
@@ -384,9 +384,9 @@ def test_what_needs_a_model_says_so(capsys):
     path = write("pairs.jsonl", pairs(["a"]))
     people = write("people.jsonl", [{"id": "q/d0", "value": True}])
     for options, said in (
-        (("--no-reason",), "--no-reason goes with --llm"),
-        (("--labels", people, "--no-definition"), "--no-definition does not go with --labels"),
-        (("--form", "listwise"), "--form goes with --llm"),
+        (("--no-reason",), "--no-reason requires --llm"),
+        (("--labels", people, "--no-definition"), "--no-definition cannot be used with --labels"),
+        (("--form", "listwise"), "--form requires --llm"),
     ):
         status, _, error = run(capsys, path, "--out", "out", *options)
         assert (status, said in " ".join(error.split())) == (2, True), error

@@ -121,9 +121,9 @@ def test_cells_by_position_are_turned(capsys, tmp_path):
     assert (by_position["agree"], by_position["first_both"]) == (10, 30)
     path = pairs(tmp_path, (21, "1", "2", "A"), (19, "1", "1", "A"))
     _, _, err = called(capsys, "check", path, *BOTH)
-    assert "21 of 40 verdicts turn round with the order" in " ".join(err.split())
+    assert "21 of 40 verdicts flip with the order" in " ".join(err.split())
     path = pairs(tmp_path, (20, "1", "2", "A"), (20, "1", "1", "A"))
-    assert "turn round" not in called(capsys, "check", path, *BOTH)[2]
+    assert "flip with the order" not in called(capsys, "check", path, *BOTH)[2]
 
 
 def test_cells_may_name_the_models_of_their_row(capsys, tmp_path):

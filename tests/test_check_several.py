@@ -86,8 +86,8 @@ def test_a_cheaper_judge_may_lose_2_percent(errors: int, choice: str) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"cost": "c"}, "costs are of use only for two or more judges of yes and no"),
-        ({"margin": 0.1}, "a margin is of use only with an earlier check, or several judges"),
+        ({"cost": "c"}, "costs require two or more judges of yes and no"),
+        ({"margin": 0.1}, "a margin requires an earlier check, or several judges"),
     ],
 )
 def test_options_that_would_change_nothing_are_refused(options: Any, problem: str) -> None:

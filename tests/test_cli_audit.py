@@ -322,11 +322,11 @@ def test_an_editor_writes_the_contradictions(capsys):
 @pytest.mark.parametrize(
     ("name", "task", "said"),
     [
-        ("noise", "preference", "noise has no meaning for preference"),
-        ("hallucination", "relevance", "hallucination has no meaning for relevance"),
-        ("hallucination", "ranking", "hallucination has no meaning for ranking"),
-        ("joint", "preference", "joint has no meaning for preference"),
-        ("order", "support", "order has no meaning for support"),
+        ("noise", "preference", "noise does not apply to preference"),
+        ("hallucination", "relevance", "hallucination does not apply to relevance"),
+        ("hallucination", "ranking", "hallucination does not apply to ranking"),
+        ("joint", "preference", "joint does not apply to preference"),
+        ("order", "support", "order does not apply to support"),
     ],
 )
 def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys):
@@ -381,7 +381,7 @@ def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
     shown = capsys.readouterr()
     if status == 2:
         assert (
-            "has no meaning for" in shown.err or "documents" in shown.err or "no item" in shown.err
+            "does not apply to" in shown.err or "documents" in shown.err or "no item" in shown.err
         )
     else:
         assert status in (0, 3)
@@ -399,5 +399,5 @@ def test_an_irrelevant_text_is_never_one_of_the_own_topic():
     for seed in range(30):
         for item, (other,) in zip(items, rotated_texts(items, seed), strict=True):
             assert other not in texts[item.group]
-    with pytest.raises(InputError, match="all texts of other topics are its topic's, too"):
+    with pytest.raises(InputError, match="its topic contains all texts of other topics"):
         rotated_texts([items[0], items[4]], 0)

@@ -32,7 +32,7 @@ def test_one_plan_names_every_trial_of_the_registry_with_its_clusters(capsys):
     plan = json.loads(out)
     trials = {row["trial"]: row for row in plan["trials"]}
     assert trials.keys() == TRIALS.keys()
-    assert trials["order"]["why_not"] == "order has no meaning for support: it has one text"
+    assert trials["order"]["why_not"] == "order does not apply to support: it has one text"
     asked = {name: row for name, row in trials.items() if row["why_not"] is None}
     assert plan["questions"] == 12 + sum(row["questions"] for row in asked.values())
     # 0 of 34: Wilson's interval ends at .1015; 0 of 35: at .0989. A fall needs an interval.
@@ -122,7 +122,7 @@ def test_what_cannot_be_checked_is_one_line(capsys):
     for arguments, said in (
         (("--card", "none.json", "--out", "B"), "none.json: expected a card"),
         (("--card", "x.json"), "give NOW, or --out"),
-        (("--card", "x.json", "--out", "B"), "does not say how to make it again"),
+        (("--card", "x.json", "--out", "B"), "does not record its command"),
         (("x.json", "--card", "x.json"), "no figure in common"),
     ):
         status, out, err = called(capsys, "audit", "check", *arguments)

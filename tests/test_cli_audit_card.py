@@ -147,7 +147,7 @@ def test_folders_of_two_judges_or_of_none_are_refused(tmp_path, capsys):
             pnyx("judge", "support", path, "--out", folder, "--llm", f"{server.url}#{name}")
     capsys.readouterr()
     assert run("card", "R1", "R2", "--out", "c.md") == 2
-    assert "R2: is of another judge ('two') than R1 ('one')" in capsys.readouterr().err
+    assert "R2: is of a different judge ('two') than R1 ('one')" in capsys.readouterr().err
     assert run("card", ".", "--out", "c.md") == 2
     assert "expected a finished results folder" in capsys.readouterr().err
     assert run("card", "R1", "--out", "c.pdf") == 2
@@ -185,5 +185,5 @@ def test_a_trial_whose_summary_is_not_whole_is_refused(tmp_path, capsys):
     capsys.readouterr()
     Path("R/summary.json").write_text('{"trial": "order"}')
     assert run("card", "R", "--out", "c.md") == 2
-    assert "R: holds no whole summary of its trial" in capsys.readouterr().err
+    assert "R: has no complete summary of its trial" in capsys.readouterr().err
     assert not Path("c.md").exists()

@@ -211,13 +211,16 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
         ),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "goes with --llm"),
         (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct goes with --llm"),
-        (("audit", "formats", "rag.jsonl", "--out", "F", "--nuggets", "3"), "--nuggets goes with"),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--nuggets", "3"),
+            "--nuggets requires --format",
+        ),
         (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),
         (("audit", "formats", "nameless.jsonl", "--out", "F", "--qrels", "other.txt"), "no ids of"),
         (
             ("audit", "stress", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
-            "goes with noise",
+            "is only for noise",
         ),
         (("measure", "rag", "text.jsonl", "--qrels", "other.txt"), "no scores of single documents"),
         (

@@ -223,10 +223,10 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--retrievers", "bm25,bm42"), "unknown model 'bm42'"),
         (("--retrievers", "bm25,bm25"), "a retriever is named twice"),
         (("--retrievers", "touche"), "--clusters"),
-        (("--variants", "perspectives"), "--variants perspectives needs --expand"),
+        (("--variants", "perspectives"), "--variants perspectives requires --expand"),
         (("--variants", "plain,best"), "variants: expected some of plain, mmr, perspectives"),
-        (("--variants", "plain", "--lambda", "0.5"), "--lambda goes with --variants mmr"),
-        (("--expand", "llm"), "--expand llm needs --llm"),
+        (("--variants", "plain", "--lambda", "0.5"), "--lambda requires --variants mmr"),
+        (("--expand", "llm"), "--expand llm requires --llm"),
         (("--expand", "none.jsonl"), "none.jsonl"),
         (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
     ],
@@ -243,7 +243,7 @@ def test_a_question_without_its_text(capsys, index, tmp_path):
     path.write_text('{"id": "p", "question_id": "q", "text": "Zoos are good.", "stance": "pro"}\n')
     code, _, err = called(capsys, *_bench(index, path, tmp_path / "out", "--variants", "plain"))
     assert code == 2
-    assert "question 'q': its perspectives lack the question" in err
+    assert "question 'q': its perspectives do not name its text" in err
 
 
 @pytest.mark.all

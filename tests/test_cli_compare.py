@@ -90,10 +90,10 @@ def test_two_leaderboards(call):
     assert one["conclusions"]["pairs"]["agree"] == agree
     assert one["conclusions"]["accuracy"]["value"] == pytest.approx(agree / 28)
     assert one["systems"][0]["value"] == pytest.approx(means[0][0], abs=1e-6)
-    assert "1 values over all topics are no means" in err  # the .5 of `put`
+    assert "1 stated overall values are not the mean over its topics" in err  # the .5 of `put`
     code, out, _ = call("judge.txt", "people.txt", "--draws", "50")
     assert code == 0
-    assert "F1: judge.txt against people.txt, 8 runs, 20 topics" in out
+    assert "F1: judge.txt and people.txt, 8 runs, 20 topics" in out
     assert f"{agree} of 28 pairs have the same conclusion" in out
 
 
@@ -132,7 +132,7 @@ def test_several_judges_against_the_last_and_measures_of_other_names(call):
     put("people.txt", {"manual": people})
     code, out, err = call("one.txt", "two.txt", "people.txt")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "shares no measure with people.txt (auto; there manual)" in err
+    assert "has no measure in common with people.txt (auto; there manual)" in err
     args = ("one.txt", "two.txt", "people.txt", "--measure-a", "auto", "--measure-b", "manual")
     code, out, _ = call(*args, "--json", "--draws", "0")
     found = json.loads(out)["comparisons"]
@@ -215,7 +215,10 @@ def test_differences_within_each_leaderboard(call):
         (["a.txt"], "give two leaderboards or more, or one and --people"),
         (["a.txt", "none.txt"], "none.txt: cannot be read: No such file"),
         (["a.txt", "a.txt", "--measure", "F9"], "a.txt: no measure 'F9' (found: m)"),
-        (["a.txt", "a.txt", "--measure-a", "m"], "--measure-a and --measure-b go together"),
+        (
+            ["a.txt", "a.txt", "--measure-a", "m"],
+            "--measure-a and --measure-b must be given equally often",
+        ),
         (
             ["a.txt", "a.txt", "--baseline", "run0"],
             "--baseline goes with --differences or --people",
@@ -250,7 +253,7 @@ def test_a_note_says_where_corrected_intervals_are_students(call):
     assert code == 0
     assert {c["measure"]: c["shares"] for c in json.loads(out)["corrected"]} == {
         "steps": False, "recall": True}  # fmt: skip
-    assert "judge.txt, steps: some values are not from 0 to 1" in err
+    assert "judge.txt, steps: some values are outside 0 to 1" in err
     assert "judge.txt, recall: some values" not in err
 
 

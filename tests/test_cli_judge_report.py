@@ -228,7 +228,7 @@ def test_a_plan_says_how_its_bounds_come_about(tmp_path, call):
         _, printed, _ = call(
             "judge", "report", run, "--nuggets", bank, "--llm", server.spec, "--plan"
         )
-    assert "The fewest are asked whatever the answers are" in printed
+    assert "The least assumes that no answer leads to further questions" in printed
     assert "answers 80%" in printed
     assert printed.count(" expected") == 5
 

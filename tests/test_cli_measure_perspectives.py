@@ -226,7 +226,7 @@ def test_qrels_are_refused_while_pairs_are_unscored(world, capsys):
     assert not Path("out.qrels").exists()
     assert run("measure perspectives", *arguments, "--unscored", "skip") == 3
     printed = capsys.readouterr()
-    assert "1 perspectives have no scored pair and no line in the qrels" in printed.err
+    assert "1 perspectives have no scored pair and therefore no line in the qrels" in printed.err
     assert "q00/b" in printed.err
     assert "q00 b" not in Path("out.qrels").read_text()
     assert run("measure perspectives", *arguments, "--unscored", "zero") == 3
@@ -290,7 +290,7 @@ def test_labels_of_measured_questions_power_the_judges_verdicts(answered, capsys
         assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
     assert run("measure perspectives", *answered) == 0
     printed = capsys.readouterr()
-    assert "by their labels of 9 or more, which must be picked at random" in printed.out
+    assert "from their labels of 9 or more, which must be picked at random" in printed.out
     assert "labels of 9 measured questions: the estimate depends on single" in printed.err
     others = ("good.run", *USUAL, "--labelled", "people.jsonl")
     assert "expected the same judge" in refused(capsys, *others)

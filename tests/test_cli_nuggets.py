@@ -424,7 +424,8 @@ def test_the_command_says_what_stays_apart_in_any_order_of_files(run):
         assert code == 0, err
         assert (json.loads(said)["left"], json.loads(said)["apart"]) == (2, 1)
         assert (
-            "1: 'Who pays?' (a) and 'Who pays?' (b) ask the same and stay apart: AND and OR" in err
+            "1: 'Who pays?' (a) and 'Who pays?' (b) ask the same but stay separate: AND and OR"
+            in err
         )
     assert Path("o").read_bytes() == Path("p").read_bytes()
     assert {one.aggregator for one in banks("o")[0].nuggets} == {"AND", "OR"}
@@ -472,7 +473,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
                            "--llm", f"{server.url}#m", "--out", "o")  # fmt: skip
         assert asked_of(server) == 1  # five answers in one call
     assert code == 0, err
-    assert "1 topic of the runs without a bank: q3" in err
+    assert "no bank for 1 topic of the runs: q3" in err
     assert "run r has no report on 1 of the banks' topics" in err
     (row,) = map(json.loads, Path("o/assignments.jsonl").read_text().splitlines())
     assert (row["qid"], row["answer_text"], row["response_length"]) == ("q1", "One. Two.", 2)

@@ -123,7 +123,7 @@ def test_a_leaderboard_below_the_coverage_is_refused_and_what_is_unscored_is_no_
     status, out, said = call(*measure)
     assert (status, out) == (2, "")
     assert "no leaderboard: a, topic 1: " in said
-    assert "rests on 50% of its items" in said
+    assert "is based on 50% of its items" in said
     assert not Path("board.txt").exists()
     assert call(*measure, "--min-scored", "0.5")[0] == 3
     assert cells_of("board.txt")["a", "1", "sentence_precision"] == 1.0
@@ -138,7 +138,7 @@ def known(call, campaign) -> list[dict]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("judge", "report", "a.jsonl", "--nuggets", "banks.jsonl"), "needs the collection"),
+        (("judge", "report", "a.jsonl", "--nuggets", "banks.jsonl"), "requires the collection"),
         (
             ("judge", "report", "a.jsonl", "--nuggets", "banks.jsonl", *COLLECTION,
              "--unknown-documents", "unscored"),
@@ -197,7 +197,7 @@ def test_runs_on_perspectives_by_the_rules_of_a_campaign(views, call):
     assert "r: 75% of its pairs are judged; --min-judged asks for 80%" in said
     status, out, said = call(*arguments, "--min-judged", "0.75", "--json")
     assert status == 3
-    assert "a question that a run lacks counts as an empty ranking" in said
+    assert "a question missing from a run counts as an empty ranking" in said
     found = json.loads(out)
     r, s = found["runs"]
     values = {name: m["value"] for name, m in r["measures"].items()}

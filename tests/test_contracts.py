@@ -977,7 +977,11 @@ def test_a_measure_of_nothing_is_none(module):
 
 def _is_empty(module, name, answers):
     """Whether this is a report that was sent and says nothing: its precision is 0, by rule."""
-    return module == "pnyx.reports.measures.registry" and not answers and REPORT_MEASURES[name].said
+    return (
+        module == "pnyx.reports.measures.registry"
+        and not answers
+        and REPORT_MEASURES[name].zero_if_empty
+    )
 
 
 # --- errors

@@ -295,7 +295,7 @@ def test_values_over_all_topics_are_compared_where_there_are_no_others():
     assert found.coefficients["kendall_tau_b"].over_topics is None
     assert found.coefficients["kendall_tau_b"].over_runs is None  # every draw says 1
     assert found.conclusions.accuracy.value is None
-    assert "no values of topics" in found.conclusions.why
+    assert "no values for topics" in found.conclusions.why
     mixed = Leaderboard("y", board({"a": [1, 2], "b": [3, 4], "c": [5, 6]}).cells, tuple(stated))
     # Its own topics are not compared with another's means.
     assert only(compare_leaderboards([mixed], one, bootstrap=FEW)).points[0] == ("a", 3.0, 3.0)
@@ -412,7 +412,7 @@ def test_intervals_of_shares_have_ends_and_those_of_others_are_students(extreme,
     sign = 1 if difference.run == "a" else -1
     apart = [sign * (np.array(t["a"]) - np.array(t["b"][: len(t["a"])])) for t in (labels, judge)]
     students = prediction_powered(apart[0], apart[1][:5], apart[1][5:])
-    assert difference.found.row() == students.row()
+    assert difference.estimate.row() == students.row()
 
 
 def test_runs_without_labels_are_listed_not_corrected():

@@ -467,7 +467,7 @@ def test_leaning_without_a_supporting_document_is_not_defined():
     found = measure_leaning("r", runs, known, said(q1=["1b"]), 2)
     assert found.by["pro"].delta.value is None
     assert found.shifts["pro", "con"].value is None
-    with pytest.raises(InputError, match="no question has two perspectives"):
+    with pytest.raises(InputError, match="leaning needs a question with two perspectives"):
         measure_leaning("r", runs, views(q1="ab"), said(q1=["1b"]), 2)
 
 

@@ -370,7 +370,7 @@ def test_a_measure_is_within_its_range_and_counts_what_it_rests_on(report):
         assert 0 <= m.scored <= m.asked, name
         assert m.value is None or kind.low <= m.value <= kind.high + 1e-12, name
         if m.scored == 0 and kind.is_share:
-            assert m.value == (0 if report.empty and kind.said else None), name
+            assert m.value == (0 if report.empty and kind.zero_if_empty else None), name
 
 
 @given(reports(TRUTH), st.randoms())
@@ -423,7 +423,7 @@ def test_what_is_unscored_leaves_every_share_as_it_is_without_it(report, place):
     before, after = measure_report(report), measure_report(more)
     nothing_to_attest = before["sentence_precision"].asked == 0
     for name, kind in REPORT_MEASURES.items():
-        if report.empty and kind.said:
+        if report.empty and kind.zero_if_empty:
             assert (before[name].value, after[name].value) == (0.0, None)
             continue
         if nothing_to_attest and name in ("f1", "f1_weighted"):

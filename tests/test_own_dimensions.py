@@ -225,7 +225,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert "found false: a draft" in refused(
         capsys, items, "--dimensions", "draft.toml", "--llm", server.spec, "--out", "r"
     )
-    assert "exists, and may have been edited" in refuser(*DRAFTING[:2])(
+    assert "exists and may have been edited" in refuser(*DRAFTING[:2])(
         capsys, *DRAFTING[2:], "--llm", server.spec, "--out", "draft.toml"
     )
     draft = Path("draft.toml")
@@ -265,7 +265,7 @@ def test_a_reply_that_is_no_rubric_leaves_no_file(paths, capsys, change, problem
         assert len(server.asked()) == 2  # once more, with the problem named
     assert (code, out) == (3, "")
     assert problem in err
-    assert "no usable rubric: nothing is written" in err
+    assert "no usable rubric: nothing was written" in err
     assert not Path("draft.toml").exists()
 
 
@@ -275,4 +275,4 @@ def test_what_cannot_be_drafted_is_one_line(paths, capsys):
     assert "TASK is empty" in drafting(capsys, " ", *asking)
     assert "high: found 1, expected 2 to 11" in drafting(capsys, "Polite?", "--high", "1", *asking)
     assert "Missing option '--out'" in drafting(capsys, "Polite?", *asking[:2])
-    assert "it needs --llm" in drafting(capsys, "Polite?", *asking[2:])
+    assert "requires a language model: add --llm" in drafting(capsys, "Polite?", *asking[2:])

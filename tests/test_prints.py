@@ -35,8 +35,8 @@ from pnyx.judging import (
 )
 from pnyx.judging.answer_list import Answers
 from pnyx.judging.measures.summary import summarise_answers
-from pnyx.perspectives import Benched, measure_leaning
-from pnyx.relevance import Distilled
+from pnyx.perspectives import PerspectiveBenchResult, measure_leaning
+from pnyx.relevance import DistilledStudent
 from pnyx.reports import compare_leaderboards, correct_leaderboard, judge_reports, measure_reports
 from pnyx.search import Tuned, Tuning, measure_correlation, tune
 from pnyx.search.plan import Scoring
@@ -223,7 +223,9 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "Amounts": lambda _: measure_amount(answers()),
     "AnswerSummary": lambda _: summarise_answers(answers()),
     "Answers": lambda _: answers(),
-    "Benched": lambda folder: Benched(coverage(folder), (), {}, {}, (), ("q",), (), 0),
+    "PerspectiveBenchResult": lambda folder: PerspectiveBenchResult(
+        coverage(folder), (), {}, {}, (), ("q",), (), 0
+    ),
     "Case": lambda _: pnyx.argue(index(), EXAMPLE.questions[0]),
     "Check": lambda _: pnyx.check(CHECKED, judge="verdict", human="a", bootstrap=FEW),
     "CheckedJudge": lambda _: pnyx.check(
@@ -238,7 +240,7 @@ MADE: dict[str, Callable[[Path], Any]] = {
         np.arange(10), FEW),
     "Decision": lambda _: pnyx.check(
         CHECKED, judge="verdict", human="a", bootstrap=FEW).decide(),
-    "Distilled": lambda _: Distilled(None, {}, {"f1": Measured(0.5, 1, 1)}),
+    "DistilledStudent": lambda _: DistilledStudent(None, {}, {"f1": Measured(0.5, 1, 1)}),
     "Found": lambda _: pnyx.Searcher(index()).show(EXAMPLE.questions[0], 60),
     "LabelledVerdicts": lambda _: join_labels(answers(), LABELS),
     "Leaderboard": lambda _: leaderboard("judge"),

@@ -209,7 +209,7 @@ def test_what_is_judged_is_never_its_own_example(tmp_path, call):
         if DOCUMENTS["d5"] in prompt.rpartition("<<<text")[2]:
             asked = prompt.rpartition("<<<information")[2]
             assert ("parking fees" in asked) + ("Title." in prompt) < 2
-    assert "4 examples not shown with what asks the same" in said
+    assert "4 examples not shown with the same question" in said
 
 
 def test_an_example_that_two_nodes_lack_is_not_needed(tmp_path, call):

@@ -346,10 +346,10 @@ def test_two_runs_with_their_differences(catalogue):
     assert "Nugget recall 0.667 0.000 +0.67 none none 1 of 1" in said
     assert "One topic gives neither" in said
     topic = words_of(page_of(catalogue, "/compare/runs/run-a/run-b/llm/7"))
-    assert "Answered by run-a alone 2" in topic
+    assert "Answered by run-a only 2" in topic
     assert "Missed by both 1" in topic
-    assert "Answered by run-b alone" not in topic
-    assert topic.index("Answered by run-a alone") < topic.index("Missed by both")
+    assert "Answered by run-b only" not in topic
+    assert topic.index("Answered by run-a only") < topic.index("Missed by both")
 
 
 def test_differences_over_topics_have_an_interval_and_leave_out_what_is_unscored(

@@ -329,7 +329,7 @@ def test_the_results_of_an_earlier_version_are_judged_again(call):
     Path("R/manifest.json").write_text(json.dumps(manifest))
     code, _, said = call("measure", "report", "R", "--strict")
     assert (code, said.count("\n")) == (2, 1)
-    assert "was judged by the rules of an earlier version" in said
+    assert "was judged with the rules of an earlier version" in said
 
 
 def test_no_file_is_an_error_of_the_organiser(tmp_path):

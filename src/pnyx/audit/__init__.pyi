@@ -9,7 +9,7 @@ from .display.card import card_html, card_markdown
 from .display.judges import judges_html
 from .drift import Drift, compare_cards
 from .judge_choice import ChosenJudge, choose_judge
-from .trials.trial_items import Posed, Stress
+from .trials.trial_items import Stress, TrialQuestions
 from .trials.trials import TRIALS, Trial, pose, sum_up, try_judge
 
 __all__ = [
@@ -22,9 +22,9 @@ __all__ = [
     "DecidedBar",
     "Decision",
     "Drift",
-    "Posed",
     "Stress",
     "Trial",
+    "TrialQuestions",
     "card_html",
     "card_markdown",
     "check",

@@ -1,7 +1,7 @@
-"""One page on a judge: what it was asked, how far it agrees, what trials show, when not to use it.
+"""A one-page card of a judge: its questions, its agreement, its trials, and when not to use it.
 
-The rules by which something is advised against are in `_advice` and in docs/measures.md; there is
-no other judgement on the page.
+The rules for advising against a use are in `_advice` and in docs/measures.md; the page contains no
+other judgement.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from pnyx.judging.measures.raters import measure_raters
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, told_apart
 
 LEAST_ALPHA = 0.667
-"""Krippendorff's least alpha from which even tentative conclusions may be drawn (2004, 11.4)."""
+"""Krippendorff's minimum alpha for even tentative conclusions (2004, 11.4)."""
 MOST_ECE = 0.1
 MOST_UNSCORED = 0.05
 
 _ADVICE = {
-    "noise": "Do not use it to tell how much of what was retrieved is irrelevant",
+    "noise": "Do not use it to estimate how many of the retrieved documents are irrelevant",
     "hallucination": "Do not use it to find statements that the documents contradict",
-    "joint": "Do not use it where documents are irrelevant and statements are false at once",
-    "order": "Do not use one verdict of it in one order: ask in several and combine",
+    "joint": "Do not use it where irrelevant documents and false statements occur together",
+    "order": "Do not rely on one verdict in one order: ask in several and combine",
     "length": "Do not compare texts of different lengths with it",
-    "injection": "Do not let it judge texts of strangers who know that a judge reads them",
-    "paraphrase": "Do not rest a decision on one wording of the question or text",
-    "repeat": "Do not rest a decision on one answer of it: ask several times and combine",
-    "stance": "Do not ask it about one side alone: it says yes to both",
-    "self": "Do not let it judge texts of its own beside others'",
+    "injection": "Do not let it judge texts by strangers who know that a judge reads them",
+    "paraphrase": "Do not base a decision on one wording of the question or text",
+    "repeat": "Do not base a decision on one of its answers: ask several times and combine",
+    "stance": "Do not ask it about one side only: it says yes to both",
+    "self": "Do not let it compare its own texts with those of others",
     "format": "Do not compare texts in different formats with it",
-    "asker": "Do not tell it what is hoped for",
+    "asker": "Do not tell it which answer is hoped for",
     "verbosity": "Do not compare terse texts with wordy ones",
 }
-"""Trial -> what follows where it is failed."""
+"""Trial -> the advice if it is failed."""
 _SUMMED = {"task", "judge", "source", "outcome", "problems", "primary", "measures", "counts",
            "interval"}  # fmt: skip
-"""What a summary holds that a card shows of it."""
+"""Fields of a summary that a card shows."""
 _CALIBRATION = ("auroc", "average_precision", "ece", "brier", "auroc_correct")
 
 
@@ -55,26 +55,26 @@ def make_card(
     bootstrap: Bootstrap = BOOTSTRAP,
     left_out: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what is known of one judge, ready for JSON.
+    """Return the known facts about one judge, ready for JSON.
 
     Args:
         folders: results of `pnyx judge` and of `pnyx audit stress`, all of one judge.
         labels: people's labels of the results' items.
-        bootstrap: how the intervals of agreement are drawn.
-        left_out: trials that have no meaning for these items -> why.
+        bootstrap: settings of the intervals of agreement.
+        left_out: trials that do not apply to these items -> why.
 
     Raises:
-        InputError: a folder is neither or is damaged, two are of different judges, or labels go
-            with none.
+        InputError: a folder is neither or is damaged, two are of different judges, or labels match
+            no results.
     """
     if not folders:
         raise InputError("expected results of pnyx judge or of pnyx audit stress, found none")
     try:
         return _card_of(folders, labels, bootstrap, left_out)
     except (TypeError, ValueError, LookupError, AttributeError) as error:
-        problem = f"holds a file that is not as pnyx writes it ({shorten(str(error), 80)})"
+        problem = f"holds a file that pnyx did not write in this form ({shorten(str(error), 80)})"
         raise InputError(
-            f"{problem}: judge or try again", path=", ".join(map(str, folders))
+            f"{problem}: judge again or run the trial again", path=", ".join(map(str, folders))
         ) from error
 
 
@@ -84,37 +84,37 @@ def _card_of(
     bootstrap: Bootstrap,
     left_out: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    asked: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
     judges: dict[str, str] = {}
     for folder in folders:
         manifest, summary = _read(Path(folder))
         judges.setdefault(manifest["judge"], str(folder))
         if summary is None:
-            asked.append(_asked(Path(folder), manifest))
+            results.append(_asked(Path(folder), manifest))
         else:
-            known = {"cost": cost_of(manifest), "items_sha256": manifest["items_sha256"]}
-            trials.append({**summary, **known})
+            cost_fields = {"cost": cost_of(manifest), "items_sha256": manifest["items_sha256"]}
+            trials.append({**summary, **cost_fields})
     if len(judges) > 1:
         first, second = list(judges)[:2]
         raise InputError(
-            f"is of another judge ({shorten(second, 60)!r}) than {judges[first]} "
-            f"({shorten(first, 60)!r}): a card is of one",
+            f"is of a different judge ({shorten(second, 60)!r}) than {judges[first]} "
+            f"({shorten(first, 60)!r}): a card describes one",
             path=judges[second],
         )
-    if labels and not asked:
-        raise InputError("--labels needs results of pnyx judge, found those of trials only")
-    for one in asked if labels else ():
-        one |= _agreeing(one["folder"], labels, bootstrap, need=len(asked) == 1)
-    if labels and not any("agreement" in one for one in asked):
+    if labels and not results:
+        raise InputError("--labels requires results of pnyx judge, found only those of trials")
+    for result in results if labels else ():
+        result |= _agreeing(result["folder"], labels, bootstrap, need=len(results) == 1)
+    if labels and not any("agreement" in result for result in results):
         raise InputError("no label belongs to an answer of these results")
     card = {
         "format": "pnyx-card",
         "format_version": 1,
         "pnyx": __version__,
         "judge": next(iter(judges)),
-        "own_card": next((one["card"] for one in (*asked, *trials) if one.get("card")), ""),
-        "asked": asked,
+        "own_card": next((entry["card"] for entry in (*results, *trials) if entry.get("card")), ""),
+        "asked": results,
         "trials": trials,
         **({"left_out": dict(left_out)} if left_out else {}),
     }
@@ -133,14 +133,14 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
         return manifest, None
     summary = read_json(folder / "summary.json")
     if summary is None or summary.get("trial") not in TRIALS or not summary.keys() >= _SUMMED:
-        raise InputError("holds no whole summary of its trial: run the trial again", path=folder)
+        raise InputError("has no complete summary of its trial: run the trial again", path=folder)
     return manifest, summary
 
 
 def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     counts = manifest["counts"]
-    prompts = [f"{one['name']}@{one['version']}" for one in manifest.get("prompts", ())]
-    found = {
+    prompts = [f"{prompt['name']}@{prompt['version']}" for prompt in manifest.get("prompts", ())]
+    row = {
         "folder": str(folder),
         "task": manifest["task"],
         "items": manifest["items"],
@@ -153,13 +153,13 @@ def _asked(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "cost": cost_of(manifest),
     }
     measures = read_json(folder / "measures.json")
-    return found if measures is None else found | _measured(measures)
+    return row if measures is None else row | _measured(measures)
 
 
 def _agreeing(
     folder: str, labels: Sequence[str | Path], bootstrap: Bootstrap, *, need: bool
 ) -> dict[str, Any]:
-    """Return agreement and calibration by labels; nothing where they are of other items."""
+    """Return agreement and calibration by labels; empty if the labels are for other items."""
     try:
         raters = measure_raters(folder, list(labels), bootstrap=bootstrap).row()
     except InputError:
@@ -167,37 +167,45 @@ def _agreeing(
             raise
         return {}
     try:
-        found = measure_agreement(folder, labels[0], bootstrap=bootstrap)
-    except InputError:  # of preferences only agreement is measured
+        agreement = measure_agreement(folder, labels[0], bootstrap=bootstrap)
+    except InputError:  # for preferences, only agreement is measured
         return {"agreement": raters}
-    kept = outcomes_of(found.joined)
-    return {"agreement": raters, **_measured(found.row()), **({"outcomes": kept} if kept else {})}
+    outcomes = outcomes_of(agreement.joined)
+    return {
+        "agreement": raters,
+        **_measured(agreement.row()),
+        **({"outcomes": outcomes} if outcomes else {}),
+    }
 
 
 def _measured(row: Mapping[str, Any]) -> dict[str, Any]:
     measures = row.get("measures", {})
-    kept = {name: measures[name] for name in _CALIBRATION if name in measures}
-    others = {name: value for name, value in measures.items() if name not in kept}
-    calibration = {"measures": kept, "reliability": row.get("reliability", [])} if kept else None
+    calibration_measures = {name: measures[name] for name in _CALIBRATION if name in measures}
+    others = {name: value for name, value in measures.items() if name not in calibration_measures}
+    calibration = (
+        {"measures": calibration_measures, "reliability": row.get("reliability", [])}
+        if calibration_measures
+        else None
+    )
     return {"calibration": calibration, "measures": others}
 
 
 def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return calls, stored ones, and tokens and dollars an answer; None where not told."""
+    """Return calls, stored ones, and tokens and dollars per answer; None if unknown."""
     models = manifest.get("models", ())
     if not models:
         return {"calls": 0, "from_store": 0, "tokens_per_answer": 0, "usd_per_answer": 0.0}
     store, tokens = manifest.get("store", {}), manifest.get("tokens", {})
-    asked = sum(store.get(name, 0) for name in ("asked", "shared"))
+    calls = sum(store.get(name, 0) for name in ("asked", "shared"))
     stored, answers = store.get("from_store", 0), manifest["counts"]["asked"]
     total = sum(tokens.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     costs = [model.get("spent", {}).get("cost_usd") for model in models]
-    known = asked and not stored and answers and None not in costs
+    is_priced = calls and not stored and answers and None not in costs
     return {
-        "calls": asked + stored,
+        "calls": calls + stored,
         "from_store": stored,
         "tokens_per_answer": round(total / answers) if total and answers else None,
-        "usd_per_answer": sum(costs) / answers if known else None,
+        "usd_per_answer": sum(costs) / answers if is_priced else None,
     }
 
 
@@ -205,41 +213,42 @@ def cost_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _advice(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield what to leave, and the figure that says why."""
-    for one in card["trials"]:
-        if one["outcome"] == "failed":
-            yield {"advice": _ADVICE[one["trial"]], "why": _why(one)}
-    for one in card["asked"]:
-        yield from _by_results(one)
+    """Yield uses to avoid, each with the figure that says why."""
+    for trial in card["trials"]:
+        if trial["outcome"] == "failed":
+            yield {"advice": _ADVICE[trial["trial"]], "why": _why(trial)}
+    for trial in card["asked"]:
+        yield from _by_results(trial)
 
 
-def _why(one: Mapping[str, Any]) -> str:
-    said = "; ".join(problem["said"] for problem in one["problems"])
-    return f"trial {one['trial']} on {one['task']} failed: {said}"
+def _why(trial: Mapping[str, Any]) -> str:
+    problems = "; ".join(problem["said"] for problem in trial["problems"])
+    return f"trial {trial['trial']} on {trial['task']} failed: {problems}"
 
 
-def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    counts, task = one["counts"], one["task"]
+def _by_results(result: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    counts, task = result["counts"], result["task"]
     share = counts["unscored"] / counts["asked"] if counts["asked"] else 0.0
     if share > MOST_UNSCORED:
         why = f"{counts['unscored']} of {counts['asked']} {task} items are unscored"
-        yield {"advice": "Do not count on an answer to every item", "why": why}
-    compared = one.get("agreement", {}).get("compared", ())
+        yield {"advice": "Do not rely on an answer to every item", "why": why}
+    compared = result.get("agreement", {}).get("compared", ())
     people = [c for c in compared if c["kind"] != "human-judge"]
-    for own in (c for c in compared if c["kind"] == "human-judge"):
+    for comparison in (c for c in compared if c["kind"] == "human-judge"):
         name = alpha_of(task)
-        alpha = own["mean"].get(name, {}).get("value")
+        alpha = comparison["mean"].get(name, {}).get("value")
         if alpha is not None and alpha < LEAST_ALPHA:
-            shown = told_apart(alpha, LEAST_ALPHA)
-            why = f"{name} with {own['between'][1]} is {shown}, below {LEAST_ALPHA} ({task})"
-            yield {"advice": "Do not put its verdicts in the place of people's", "why": why}
+            alpha_text = told_apart(alpha, LEAST_ALPHA)
+            rater = comparison["between"][1]
+            why = f"{name} with {rater} is {alpha_text}, below {LEAST_ALPHA} ({task})"
+            yield {"advice": "Do not replace people's verdicts with its verdicts", "why": why}
         for other in people:
-            high, low = own["mean"][name]["high"], other["mean"][name]["low"]
+            high, low = comparison["mean"][name]["high"], other["mean"][name]["low"]
             if high is not None and low is not None and high < low:
                 most, least = told_apart(high, low), told_apart(low, high)
                 why = f"{name} at most {most} with people, who have at least {least} ({task})"
                 yield {"advice": "People agree with each other better than it does", "why": why}
-    calibration = one.get("calibration") or {"measures": {}}
+    calibration = result.get("calibration") or {"measures": {}}
     ece, auroc = (calibration["measures"].get(name) for name in ("ece", "auroc"))
     if ece and ece["value"] is not None and ece["value"] > MOST_ECE:
         why = f"ECE {told_apart(ece['value'], MOST_ECE)}, above {MOST_ECE} ({task})"
@@ -254,22 +263,22 @@ def _by_results(one: Mapping[str, Any]) -> Iterator[dict[str, str]]:
 
 
 def alpha_of(task: str) -> str:
-    """Return which of Krippendorff's alphas counts for a task."""
+    """Return the version of Krippendorff's alpha to use for a task."""
     return "alpha_ordinal" if task not in ("support", "relevance", "stance") else "alpha_nominal"
 
 
 def _unknown(card: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what nobody has measured, a line each."""
-    done = {one["trial"] for one in card["trials"]}
+    """Yield what was not measured, a line each."""
+    done = {trial["trial"] for trial in card["trials"]}
     left_out: Mapping[str, str] = card.get("left_out", {})
     missing = [name for name in TRIALS if name not in done and name not in left_out]
     if missing:
         yield f"trials that were not run: {', '.join(missing)}"
     yield from (f"trial {name}: left out: {why}" for name, why in left_out.items())
-    for one in card["trials"]:
-        if one["outcome"] in ("unclear", "unscored"):
-            yield f"trial {one['trial']} on {one['task']}: {one['outcome']}"
-    if not any("agreement" in one or "measures" in one for one in card["asked"]):
+    for trial in card["trials"]:
+        if trial["outcome"] in ("unclear", "unscored"):
+            yield f"trial {trial['trial']} on {trial['task']}: {trial['outcome']}"
+    if not any("agreement" in result or "measures" in result for result in card["asked"]):
         yield "agreement with people: no labels were given"
-    if not any(one.get("calibration") for one in card["asked"]):
+    if not any(result.get("calibration") for result in card["asked"]):
         yield "calibration: no probabilities with labels"

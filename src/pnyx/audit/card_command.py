@@ -1,4 +1,4 @@
-"""`pnyx audit card`: one page on a judge."""
+"""`pnyx audit card`: a one-page card of a judge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENDINGS = (".html", ".md", ".json")
 
 
 class CardSpec(BootstrapSpec, heading="Card"):
-    """What a card is made of, and where it is written."""
+    """What the card contains, and where to write it."""
 
     out: str = out_opt(
         ..., "Page to write: .html (self-contained), .md or .json; - is JSON to stdout."
@@ -30,13 +30,13 @@ class CardSpec(BootstrapSpec, heading="Card"):
 @verb("card", short_help="One page on a judge: figures, curves, when not to use it.")
 @click.argument("folders", nargs=-1, required=True, metavar="R|S...")
 def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
-    """Write one page on a judge, from results of pnyx judge (R) and pnyx audit stress (S).
+    """Write a one-page card of a judge, from results of pnyx judge (R) and pnyx audit stress (S).
 
-    It says what the judge was asked, on what data, how far it agrees with people (--labels, else
-    what pnyx measure left in R), how well it is calibrated, what the trials show, what an answer
-    costs, and when not to use it, by rules that docs/measures.md states. What was not measured is
-    listed as not known. All folders must be of one judge. In JSON it keeps the labels of yes/no
-    items, without ids or texts, for pnyx audit check: do not publish it where they are secret.
+    It shows what the judge was asked, on what data, how far it agrees with people (--labels, else
+    the measures that pnyx measure left in R), how well it is calibrated, what the trials show, what
+    an answer costs, and when not to use it, by the rules in docs/measures.md. It lists what was not
+    measured. All folders must be of one judge. The JSON contains the labels of yes/no items,
+    without ids or texts, for pnyx audit check: do not publish it if the labels are secret.
 
     \b
     Example:
@@ -46,22 +46,22 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
     """
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     if spec.out != "-" and Path(spec.out).suffix not in _ENDINGS:
-        known = ", ".join(_ENDINGS)
-        raise OptionError(f"--out {shorten(spec.out)}: expected a name that ends in {known}")
+        endings = ", ".join(_ENDINGS)
+        raise OptionError(f"--out {shorten(spec.out)}: expected a name that ends in {endings}")
     from pnyx.audit.card import make_card
     from pnyx.audit.display.card import card_html, card_markdown
     from pnyx.core.files import write_text
 
     try:
-        made = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
-        page, shown = card_html(made), card_markdown(made)
-        document = json.dumps(made, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        card_ = make_card(folders, spec.labels, bootstrap=spec.bootstrap)
+        page, markdown = card_html(card_), card_markdown(card_)
+        document = json.dumps(card_, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except InputError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
-        problem = f"holds a file that is not as pnyx writes it ({shorten(str(error), 80)})"
-        raise InputError(f"{problem}: judge or try again", path=", ".join(folders)) from error
-    write_text(spec.out, {".html": page, ".md": shown}.get(Path(spec.out).suffix, document))
-    reasons = f"{many(len(made['not_for']), 'reason')} against a use"
-    line = f"{shorten(short_name(made['judge']), 80)}: {reasons}; see {escaped(spec.out)}"
-    return Outcome(made, line if spec.out != "-" else "", err=True)
+        problem = f"holds a file that pnyx did not write in this form ({shorten(str(error), 80)})"
+        raise InputError(f"{problem}: judge again", path=", ".join(folders)) from error
+    write_text(spec.out, {".html": page, ".md": markdown}.get(Path(spec.out).suffix, document))
+    reasons = f"{many(len(card_['not_for']), 'reason')} against a use"
+    line = f"{shorten(short_name(card_['judge']), 80)}: {reasons}; see {escaped(spec.out)}"
+    return Outcome(card_, line if spec.out != "-" else "", err=True)

@@ -1,4 +1,4 @@
-"""A judge's card, read and checked field by field; pydantic makes this slow to import."""
+"""Reader of a judge's card, which checks every field; pydantic makes this slow to import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pnyx.core.files import read_json
 from pnyx.formats.rows import Number, Row, checked, must, says
 
 _ABSENT: Any = None
-"""Default of a field that may be left out but is never null."""
+"""Default of a field that may be missing but is never null."""
 
 _Count = Annotated[int, must(lambda value: value >= 0, "a count")]
 _Share = Annotated[Number, must(lambda value: 0 <= value <= 1, "a number from 0 to 1")]
@@ -73,7 +73,7 @@ class _Outcomes(Row):
         return self
 
 
-class _Asked(Row):
+class _AskedResults(Row):
     task: str
     items_sha256: str
     counts: _Counts
@@ -83,7 +83,7 @@ class _Asked(Row):
     outcomes: _Outcomes = _ABSENT
 
     @model_validator(mode="after")
-    def _has_alpha(self) -> _Asked:
+    def _has_alpha(self) -> _AskedResults:
         alpha = alpha_of(self.task)
         compared = self.agreement.compared if self.agreement else ()
         if any(c.kind == "human-judge" and alpha not in c.mean for c in compared):
@@ -107,18 +107,18 @@ class _TrialResult(Row):
 
 
 class Card(Row):
-    """What `pnyx audit check` and `pnyx compare judges` read of a card."""
+    """The fields of a card that `pnyx audit check` and `pnyx compare judges` read."""
 
     format: Literal["pnyx-card"]
     judge: str
-    asked: list[_Asked]
+    asked: list[_AskedResults]
     trials: list[_TrialResult]
     margin: _Share = _ABSENT
     record: dict[str, Any] = _ABSENT
 
 
 def read_card(path: str) -> dict[str, Any]:
-    """Return a card of `pnyx audit card` or `audit all`; InputError: it is not one, or damaged."""
+    """Return a card of `pnyx audit card` or `audit all`; InputError if it is none, or damaged."""
     card = read_json(path)
     if card is None or card.get("format") != "pnyx-card":
         raise InputError("expected a card of pnyx audit card or audit all, in JSON", path=path)
@@ -127,7 +127,7 @@ def read_card(path: str) -> dict[str, Any]:
 
 
 def check_card(card: Mapping[str, Any], path: str | Path | None = None) -> None:
-    """Raise InputError, with its place, at the first field that is not as Pnyx writes it."""
+    """Raise InputError, with its position, at the first field that is not as Pnyx writes it."""
     try:
         checked(Card, dict(card))
     except InputError as error:

@@ -1,4 +1,4 @@
-"""`pnyx check`: can a judge be trusted, by a table of its verdicts and people's labels?"""
+"""`pnyx check`: compare a judge's verdicts with people's labels in one table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXIT_WORSE = 1
 
 
 class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
-    """What the columns of the table hold."""
+    """The columns of the table."""
 
     judge: tuple[Words, ...] = opt(
         (), "Column of a judge's verdicts. Repeatable.", metavar="COL", shown="guessed"
@@ -34,7 +34,7 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
         (), "Column of a person's labels. Repeatable.", metavar="COL", shown="guessed"
     )
     group: Words | None = opt(
-        None, "Column of what clusters the rows, such as their question.", metavar="COL"
+        None, "Column that clusters the rows, such as their question.", metavar="COL"
     )
     id: Words | None = opt(None, "Column of ids.", metavar="COL")
     probability: tuple[Words, ...] = opt(
@@ -49,7 +49,7 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
     )
     cost: tuple[Words, ...] = opt(
         (),
-        "Column of what an answer cost in US dollars, for each judge. Repeatable.",
+        "Column with the cost of an answer in US dollars, for each judge. Repeatable.",
         metavar="COL",
     )
 
@@ -59,8 +59,8 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
 
     bar: tuple[Words, ...] = opt(
         (),
-        "Least value that the judge must reach, e.g. kappa=0.6; for ece, brier and "
-        "mean_absolute_error, the most. Repeatable.",
+        "Minimum value that the judge must reach, e.g. kappa=0.6; for ece, brier and "
+        "mean_absolute_error, the maximum. Repeatable.",
         metavar="MEASURE=VALUE",
     )
     against: FileName | None = file_opt(None, "Earlier check (--out) to compare with.")
@@ -104,13 +104,13 @@ class _OutputSpec(Spec, heading="Output"):
 
 
 class _PlanSpec(Spec, heading="How many labels", rare="measure"):
-    """What a plan of more labels must reach."""
+    """The goal of a plan of more labels."""
 
     plan: bool = opt(
         False, "Say how many more rows to label, for --half-width or each --bar, and which first."
     )
     half_width: float | None = opt(
-        None, "Half-width that the interval is to have.", within="(0, 1)", needs="plan"
+        None, "Target half-width of the interval.", within="(0, 1)", needs="plan"
     )
     measure: Literal["kappa", "accuracy", "tpr", "tnr"] = opt(
         "kappa", "Measure of --half-width.", needs="half_width"
@@ -139,7 +139,7 @@ class CheckTableSpec(
     """All options of `pnyx check`."""
 
     def refuse(self, *names: str, reason: str) -> None:
-        """Raise OptionError where one of these is chosen, which would change nothing."""
+        """Raise OptionError if one of these options, which have no effect here, is set."""
         for name in names:
             if self.given(name):
                 raise OptionError(f"{self.flag(name)} has no effect with {reason}")

@@ -27,7 +27,7 @@ EXIT_WORSE = 1
 
 
 class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
-    """Against what a judge is held."""
+    """What to compare a judge with."""
 
     card: FileName = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
@@ -39,7 +39,7 @@ class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
     )
     out: FileName | None = out_opt(
         None,
-        "Without NOW: folder for the trials that are run again.",
+        "Without NOW: folder in which to run the trials again.",
         metavar="S",
         writes="files",
     )
@@ -53,18 +53,18 @@ class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
 )
 @click.argument("now", nargs=-1, metavar="[NOW]...", type=Raw())
 def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
-    """Hold a judge against its card: exit status 1 if it is worse by more than the margin.
+    """Compare a judge with its card: exit status 1 if it is worse by more than the margin.
 
-    NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the command
-    in the card (of pnyx audit all) is run again into --out; a language model is that of --llm, and
-    is asked again: no reply of an earlier run is used. A card may come from a stranger: any other
-    model or address that it names is given again by --with. Interrupted, the same command goes on.
+    NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the card's
+    own command (pnyx audit all) is run again into --out; a language model is that of --llm, and no
+    reply of an earlier run is reused. Because a card may come from a stranger, any other model or
+    address in it must be confirmed by --with. Run the same command again to resume.
 
-    Each figure has a 95 % interval of its change: of the same labelled items it is paired, item by
-    item, over questions, else made of those of both figures. On the same items a figure is worse if
-    it was found worse by more than the margin; on others its interval must also be below 0, else it
-    is maybe worse, which does not fail. Exit status 3: a figure of the card was not measured, and
-    none is worse.
+    Each figure has a 95 % interval of its change: on the same labelled items it is paired, item by
+    item, over questions; otherwise it is derived from both figures' intervals. On the same items, a
+    figure is worse if it dropped by more than the margin; on others its interval must also be below
+    0, else it is maybe worse, which does not fail. Exit status 3: a figure of the card was not
+    measured, and none is worse.
 
     \b
     Example:
@@ -78,28 +78,28 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
 
     then = read_card(spec.card)
     if bool(now) == (spec.out is not None):
-        raise OptionError("give NOW, or --out for running the card's own command again")
+        raise OptionError("give NOW, or --out to run the card's own command again")
     later = _given(now, spec) if now else _again(then, spec)
     margin = then.get("margin", 0.1) if spec.margin is None else spec.margin
     moved = compare_cards(then, later, margin, spec.bootstrap)
     if then["judge"] != later["judge"]:
         say(f"the judge is {shorten(later['judge'], 80)}, was {shorten(then['judge'], 80)}")
-    worse = [one.name for one in moved if one.verdict == "worse"]
-    missing = [one.name for one in moved if one.verdict == "not measured"]
+    worse = [figure.name for figure in moved if figure.verdict == "worse"]
+    missing = [figure.name for figure in moved if figure.verdict == "not measured"]
     row = {"card": escaped(spec.card), "margin": margin, "worse": worse,
-           "not_measured": missing, "figures": [one.row() for one in moved]}  # fmt: skip
+           "not_measured": missing, "figures": [figure.row() for figure in moved]}  # fmt: skip
     last = f"worse by more than {margin:g}: {', '.join(worse) or 'nothing'}"
     status = Outcome(row, [drift_table(moved), [last]], missing).show(as_json=as_json)
     return EXIT_WORSE if worse else status
 
 
 def _given(now: tuple[str, ...], spec: CheckSpec) -> dict[str, Any]:
-    """Return the later card that is named, or make it of results."""
+    """Return the later card that is named, or make one from results."""
     from pnyx.audit.card_file import read_card
 
     if len(now) == 1 and not Path(now[0]).is_dir():
         if spec.labels:
-            raise OptionError("--labels goes with results, not with a card")
+            raise OptionError("--labels requires results, not a card")
         return read_card(now[0])
     from pnyx.audit.card import make_card
 
@@ -107,27 +107,27 @@ def _given(now: tuple[str, ...], spec: CheckSpec) -> dict[str, Any]:
 
 
 def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
-    """Run the card's own command into a folder, and return the card that it writes."""
+    """Run the card's own command again, and return the card that it writes."""
     from pnyx.audit.card_file import read_card
     from pnyx.cli import app
 
     record = card.get("record")
     if not isinstance(record, dict) or record.get("command") != "audit all":
-        raise InputError("the card does not say how to make it again: give NOW", path=spec.card)
+        raise InputError("the card does not record its command: give NOW", path=spec.card)
     if spec.labels:
-        raise OptionError("--labels goes with NOW: the card names its own")
+        raise OptionError("--labels requires NOW: the card names its own labels")
     check_record(record, spec.card)
-    asked = _asked_anew(record, spec)
+    judge_options = _asked_anew(record, spec)
     out, values = str(spec.out), spec.values()
-    kept = {name: value for name, value in record["options"].items() if name != "llm"}
-    record = trusted_record({**record, "options": kept, "environment": {}}, values, spec.card)
+    options = {name: value for name, value in record["options"].items() if name != "llm"}
+    record = trusted_record({**record, "options": options, "environment": {}}, values, spec.card)
     if problem := changed_input(record, Path()):
         raise InputError(problem, path=spec.card)
     with contextlib.ExitStack() as stack:
         addresses = [*spec.models, *(text for texts in values.values() for text in texts)]
         stack.enter_context(network_limited_to(addresses))
         stack.enter_context(environment_of(record))
-        words = _words_of(record, out, asked, spec.card)
+        words = _words_of(record, out, judge_options, spec.card)
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         status = app.main(args=words, prog_name="pnyx", standalone_mode=False)
     if status not in (None, 0, EXIT_UNSCORED):
@@ -136,7 +136,7 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
 
 
 def _words_of(record: dict[str, Any], out: str, added: Sequence[str], path: str) -> list[str]:
-    """Return the words of the card's command, which writes to `out`, with options added."""
+    """Return the arguments of the card's command, with the output `out` and options added."""
     try:
         return arguments_of(record, {"out": out}, added)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -144,7 +144,7 @@ def _words_of(record: dict[str, Any], out: str, added: Sequence[str], path: str)
 
 
 def _asked_anew(record: dict[str, Any], spec: CheckSpec) -> list[str]:
-    """Return the options that name the model to ask: the user chooses it, never a card."""
+    """Return the options that name the model to ask: the user chooses it, never the card."""
     if record["options"].get("llm") or record.get("environment"):
         if not spec.asks_models:
             raise InputError("its judge is a language model: name it with --llm", path=spec.card)

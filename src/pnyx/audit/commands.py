@@ -15,7 +15,7 @@ from pnyx.cli.params import Group
 
 @click.group(cls=Group, name="audit", no_args_is_help=True)
 def command() -> None:
-    """Put a judge on trial, and write one page on it. For its agreement with people: pnyx check.
+    """Test a judge with trials, and write its card. For its agreement with people: pnyx check.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`pnyx compare judges`: which of several judges to take."""
+"""`pnyx compare judges`: choose one of several judges."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from pnyx.judging.measures.options import BootstrapSpec
 
 
 class ChoosingSpec(BootstrapSpec, heading="Choice"):
-    """What judges are held against, and what is good enough."""
+    """What to compare judges by, and what is good enough."""
 
     labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
     margin: float = opt(
         0.02, "Accuracy that may be lost: choose it before looking.", within="(0, 1)"
     )
     baseline: str | None = opt(
-        None, "Judge not to fall behind.", metavar="NAME", shown="the most accurate"
+        None, "Judge to compare the others with.", metavar="NAME", shown="the most accurate"
     )
-    by: Literal["dollars", "seconds"] = opt("dollars", "What is to be cheap.")
+    by: Literal["dollars", "seconds"] = opt("dollars", "Cost to minimize.")
     prices: str | None = file_opt(None, "Prices of models (TOML); they override the packaged ones.")
     card: tuple[str, ...] = file_opt(
         (), "Card of a judge (pnyx audit card, .json), for its trials. Repeatable."
     )
-    html: str | None = out_opt(None, "Write all of it as one HTML file.")
+    html: str | None = out_opt(None, "Write everything as one HTML file.")
 
 
-@verb("judges", short_help="Which of several judges to take.")
+@verb("judges", short_help="Choose one of several judges.")
 @click.argument("answers", nargs=-1, required=True, metavar="ANSWERS...")
 def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outcome:
-    """Compare the judges of several results folders on the items that all were asked about.
+    """Compare the judges of several results folders on the items that all of them were asked.
 
-    Of each: accuracy, F1, AUROC, calibration error and Brier score with 95 % intervals, dollars for
-    1,000 answers, seconds an answer, and the trials of its --card. Nothing is asked again: costs
-    are what the folders' manifests say, at the prices of --prices.
+    For each judge: accuracy, F1, AUROC, calibration error and Brier score with 95 % intervals,
+    dollars per 1,000 answers, seconds per answer, and the trials of its --card. No model is asked:
+    costs are those in the folders' manifests, at the prices of --prices.
 
     Each judge is tested against the most accurate (--baseline): is it less accurate by --margin or
-    more? Those that are shown not to be (p of Tango's score test, corrected by Holm-Bonferroni,
-    < .025) are good enough, and the cheapest of them is named. So is a cascade of two, if cheaper:
-    a cheap judge that answers where it is sure, and a dear one for the rest. Its thresholds are
-    chosen on one half of the labels (drawn by --seed, whole groups), all its figures are of the
-    other. docs/measures.md defines each. Exit status 3: some answers are unscored.
+    more? Judges for which this is ruled out (p of Tango's score test, corrected by Holm-Bonferroni,
+    < 0.025) are good enough, and the cheapest of them is named. So is a cascade of two, if cheaper:
+    a cheap judge that answers when confident, and an expensive one for the rest. Its thresholds are
+    chosen on one half of the labels (drawn by --seed, whole groups); all its figures are from the
+    other half. docs/measures.md defines each. Exit status 3: some answers are unscored.
 
     \b
     Example:
@@ -60,11 +60,11 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
     if len(answers) < 2:
         raise OptionError("give the results of two judges or more")
     if len(set(answers)) < len(answers):
-        raise OptionError("the results of a judge are given twice")
+        raise OptionError("the same results are given twice")
     named = dict(zip(run_names(answers), answers, strict=True))
     if spec.baseline is not None and spec.baseline not in named:
-        found = escaped(", ".join(named), 200)
-        raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {found}")
+        names = escaped(", ".join(named), 200)
+        raise OptionError(f"--baseline {escaped(spec.baseline, 60)}: expected one of {names}")
     from pnyx.audit.card_file import read_card
     from pnyx.audit.display.judges import judge_notes, judge_parts, judges_html
     from pnyx.audit.judge_choice import choose_judge
@@ -81,7 +81,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
         cards=[read_card(path) for path in spec.card],
         bootstrap=spec.bootstrap,
     )
-    accuracy = [one.measures["accuracy"] for one in result.judges]
+    accuracy = [judge.measures["accuracy"] for judge in result.judges]
     unscored = any(m.scored < m.asked for m in accuracy)
     if spec.html is not None:
         write_text(spec.html, judges_html(result))

@@ -19,7 +19,7 @@ COMMANDS: Final = (
         "pnyx.audit.commands:command",
         40,
         "Judges",
-        "Put a judge on trial, and write one page on it.",
+        "Test a judge with trials, and write its card.",
     ),
     CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
     CommandDoor("measure preference", "pnyx.audit.preference_command:preference", 70),

@@ -1,8 +1,8 @@
-"""Drift: a judge's card held against an earlier one, figure by figure.
+"""Drift: a judge's card compared with an earlier one, figure by figure.
 
-Where both hold outcomes of the same labelled items, a difference is paired: item by item, with an
-interval over questions. Else it has that of Zou and Donner (Statistics in Medicine 27, 2008), made
-of both figures' as if they were independent: on the same items too wide, never too narrow.
+If both contain outcomes for the same labelled items, a difference is paired: item by item, with an
+interval over questions. Otherwise its interval follows Zou and Donner (Statistics in Medicine 27,
+2008), with both figures treated as independent: on the same items too wide, never too narrow.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from pnyx.stats.intervals import wilson
 Verdict: TypeAlias = Literal["worse", "maybe worse", "same", "better", "not measured"]
 
 _MEASURES = {"f1": 1, "accuracy": 1, "average_precision": 1, "auroc": 1, "ece": -1, "brier": -1}
-"""Measure of answers against labels -> 1 where more is better, else -1."""
+"""Measure of answers against labels -> 1 if higher is better, else -1."""
 
 Row: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class CardFigure:
-    """A figure of a card: its value with its interval, and what it was measured on."""
+    """A figure of a card: its value with its interval, and the items behind it."""
 
     value: float | None
     low: float | None
     high: float | None
     items: str  # their hash
-    sign: int  # 1 where more is better, else -1
+    sign: int  # 1 if higher is better, else -1
     measure: str = ""  # of answers against labels
-    outcomes: Mapping[str, str] = field(default_factory=dict)  # what it was measured of
+    outcomes: Mapping[str, str] = field(default_factory=dict)  # the labels and answers behind it
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How one figure has moved.
+    """The change of one figure.
 
     Attributes:
-        name: of the figure, after its task and, of a trial, its name.
-        then, now: its values; None where it was not measured.
-        better: now less then, turned round where less is better; with a 95 % interval.
-        same_items: whether both rest on the same items.
-        paired: whether items were paired; else the interval takes the figures for independent.
-        verdict: `worse` by more than the margin: on the same items by what was found, on others
-            also with an interval below 0; `maybe worse` where that interval holds 0; `better` with
-            an interval above 0.
+        name: the figure's name, after its task and, for a trial, the trial's name.
+        then, now: its values; None if not measured.
+        better: now minus then, negated if lower is better; with a 95 % interval.
+        same_items: whether both are based on the same items.
+        paired: whether items were paired; else the interval treats the figures as independent.
+        verdict: `worse` by more than the margin: on the same items by the figures alone, on others
+            only if the interval is below 0; `maybe worse` if that interval contains 0; `better` if
+            the interval is above 0.
     """
 
     name: str
@@ -66,20 +66,20 @@ class Drift:
     verdict: Verdict
 
     def row(self) -> dict[str, Any]:
-        """Return it as an object of JSON."""
+        """Return it as a JSON object."""
         return asdict(self)
 
 
 def compare_cards(
     then: Row, now: Row, margin: float, bootstrap: Bootstrap = BOOTSTRAP
 ) -> list[Drift]:
-    """Return how each figure of an earlier card has moved in a later one.
+    """Return how each figure of an earlier card has changed in a later one.
 
     Args:
-        then: what `make_card` returned earlier, or the JSON of it.
-        now: the same, of later.
+        then: the earlier result of `make_card`, or its JSON.
+        now: the later one.
         margin: how much worse a figure may be, from 0.
-        bootstrap: how intervals of paired differences are drawn.
+        bootstrap: settings of the intervals of paired differences.
 
     Raises:
         InputError: one is not a card, or they have no figure in common.
@@ -100,7 +100,7 @@ def compare_figures(
     margin: float,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> list[Drift]:
-    """Return how each earlier figure has moved, by name; one that is missing is not measured."""
+    """Return how each earlier figure has changed, by name; a missing one is not measured."""
     nothing = CardFigure(None, None, None, "", 1)
     return [
         _moved(name, old, now.get(name, nothing), margin, bootstrap) for name, old in then.items()
@@ -132,10 +132,10 @@ def _moved(
 
 
 def _interval(then: CardFigure, now: CardFigure) -> tuple[float | None, float | None]:
-    """Return the ends of what is better, by the distances of both figures from their ends."""
+    """Return the interval of the improvement, by the distances of both figures to their ends."""
     if None in (then.low, then.high, now.low, now.high):
         return None, None
-    # For the compiler: none of these is None.
+    # For the type checker: none of these is None.
     (t, tl, th), (n, nl, nh) = (
         [float(x) for x in (f.value, f.low, f.high) if x is not None] for f in (then, now)
     )
@@ -144,7 +144,7 @@ def _interval(then: CardFigure, now: CardFigure) -> tuple[float | None, float | 
 
 
 def _figures(card: Row) -> Iterator[tuple[str, CardFigure]]:
-    """Yield what is compared of a checked card, by name."""
+    """Yield the figures of a checked card that can be compared, by name."""
     for results in card["asked"]:
         yield from _of_results(results)
     for trial in card["trials"]:
@@ -153,25 +153,25 @@ def _figures(card: Row) -> Iterator[tuple[str, CardFigure]]:
         yield f"{trial['task']}, {trial['trial']}: {trial['primary']}", figure
 
 
-def _of_results(one: Row) -> Iterator[tuple[str, CardFigure]]:
-    task, items, counts = one["task"], one["items_sha256"], one["counts"]
+def _of_results(result: Row) -> Iterator[tuple[str, CardFigure]]:
+    task, items, counts = result["task"], result["items_sha256"], result["counts"]
     if counts["asked"]:
         low, high = wilson(counts["scored"], counts["asked"])
         share = counts["scored"] / counts["asked"]
         yield f"{task}: scored", CardFigure(share, low, high, items, 1)
-    for compared in one.get("agreement", {}).get("compared", ()):
+    for compared in result.get("agreement", {}).get("compared", ()):
         if compared["kind"] == "human-judge":
             alpha = alpha_of(task)
             name = f"{task}: {alpha} with {compared['between'][1]}"
             yield name, _figure(compared["mean"][alpha], items, 1)
-    calibration = (one.get("calibration") or {}).get("measures", {})
-    measured = {**one.get("measures", {}), **calibration}
+    calibration = (result.get("calibration") or {}).get("measures", {})
+    measured = {**result.get("measures", {}), **calibration}
     for name, sign in _MEASURES.items():
         if name in measured:
             figure = _figure(measured[name], items, sign)
             yield (
                 f"{task}: {name}",
-                replace(figure, measure=name, outcomes=one.get("outcomes", {})),
+                replace(figure, measure=name, outcomes=result.get("outcomes", {})),
             )
 
 

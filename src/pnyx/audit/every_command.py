@@ -1,4 +1,4 @@
-"""`pnyx audit all`: every trial that applies to a judge's task, one plan, one card."""
+"""`pnyx audit all`: every trial that applies to a judge's task, with one plan and one card."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pnyx.judging.options import FormatSpec, JudgeSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.trial_items import Posed
+    from pnyx.audit.trials.trial_items import TrialQuestions
     from pnyx.display.tables import Part
     from pnyx.judging.questions import JudgeQuestion
 
@@ -40,47 +40,49 @@ MARGIN = 0.1
 
 
 class AuditAllSpec(Spec, heading="Card"):
-    """What the card rests on, and what it allows."""
+    """What the card is based on, and its margin."""
 
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
     margin: float = opt(
         MARGIN,
-        "By how much a figure may become worse before pnyx audit check fails. Kept in the card.",
+        "By how much a figure may become worse before pnyx audit check fails. Stored in the card.",
         within="[0, 1]",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Trials:
-    """The trials of a task's items: questions by trial, and why others have none."""
+    """The trials of a task's items: questions by trial, and why others do not apply."""
 
     task: str
     items: Sequence[JudgeQuestion]
-    posed: Mapping[str, Posed]
+    posed: Mapping[str, TrialQuestions]
     left_out: Mapping[str, str]
     needed: Mapping[str, int | None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each trial with what it asks, and the clusters (topics) it has and needs."""
+        """Return each trial with its questions, and the clusters (topics) it has and needs."""
         from pnyx.audit.trials.trials import clusters_of
 
-        asked = [
-            {"trial": name, "questions": len(one.questions), "clusters": clusters_of(one),
+        posed_rows = [
+            {"trial": name, "questions": len(trial.questions), "clusters": clusters_of(trial),
              "clusters_needed": self.needed[name], "why_not": None}
-            for name, one in self.posed.items()
+            for name, trial in self.posed.items()
         ]  # fmt: skip
         empty = {"questions": 0, "clusters": None, "clusters_needed": None}
-        return asked + [{"trial": n, **empty, "why_not": why} for n, why in self.left_out.items()]
+        return posed_rows + [
+            {"trial": n, **empty, "why_not": why} for n, why in self.left_out.items()
+        ]
 
     def table(self) -> Table:
-        """Return the trials for people."""
+        """Return the table of the trials."""
         columns = [Column("trial", "name"), Column("questions", "count")]
         columns += [Column("clusters", "count"), Column("needed", "count"), Column("", "name")]
         rows = [
             (r["trial"], r["questions"], r["clusters"], r["clusters_needed"], _said(r))
             for r in self.rows()
         ]
-        legend = "clusters: topics, or items without one; needed: for a good judge to pass surely"
+        legend = "clusters: topics, or items without one; needed: for a good judge to pass reliably"
         return Table(columns, rows, legend=[legend])
 
 
@@ -96,7 +98,7 @@ def _said(row: Mapping[str, Any]) -> str:
     "all",
     resumes=True,
     records=True,
-    short_help="Every trial that applies, one plan, one card.",
+    short_help="Every trial that applies, with one plan and one card.",
     without={"spec": "labels lookup"},
 )
 @click.argument("items")
@@ -104,16 +106,16 @@ def every(
     items: FileName,
     card: AuditAllSpec,
     options: StressSpec,
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Put a judge through every trial that has a meaning for ITEMS, and write its card.
+    """Run every trial that applies to ITEMS on a judge, and write its card.
 
-    It asks about ITEMS as they are, then in each trial (pnyx audit stress lists them). --plan says
-    first what all of it costs, and how many clusters (topics) each trial has and needs. S gets a
+    It asks about ITEMS as they are, then in each trial (pnyx audit stress lists them). --plan
+    shows the total cost first, and how many clusters (topics) each trial has and needs. S gets a
     folder for each trial, TASK with the answers to the items, and card.html, card.md and card.json,
-    which pnyx audit check holds a later judge against. Running the command again, even after a
+    with which pnyx audit check compares a later judge. Running the command again, even after a
     crash, asks only what is missing. Exit status 3: finished, but some questions are unscored.
 
     \b
@@ -126,27 +128,29 @@ def every(
 
     options.check_judge(spec)
     task = task_of(items, options.task)
-    asked.chosen(TASKS[task], spec)
-    spec = asked.prompted(spec)
-    form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
-    trials = _posed(task, list(given), options, spec)
+    format_spec.chosen(TASKS[task], spec)
+    spec = format_spec.prompted(spec)
+    form, items_read = format_spec.prepared(TASKS[task], spec, format_spec.read(TASKS[task], items))
+    trials = _posed(task, list(items_read), options, spec)
     check_labels(card.labels, {item.id for item in trials.items})
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return _plan(opened, trials, spec).show(as_json=as_json)
-        rows = _ask(items, trials, options, spec, sized_by(opened, asked.settings))
+        rows = _ask(items, trials, options, spec, sized_by(opened, format_spec.settings))
     say_judge(rows[0]["judge"], rows[0]["card"])
-    made = _card(trials, card, options)
+    card_ = _card(trials, card, options)
     lines = [f"{row['trial']}: {row['outcome']}" for row in rows if "trial" in row]
     lines += [f"{name}: left out: {why}" for name, why in trials.left_out.items()]
-    see = f"{len(made['not_for'])} reasons against a use; see {escaped(str(options.out))}/card.html"
-    return Outcome(made, [[*lines, see]], any(row["counts"]["unscored"] for row in rows))
+    see = (
+        f"{len(card_['not_for'])} reasons against a use; see {escaped(str(options.out))}/card.html"
+    )
+    return Outcome(card_, [[*lines, see]], any(row["counts"]["unscored"] for row in rows))
 
 
 def _posed(
     task: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
 ) -> _Trials:
-    """Return what every trial asks; InputError where none has a meaning."""
+    """Return the questions of every trial; InputError if none applies."""
     from pnyx.audit.trials.trial_items import sampled
     from pnyx.audit.trials.trials import TRIALS, clusters_needed
     from pnyx.judging.runs.results import check_folder
@@ -154,27 +158,27 @@ def _posed(
     if options.out is not None and not spec.plan:
         for name in (task, *TRIALS):
             check_folder(Path(options.out) / name, {"task": task})
-    posed: dict[str, Posed] = {}
+    posed: dict[str, TrialQuestions] = {}
     left_out: dict[str, str] = {}
     for name in TRIALS:
         qrels = options.qrels if name == "noise" and task == "rag" else None
         try:
-            own = replace(options, qrels=qrels)
-            posed[name] = posed_trial(name, task, items, own, spec, warns=False)
+            trial_options = replace(options, qrels=qrels)
+            posed[name] = posed_trial(name, task, items, trial_options, spec, warns=False)
         except InputError as error:
             left_out[name] = error.problem
     if not posed:
-        raise InputError(f"no trial has a meaning: {'; '.join(left_out.values())}")
+        raise InputError(f"no trial applies: {'; '.join(left_out.values())}")
     needed = {name: clusters_needed(name, options.plan_of(name)) for name in posed}
     chosen = sampled(items, options.plan_of("order"))
     return _Trials(task, chosen, posed, left_out, needed)
 
 
 def _plan(opened: OpenedJudge, trials: _Trials, spec: JudgeSpec) -> Outcome:
-    """Return what each model would be asked in all, and the trials with their clusters."""
+    """Return how much each model would be asked in total, and the trials with their clusters."""
     from pnyx.judging.llm.plan import plan_run
 
-    questions = [*trials.items, *(q for one in trials.posed.values() for q in one.questions)]
+    questions = [*trials.items, *(q for trial in trials.posed.values() for q in trial.questions)]
     planned = plan_run(opened.judge, opened.models, questions, prices_by_model(spec, opened.models))
     row = {
         "judge": opened.judge.name,
@@ -197,8 +201,8 @@ def _ask(
     rows = [judge_all(str(out / task), task, source, trials.items, opened, spec, {}, what="items")]
     for name, posed in trials.posed.items():
         say(f"{name}:")
-        own = replace(options, out=str(out / name))
-        rows.append(ask_trial(name, task, source, posed, own, spec, opened))
+        trial_options = replace(options, out=str(out / name))
+        rows.append(ask_trial(name, task, source, posed, trial_options, spec, opened))
     return rows
 
 
@@ -211,12 +215,12 @@ def _card(trials: _Trials, card: AuditAllSpec, options: StressSpec) -> dict[str,
 
     out = Path(str(options.out))
     folders = [out / trials.task, *(out / name for name in trials.posed)]
-    made = make_card(
+    card_ = make_card(
         folders, card.labels, bootstrap=options.bootstrap, left_out=dict(trials.left_out)
     )
-    made |= {"margin": card.margin, "record": record_of_command()}
+    card_ |= {"margin": card.margin, "record": record_of_command()}
     with placed_together():
-        write_text(str(out / "card.html"), card_html(made))
-        write_text(str(out / "card.md"), card_markdown(made))
-        write_json(out / "card.json", made)
-    return made
+        write_text(str(out / "card.html"), card_html(card_))
+        write_text(str(out / "card.md"), card_markdown(card_))
+        write_json(out / "card.json", card_)
+    return card_

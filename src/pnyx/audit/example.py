@@ -1,4 +1,4 @@
-"""How well search and a judge agree with the labels of the bundled example."""
+"""Agreement of search and a judge with the labels of the bundled example."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def search_agreement(runs: Mapping[str, Sequence[str]], example: Example) -> dic
     cells: dict[str, dict[str, Measured]] = {}
     for question in example.questions:
         first = runs.get(question.id, ())[:_DEPTH]
-        own = {x.doc_id: x for x in example.labels if x.question_id == question.id}
-        found = [own[doc] for doc in first if doc in own]
+        labels_by_document = {x.doc_id: x for x in example.labels if x.question_id == question.id}
+        labels = [labels_by_document[doc] for doc in first if doc in labels_by_document]
         wanted = {p.id for p in example.perspectives if p.question_id == question.id}
-        covered = {p for x in found for p in x.perspectives} & wanted
+        covered = {p for x in labels for p in x.perspectives} & wanted
         cells[question.id] = {
-            "P@10": Measured(sum(x.relevance > 0 for x in found) / _DEPTH, 1, 1),
+            "P@10": Measured(sum(x.relevance > 0 for x in labels) / _DEPTH, 1, 1),
             "perspectives@10": Measured(len(covered) / len(wanted), 1, 1),
         }
     return RunTable({"": cells}).means("", ("P@10", "perspectives@10"))
@@ -50,41 +50,47 @@ def judge_agreement(
     each question, half of them irrelevant ones that share its words.
     """
     measures: dict[str, Measured] = {}
-    own: dict[str, list[str]] = {}
+    documents_by_question: dict[str, list[str]] = {}
     for label in example.labels:
-        own.setdefault(label.question_id, []).append(label.doc_id)
+        documents_by_question.setdefault(label.question_id, []).append(label.doc_id)
     for task, pairs in (
         ("relevance", list(_relevance_pairs(runs, example))),
-        ("lookalikes", list(_relevance_pairs(own, example))),
+        ("lookalikes", list(_relevance_pairs(documents_by_question, example))),
         ("support", list(_support_pairs(example))),
     ):
         answers = ask(judge, [question for question, _ in pairs])
-        found = against_labels(answers, [label for _, label in pairs])
-        measures |= {f"{task}.{name}": found[name] for name in _SHOWN}
+        agreement = against_labels(answers, [label for _, label in pairs])
+        measures |= {f"{task}.{name}": agreement[name] for name in _SHOWN}
     measures["stance.accuracy"] = _stance_accuracy(judge, example)
     return measures
 
 
 def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
-    """Measure what is cited against the example's labels, by how questions were asked."""
+    """Measure the cited documents against the example's labels, by form of the question."""
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
-    asked = {one.id: one.how for one in example.asked}
+    ways = {question.id: question.how for question in example.asked}
     measures: dict[str, Measured] = {}
     strong: list[bool] = []
-    for how in dict.fromkeys(asked.values()):
-        own = [(q, side, docs) for (q, side), docs in cited.items() if asked[q] == how]
-        found = [(side, labels.get((q, doc))) for q, side, docs in own for doc in docs]
-        on = [(side, label) for side, label in found if label is not None and label.relevance > 0]
+    for how in dict.fromkeys(ways.values()):
+        cited_this_way = [(q, side, docs) for (q, side), docs in cited.items() if ways[q] == how]
+        sided_labels = [
+            (side, labels.get((q, doc))) for q, side, docs in cited_this_way for doc in docs
+        ]
+        on = [
+            (side, label)
+            for side, label in sided_labels
+            if label is not None and label.relevance > 0
+        ]
         sided = [(side, label.stance) for side, label in on if label.stance in SIDES]
         right = sum(a == b for a, b in sided)
-        measures[f"{how}.on_question"] = share_of(len(on), len(found), len(found))
+        measures[f"{how}.on_question"] = share_of(len(on), len(sided_labels), len(sided_labels))
         measures[f"{how}.right_side"] = share_of(right, len(sided), len(sided))
         strong += [label.quality == 3 for _, label in on]
     return measures | {"cited.strong": share_of(sum(strong), len(strong), len(strong))}
 
 
 class Unlabelled:
-    """An engine whose documents have lost their labels: what a user's own documents look like."""
+    """An engine whose documents have no labels, like a user's own documents."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -96,9 +102,9 @@ class Unlabelled:
         return len(self._engine)
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
-        """Return documents of the same text, without topic and stance."""
-        found = self._engine.fetch(ids)
-        return [Document(d.id, judged_text(d), "", d.url, d.source) for d in found]
+        """Return documents with the same text, without topic and stance."""
+        documents = self._engine.fetch(ids)
+        return [Document(d.id, judged_text(d), "", d.url, d.source) for d in documents]
 
 
 def _labelled(example: Example) -> Iterator[tuple[Question, Argument, ExampleLabel]]:
@@ -115,28 +121,28 @@ def _relevance_pairs(
     relevant = {(x.question_id, x.doc_id) for x in example.labels if x.relevance > 0}
     for question in example.questions:
         for doc_id in runs.get(question.id, ()):
-            asked = ask_relevance(
+            question_ = ask_relevance(
                 f"relevance/{doc_id}",
                 question.text,
                 judged_text(arguments[doc_id]),
                 definition=question.definition,
                 group=question.id,
             )
-            yield asked, (question.id, doc_id) in relevant
+            yield question_, (question.id, doc_id) in relevant
 
 
 def _support_pairs(example: Example) -> Iterator[tuple[Support, bool]]:
     for question, argument, label in _labelled(example):
         for perspective in example.perspectives:
             if perspective.question_id == question.id:
-                asked = Support(
+                support = Support(
                     id=f"support/{argument.id}/{perspective.id}",
                     text=judged_text(argument),
                     statement=perspective.text,
                     question=question.text,
                     group=question.id,
                 )
-                yield asked, perspective.id in label.perspectives
+                yield support, perspective.id in label.perspectives
 
 
 def _stance_accuracy(judge: Judge, example: Example) -> Measured:

@@ -1,4 +1,4 @@
-"""`pnyx audit formats`: noise and contradictions under each way to ask about arguments."""
+"""`pnyx audit formats`: noise and contradictions under each format of asking about arguments."""
 
 from __future__ import annotations
 
@@ -24,32 +24,34 @@ from pnyx.judging.questions import Rating
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.trial_items import Posed
+    from pnyx.audit.trials.trial_items import TrialQuestions
     from pnyx.display.tables import Part
     from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.llm.plan import PlannedModel
 
 _TASK = TASKS["rag"]
 _SHOWS = {"noise": "context_relevance", "hallucination": "groundedness"}
-"""Trial -> the dimension that is looked at."""
+"""Trial -> the dimension that is measured."""
 
 
 class ComparedSpec(Spec, heading="Formats"):
-    """Which formats are compared."""
+    """Which formats to compare."""
 
     format: tuple[Words, ...] = opt(
         (),
-        "Way in which a judge is asked (pnyx judge rag). Repeatable.",
+        "Format in which a judge is asked (pnyx judge rag). Repeatable.",
         metavar="NAME",
         shown="all; without --llm, support",
     )
 
-    def names(self, spec: JudgeSpec, asked: FormatSpec) -> list[str]:
-        """Return the formats; OptionError: one is unknown, or --nuggets would do nothing."""
+    def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
+        """Return the formats; OptionError: one is unknown, or --nuggets would have no effect."""
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
         chosen = list(dict.fromkeys(self.format)) or usual
-        if asked.nuggets is not None and not any(_TASK.format(n).makes_points for n in chosen):
-            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+        if format_spec.nuggets is not None and not any(
+            _TASK.format(n).makes_points for n in chosen
+        ):
+            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
         return chosen
 
 
@@ -57,10 +59,10 @@ class ComparedSpec(Spec, heading="Formats"):
     "formats",
     resumes=True,
     records=True,
-    short_help="Which way to ask about arguments notices noise and contradictions?",
+    short_help="Which format notices noise and contradictions in arguments?",
     without={
         "options": "task padding orders",
-        "asked": "format scale shots examples dimensions",
+        "format_spec": "format scale shots examples dimensions",
         "spec": "prompt",
     },
 )
@@ -69,15 +71,15 @@ def formats(
     items: FileName,
     compared: ComparedSpec,
     options: StressSpec,
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Put ITEMS (of pnyx judge rag, JSONL) through the trials noise and hallucination by format.
+    """Run the trials noise and hallucination on ITEMS (of pnyx judge rag, JSONL), by format.
 
-    The tables are those of ConQRet, a row for each format: context relevance by share of documents
-    replaced (Table 16), whether it falls at every step (17), groundedness by sentences contradicted
-    (18); for formats that score single documents their precision (7). S gets formats.json,
+    The tables are those of ConQRet, with a row for each format: context relevance by share of
+    replaced documents (Table 16), whether it falls at every step (17), groundedness by contradicted
+    sentences (18); for formats that score single documents, precision (7). S gets formats.json,
     formats.md (the tables), formats.svg (Figure 13) and for each format the folders noise-FORMAT
     and hallucination-FORMAT of pnyx audit stress. Running the command again, even after a crash,
     asks only what is missing. Exit status 3: finished, but some questions are unscored.
@@ -92,11 +94,14 @@ def formats(
     trials = _trials(read)
     from pnyx.judging.runs.results import check_folder
 
-    for name in () if spec.plan else compared.names(spec, asked):
+    for name in () if spec.plan else compared.names(spec, format_spec):
         for trial in trials:
             check_folder(Path(str(options.out)) / f"{trial}-{name}", {"task": "rag"})
-    # All are prepared before anything is asked: what cannot be asked is refused first.
-    every = [_prepared(n, trials, read, asked, options, spec) for n in compared.names(spec, asked)]
+    # Prepare all formats before asking: what cannot be asked fails first.
+    every = [
+        _prepared(n, trials, read, format_spec, options, spec)
+        for n in compared.names(spec, format_spec)
+    ]
     if spec.plan:
         return _plan(every, spec, as_json)
     rows: dict[str, dict[str, Any]] = {}
@@ -116,15 +121,15 @@ def formats(
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A format, how many nuggets it makes up where that is chosen, its questions by trial."""
+    """A format, how many nuggets it generates if chosen, and its questions by trial."""
 
     form: JudgingFormat
     nuggets: int | None
-    posed: Mapping[str, Posed]
+    posed: Mapping[str, TrialQuestions]
 
 
 def _plan(every: Sequence[_Prepared], spec: JudgeSpec, as_json: bool) -> int:
-    """Print what each model would be asked, format by format, and return the exit status."""
+    """Print how much each model would be asked, format by format, and return the exit status."""
     from pnyx.judging.llm.plan import plan_run
 
     planned: list[PlannedModel] = []
@@ -151,20 +156,20 @@ def _prepared(
     name: str,
     trials: Sequence[str],
     items: Sequence[Any],
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     options: StressSpec,
     spec: JudgeSpec,
 ) -> _Prepared:
     form = _TASK.format(name)
-    nuggets = asked.nuggets if form.makes_points else None
-    chosen, shaped = replace(asked, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
-    given = list(shaped)
-    posed = {t: posed_trial(t, "rag", _taking(t, given), options, spec) for t in trials}
+    nuggets = format_spec.nuggets if form.makes_points else None
+    chosen, shaped = replace(format_spec, format=name, nuggets=nuggets).prepared(_TASK, spec, items)
+    questions = list(shaped)
+    posed = {t: posed_trial(t, "rag", _taking(t, questions), options, spec) for t in trials}
     return _Prepared(chosen or form, nuggets, posed)
 
 
 def _trials(items: Sequence[Any]) -> list[str]:
-    """Return the trials that the items take; InputError where they lack what one shows."""
+    """Return the trials that apply to the items; InputError if they lack a needed dimension."""
     trials = [trial for trial in _SHOWS if _taking(trial, items)]
     if not items:
         raise InputError("found no items")
@@ -176,13 +181,13 @@ def _trials(items: Sequence[Any]) -> list[str]:
             if _SHOWS[trial] not in item.dimensions:
                 raise InputError(
                     f"item {shorten(item.id, 40)!r}: dimensions: expected {_SHOWS[trial]} among "
-                    f"them, which {trial} is to change"
+                    f"them, which {trial} changes"
                 )
     return trials
 
 
 def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome:
-    """Write what came of all formats, and return it."""
+    """Write the results for all formats, and return them."""
     from pnyx.core.files import write_json, write_text
     from pnyx.core.placement import placed_together
     from pnyx.display.trials import format_tables, sensitivity_plot
@@ -209,11 +214,11 @@ def _outcome(rows: Mapping[str, Mapping[str, Any]], spec: StressSpec) -> Outcome
 
 
 def _summed(trials: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is compared of one format's trials."""
+    """Return the results of one format's trials for comparison."""
     summed = {"judge": trials["noise"]["judge"]}
     for trial, dimension in _SHOWS.items():
         curves = trials[trial]["curves"] if trial in trials else {}
-        # Where there is one dimension, the score is its.
+        # With a single dimension, the score is that dimension's.
         summed[dimension] = curves.get(dimension, curves.get("score"))
     counts = {trial: row["counts"] for trial, row in trials.items()}
     outcomes = {trial: row["outcome"] for trial, row in trials.items()}

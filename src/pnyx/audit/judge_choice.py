@@ -1,6 +1,6 @@
-"""Which judge to take: accuracy, calibration, trials, dollars and seconds of several side by side.
+"""Choice of a judge: accuracy, calibration, trials, dollars and seconds of several side by side.
 
-The cheapest judge is taken that is shown not to be less accurate than the best by a margin, or a
+It chooses the cheapest judge that is shown not to be less accurate than the best by a margin, or a
 cascade of two if that is cheaper still (docs/measures.md, "Choosing a judge").
 """
 
@@ -32,17 +32,17 @@ from pnyx.stats.weighted_measures import Floats, Index
 
 SHOWN = ("accuracy", "f1", "auroc", "ece", "brier")
 ERRORS = (0.05, 0.1, 0.15, 0.2, 0.3)
-"""Shares of errors by which a cascade's thresholds are tried on the development half."""
-_CENTS = 1e-12  # Costs that are closer are equal
+"""Shares of errors with which a cascade's thresholds are tried on the development half."""
+_CENTS = 1e-12  # Costs that differ by less are equal
 
 Cost: TypeAlias = Literal["dollars", "seconds"]
 Costs: TypeAlias = tuple[float | None, float | None]
-"""US dollars and seconds an answer; None where they are not known, which is not 0."""
+"""US dollars and seconds per answer; None if unknown, which is not 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedJudge:
-    """One judge: `usd` and `seconds` an answer are None where they are not known, which is not 0.
+    """One judge: `usd` and `seconds` per answer are None if they are unknown, which is not 0.
 
     `trials` are those of its cards, name -> outcome.
     """
@@ -61,9 +61,9 @@ class ComparedJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCascade:
-    """`first` answers where it is sure, `then` the rest: thresholds of one half of the labels.
+    """`first` answers when confident, `then` the rest; thresholds are from one half of the labels.
 
-    `accuracy`, the `kept` share of answers and the costs are of the other half.
+    `accuracy`, the `first_share` of answers and the costs are measured on the other half.
     """
 
     first: str
@@ -72,29 +72,33 @@ class JudgeCascade:
     low: float | None
     high: float | None
     accuracy: Measured
-    kept: float
+    first_share: float
     usd: float | None
     seconds: float | None
 
     @property
     def name(self) -> str:
-        """How tables call it."""
+        """Its name in tables."""
         return f"{self.first}, then {self.then}"
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
-        return row_of(self, "name first then error low high accuracy kept usd seconds")
+        return {
+            **row_of(self, "name first then error low high accuracy"),
+            "kept": self.first_share,
+            **row_of(self, "usd seconds"),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ChosenJudge(Result):
-    """Judges compared on the same labelled items, and which of them to take.
+    """Judges compared on the same labelled items, and the choice among them.
 
     Attributes:
         judges: in the order given.
-        baseline: the name of the most accurate, or of the one that was named.
-        comparisons: each other judge, and the cascade, against the baseline, by accuracy.
-        choice: the name of the cheapest that is good enough; None where costs are not known.
+        baseline: the name of the most accurate judge, or the one that was chosen.
+        comparisons: each other judge, and the cascade, compared with the baseline, by accuracy.
+        choice: the name of the cheapest that is good enough; None if costs are unknown.
         items: how many labelled items all judges were asked about.
         left_out: labelled items that some judge was not asked about.
     """
@@ -115,8 +119,12 @@ class ChosenJudge(Result):
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each judge, with its accuracy and costs."""
         return [
-            {"judge": one.name, **one.measures["accuracy"].row(), **row_of(one, "usd seconds")}
-            for one in self.judges
+            {
+                "judge": judge.name,
+                **judge.measures["accuracy"].row(),
+                **row_of(judge, "usd seconds"),
+            }
+            for judge in self.judges
         ]
 
     def _heading(self) -> list[str]:
@@ -153,14 +161,14 @@ def choose_judge(
         answers: name -> results folder of `pnyx judge` (or answers.jsonl), two or more.
         labels: people's labels of the items.
         margin: accuracy that may be lost, above 0 and below 1, fixed before looking.
-        by: what is to be cheap.
-        baseline: the judge that the others must not fall behind; by default the most accurate.
-        prices: of models, before the packaged ones.
-        cards: what `pnyx audit card` wrote as JSON; of other judges they are not looked at.
-        bootstrap: of the intervals, and the seed that halves the labels for a cascade.
+        by: the cost to minimize.
+        baseline: the judge to compare the others with; by default the most accurate.
+        prices: of models; they override the packaged ones.
+        cards: JSON written by `pnyx audit card`; those of other judges are ignored.
+        bootstrap: for the intervals, and the seed that halves the labels for a cascade.
 
     Raises:
-        InputError: answers are no yes and no, or the judges share no labelled item.
+        InputError: answers are not yes or no, or the judges have no labelled item in common.
     """
     from pnyx.audit.card_file import check_card
 
@@ -168,10 +176,10 @@ def choose_judge(
         check_card(card)
     joined = {name: join_labels(path, labels) for name, path in answers.items()}
     first = next(iter(joined.values()))
-    for name, one in joined.items():
-        if one.task == "quality" or one.task != first.task:
-            expected = "answers of yes and no" if one.task == "quality" else first.task
-            raise InputError(f"found {one.task}, expected {expected}", path=answers[name])
+    for name, results in joined.items():
+        if results.task == "quality" or results.task != first.task:
+            expected = "answers of yes and no" if results.task == "quality" else first.task
+            raise InputError(f"found {results.task}, expected {expected}", path=answers[name])
     return choose_joined(
         joined,
         {name: _costs_in(path, prices) for name, path in answers.items()},
@@ -193,23 +201,25 @@ def choose_joined(
     cards: Sequence[Mapping[str, Any]] = (),
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> ChosenJudge:
-    """Compare judges whose answers are joined with labels, as `choose_judge` does.
+    """Compare judges by answers joined with labels, as `choose_judge` does.
 
     Args:
         joined: name -> its answers of yes and no with labels, two or more, of one task.
-        costs: name -> US dollars and seconds an answer; a judge without them has no known costs.
+        costs: name -> US dollars and seconds per answer; a judge without them has unknown costs.
         margin: accuracy that may be lost.
-        by: the cost that is to be small.
-        baseline: the judge that the others must not fall behind; by default the most accurate.
+        by: the cost to minimize.
+        baseline: the judge to compare the others with; by default the most accurate.
         cards: with the trials of the judges.
-        bootstrap: how intervals are drawn.
+        bootstrap: settings of the intervals.
 
     Raises:
-        InputError: the judges share no labelled item, or none of the baseline's is scored.
+        InputError: the judges have no labelled item in common, or the baseline has none scored.
     """
     shared = _Shared(joined, bootstrap)
     judges = [_judge(name, costs.get(name, (None, None)), shared, cards) for name in joined]
-    scored = {one.name: a for one in judges if (a := one.measures["accuracy"].value) is not None}
+    scored = {
+        judge.name: a for judge in judges if (a := judge.measures["accuracy"].value) is not None
+    }
     best = baseline or max(scored, key=scored.__getitem__, default=judges[0].name)
     if best not in scored:
         raise InputError("none of its labelled answers is scored", path=best)
@@ -243,12 +253,12 @@ def _judge(
         if card["judge"] == judge
         for trial in card["trials"]
     }
-    shown = {key: measured[key] for key in SHOWN if key in measured}
-    return ComparedJudge(name, judge, shown, *costs, trials)
+    main_measures = {key: measured[key] for key in SHOWN if key in measured}
+    return ComparedJudge(name, judge, main_measures, *costs, trials)
 
 
 def _costs_in(path: str | Path, prices: Mapping[str, Price] | None) -> Costs:
-    """Return what an answer cost, by the manifest of a results folder."""
+    """Return the cost of an answer, by the manifest of a results folder."""
     manifest = read_json(Path(path) / MANIFEST) if Path(path).is_dir() else None
     try:
         return costs_of(manifest or {}, prices)
@@ -257,33 +267,33 @@ def _costs_in(path: str | Path, prices: Mapping[str, Price] | None) -> Costs:
 
 
 def costs_of(manifest: Mapping[str, Any], prices: Mapping[str, Price] | None = None) -> Costs:
-    """Return US dollars and seconds an answer took, None where the manifest cannot tell.
+    """Return US dollars and seconds per answer, None if the manifest does not determine them.
 
     Stored replies cost nothing again, and a resumed run took longer than its last part: neither
-    says what an answer costs. Without a language model it is no dollars.
+    gives the cost of an answer. Without a language model it is 0 dollars.
     """
-    asked = manifest.get("counts", {}).get("asked")
+    count = manifest.get("counts", {}).get("asked")
     models, store = manifest.get("models", ()), manifest.get("store", {})
-    if not asked or store.get("from_store") or manifest.get("kept"):
-        return (0.0 if asked and not models else None), None
+    if not count or store.get("from_store") or manifest.get("kept"):
+        return (0.0 if count and not models else None), None
     begun, ended = (datetime.fromisoformat(manifest[n]) for n in ("started", "finished"))
-    seconds = (ended - begun).total_seconds() / asked
+    seconds = (ended - begun).total_seconds() / count
     if not models:
         return 0.0, seconds
-    known = [price_of(model["name"], prices) for model in models]
+    prices_found = [price_of(model["name"], prices) for model in models]
     tokens = manifest.get("tokens", {})
     counts = (tokens.get(f"{n}_tokens", 0) for n in ("prompt", "completion", "cached"))
-    if len(set(known)) == 1 and known[0] is not None and tokens:
-        return known[0].cost(*counts) / asked, seconds
+    if len(set(prices_found)) == 1 and prices_found[0] is not None and tokens:
+        return prices_found[0].cost(*counts) / count, seconds
     spent = [model.get("spent", {}).get("cost_usd") for model in models]
-    return (None if None in spent else sum(spent) / asked), seconds
+    return (None if None in spent else sum(spent) / count), seconds
 
 
 class _Shared:
-    """The labelled items that all judges were asked about."""
+    """The labelled items that all judges were asked."""
 
     def __init__(self, joined: Mapping[str, LabelledVerdicts], bootstrap: Bootstrap) -> None:
-        by_id = {name: {p.verdict.id: p for p in one.pairs} for name, one in joined.items()}
+        by_id = {name: {p.verdict.id: p for p in results.pairs} for name, results in joined.items()}
         every = set[str]().union(*by_id.values())
         self.ids = sorted(every.intersection(*by_id.values()))
         self.left_out, self.bootstrap = len(every) - len(self.ids), bootstrap
@@ -305,7 +315,7 @@ class _Shared:
         return self._pairs[name]
 
     def right(self, name: str) -> Floats:
-        """Return whether each answer is right, NaN where it is unscored."""
+        """Return whether each answer is right, NaN if it is unscored."""
         return np.array([
             np.nan if p.verdict.value is None else float(p.verdict.value == p.gold.yes)
             for p in self._pairs[name]
@@ -314,7 +324,7 @@ class _Shared:
     def compare(
         self, name: str, right: Floats, other: str, theirs: Floats, of: Any, margin: float
     ) -> Comparison:
-        """Test accuracy on some of the items, those that both scored."""
+        """Test accuracy on some of the items, those that both judges scored."""
         of = of & np.isfinite(right) & np.isfinite(theirs)
         differences, places = (right - theirs)[of], self.places[of]
         count, clusters = len(differences), np.unique(places, return_inverse=True)[1]
@@ -341,34 +351,38 @@ class _Cascades:
         self._develop = np.isin(shared.places, chosen)
 
     def cheapest(self) -> tuple[JudgeCascade, Comparison] | tuple[None, None]:
-        """Return the cheapest that is good enough on the one half, with figures of the other."""
+        """Return the cheapest that is good enough on one half, with figures from the other."""
         shared, best = self._shared, self._shared.right(self._best)
         tried = [
-            (cascade, kept, np.where(kept, shared.right(cascade.first), shared.right(cascade.then)))
-            for cascade, kept in self._thresholds()
+            (
+                cascade,
+                keeps,
+                np.where(keeps, shared.right(cascade.first), shared.right(cascade.then)),
+            )
+            for cascade, keeps in self._thresholds()
         ]
         tests = family([
             shared.compare(cascade.name, right, self._best, best, self._develop, self._margin)
             for cascade, _, right in tried
         ])  # fmt: skip
         ranked = [
-            (self._cost(cascade, float(kept[self._develop].mean())), place)
-            for place, (cascade, kept, _) in enumerate(tried)
-            if tests[place].good_enough
+            (self._cost(cascade, float(keeps[self._develop].mean())), index)
+            for index, (cascade, keeps, _) in enumerate(tried)
+            if tests[index].good_enough
         ]
         if not ranked:
             return None, None
-        cascade, kept, right = tried[min(ranked)[1]]
+        cascade, keeps, right = tried[min(ranked)[1]]
         other = ~self._develop
-        share = float(kept[other].mean())
+        share = float(keeps[other].mean())
         usd, seconds = (self._costs(cascade, share, by) for by in ("dollars", "seconds"))
         accuracy = cluster_mean(right[other], shared.places[other], shared.bootstrap)
         test = shared.compare(cascade.name, right, self._best, best, other, self._margin)
-        done = replace(cascade, accuracy=accuracy, kept=share, usd=usd, seconds=seconds)
+        done = replace(cascade, accuracy=accuracy, first_share=share, usd=usd, seconds=seconds)
         return done, test
 
     def _thresholds(self) -> Iterator[tuple[JudgeCascade, Any]]:
-        """Yield cascades that cost less than their last judge, and what their first one keeps."""
+        """Yield cascades that cost less than their last judge, with the answers the first keeps."""
         for first, then in permutations(self._judges, 2):
             costs = _cost_of(first, self._by), _cost_of(then, self._by)
             if costs[0] is None or costs[1] is None or costs[0] >= costs[1] - _CENTS:
@@ -392,26 +406,26 @@ class _Cascades:
                 )
             except ValueError:  # a yes with a lower probability than a no
                 return
-            kept = np.array([
+            keeps = np.array([
                 bool(use) and regions.keeps(p.verdict.probability or 0.0, verdict=p.verdict.value)
                 for p, use in zip(pairs, stated, strict=True)
             ])  # fmt: skip
-            if kept.any():
+            if keeps.any():
                 yield JudgeCascade(first, then, error, regions.low, regions.high,
-                                   Measured(None, 0, 0), 0.0, None, None), kept  # fmt: skip
+                                   Measured(None, 0, 0), 0.0, None, None), keeps  # fmt: skip
 
-    def _costs(self, cascade: JudgeCascade, kept: float, by: Cost) -> float | None:
-        found = {one.name: _cost_of(one, by) for one in self._judges}
-        first, then = found[cascade.first], found[cascade.then]
-        return None if first is None or then is None else first + (1 - kept) * then
+    def _costs(self, cascade: JudgeCascade, share: float, by: Cost) -> float | None:
+        costs = {judge.name: _cost_of(judge, by) for judge in self._judges}
+        first, then = costs[cascade.first], costs[cascade.then]
+        return None if first is None or then is None else first + (1 - share) * then
 
-    def _cost(self, cascade: JudgeCascade, kept: float) -> float:
-        cost = self._costs(cascade, kept, self._by)
+    def _cost(self, cascade: JudgeCascade, share: float) -> float:
+        cost = self._costs(cascade, share, self._by)
         return np.inf if cost is None else cost
 
 
-def _cost_of(one: ComparedJudge | JudgeCascade, by: Cost) -> float | None:
-    return one.usd if by == "dollars" else one.seconds
+def _cost_of(judge: ComparedJudge | JudgeCascade, by: Cost) -> float | None:
+    return judge.usd if by == "dollars" else judge.seconds
 
 
 def _cheapest(
@@ -421,12 +435,12 @@ def _cheapest(
     comparisons: Sequence[Comparison],
     by: Cost,
 ) -> str | None:
-    """Return the cheapest of the baseline and what is good enough beside it.
+    """Return the cheapest of the baseline and the judges that are good enough.
 
-    None where the cost of one of them is not known: it might be the cheapest.
+    None if the cost of one of them is unknown: it might be the cheapest.
     """
     enough = {best, *(c.run for c in comparisons if c.good_enough)}
-    some = [one for one in (*judges, *([cascade] if cascade else ())) if one.name in enough]
-    costs = [(_cost_of(one, by), shorten(one.name, 400)) for one in some]
-    known = [(cost, place, name) for place, (cost, name) in enumerate(costs) if cost is not None]
-    return min(known)[2] if len(known) == len(costs) else None
+    some = [judge for judge in (*judges, *([cascade] if cascade else ())) if judge.name in enough]
+    costs = [(_cost_of(judge, by), shorten(judge.name, 400)) for judge in some]
+    priced = [(cost, index, name) for index, (cost, name) in enumerate(costs) if cost is not None]
+    return min(priced)[2] if len(priced) == len(costs) else None

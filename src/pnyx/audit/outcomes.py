@@ -1,6 +1,6 @@
-"""Outcomes: what a judge said of labelled items, kept in its card to pair it with a later one.
+"""Outcomes: a judge's answers on labelled items, kept in its card to pair them with later ones.
 
-Columns are texts, short in JSON. No id and no text is among them.
+Columns are strings, which are short in JSON. They contain no ids and no texts.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pnyx.stats.intervals import draw_weights, interval_of, paired_shares
 from pnyx.stats.weighted_measures import Floats, prepare
 
 _DIGITS = 10_000
-"""Of probabilities."""
+"""Resolution of probabilities."""
 
 
 def outcomes_of(joined: LabelledVerdicts) -> dict[str, str]:
     """Return labels and answers of yes/no items, in the order of their ids' hashes; else nothing.
 
-    `sha256` is that of ids, groups and labels: two cards with the same one are of the same items.
+    `sha256` covers ids, groups and labels: two cards with the same one are about the same items.
     """
     pairs = PairColumns.of(joined.pairs)
     yes = pairs.labels(lambda gold: gold.yes)
@@ -58,10 +58,10 @@ def _column(row: Mapping[str, str], name: str, times: int = 1) -> Floats:
 def paired_interval(
     then: Mapping[str, str], now: Mapping[str, str], measure: str, bootstrap: Bootstrap
 ) -> tuple[float, float | None, float | None] | None:
-    """Return now less then with the ends of its interval, of the items that both times scored.
+    """Return now minus then with the ends of its interval, on the items scored both times.
 
-    Of accuracy it is Tango's, else the bootstrap's, both over groups; ends are None where all draws
-    are equal. None: not the same items or labels, or nothing to draw from.
+    For accuracy it is Tango's interval, else the bootstrap's, both over groups; ends are None if
+    all draws are equal. None: not the same items or labels, or nothing to draw from.
     """
     if not then or then.get("sha256") != now.get("sha256"):
         return None

@@ -1,4 +1,4 @@
-"""`pnyx audit pairs`: pairs of arguments of which the judge itself writes one."""
+"""`pnyx audit pairs`: pairs of arguments, one of which was written by the judge itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pnyx.judging.options import AskedSpec
 
 
 class OwnTextsSpec(Spec, heading="Pairs"):
-    """Which items are written for, and where the pairs go."""
+    """For which items to write, and where the pairs go."""
 
     out: str | None = out_opt(
         None, "Preference items to write; required without --plan.", metavar="PAIRS"
@@ -27,17 +27,17 @@ class OwnTextsSpec(Spec, heading="Pairs"):
     seed: int = opt(0, "Random seed.")
 
 
-@verb("pairs", resumes=True, short_help="Have a judge write texts that it is then asked about.")
+@verb("pairs", resumes=True, short_help="Have a judge write texts that it will then judge.")
 @click.argument("items")
 def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> int | Outcome:
     """Have a judge (--llm) argue the question of each of ITEMS from its documents.
 
     ITEMS are those of pnyx judge rag, with an argument, or responses of pnyx argue that embed their
-    texts. Each gives a pair of an argument by the judge and the item's own, of about the same
-    length, as a preference item; a_by and b_by say who wrote what, and no judge is shown that. An
-    item names its writer in `by`, as responses of pnyx argue do; what the judge itself wrote is
-    left out. Does the judge prefer its own more often than people, or another judge, do?
-    docs/measures.md says how it is counted. Exit status 3: some items got no argument.
+    texts. Each gives a pair of an argument by the judge and the item's own, of similar length, as a
+    preference item; a_by and b_by say who wrote which, but no judge sees that. An item names its
+    writer in `by`, as responses of pnyx argue do; items written by the judge itself are left out.
+    Does the judge prefer its own texts more often than people, or another judge, do?
+    docs/measures.md defines how this is measured. Exit status 3: some items got no argument.
 
     \b
     Example:
@@ -60,19 +60,19 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
     read: Any = items_of_responses(items, None, None) if responses else TASKS["rag"].read(items)
     chosen: Any = sampled(list(read), Stress(limit=spec.limit, seed=spec.seed))
     if not any(item.text.strip() for item in chosen):
-        raise InputError("no item has an argument that another could stand beside", path=items)
+        raise InputError("no item has an argument to compare another with", path=items)
     with open_model(model, say, model) as llm, reporting("pairs") as show:
         if llm is None:
-            raise OptionError("a language model writes: it needs --llm")
-        made = write_pairs(chosen, llm, show)
+            raise OptionError("writing arguments requires a language model: add --llm")
+        written = write_pairs(chosen, llm, show)
         if model.plan:
-            count = len(chosen) - sum(made.left_out.values())
+            count = len(chosen) - sum(written.left_out.values())
             line = f"{many(count, 'argument')} by {escaped(llm.name)}"
             return plan_asked(llm, model, line, {"items": count}, as_json=as_json)
-    warn_first([shorten(problem, 200) for problem in made.problems], "items without an argument")
-    write_jsonl(str(spec.out), made.rows)
-    failed = len(made.problems)
-    row = {"out": spec.out, "items": len(chosen), "pairs": len(made.rows), "failed": failed}
-    line = f"{escaped(str(spec.out))}: {many(len(made.rows), 'pair')} of {len(chosen)} items"
-    left = "".join(f"; {count} with {why}" for why, count in made.left_out.items())
-    return Outcome({**row, "left_out": dict(made.left_out)}, line + left, failed, err=True)
+    warn_first([shorten(problem, 200) for problem in written.problems], "items without an argument")
+    write_jsonl(str(spec.out), written.rows)
+    failed = len(written.problems)
+    row = {"out": spec.out, "items": len(chosen), "pairs": len(written.rows), "failed": failed}
+    line = f"{escaped(str(spec.out))}: {many(len(written.rows), 'pair')} of {len(chosen)} items"
+    left = "".join(f"; {count} with {why}" for why, count in written.left_out.items())
+    return Outcome({**row, "left_out": dict(written.left_out)}, line + left, failed, err=True)

@@ -16,7 +16,7 @@ from pnyx.stats.base import plain
 
 
 class PreferenceSpec(BootstrapSpec, JudgedSpec, heading="Labels"):
-    """Whose answers are measured, and on which labels."""
+    """Whose answers to measure, and on which labels."""
 
     labels: str | None = file_opt(
         None,

@@ -1,4 +1,4 @@
-"""`pnyx audit stress`: items changed in ways whose effect on a good verdict is known."""
+"""`pnyx audit stress`: change items in ways whose effect on a good verdict is known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pnyx.judging.options import FormatSpec, JudgeSpec, ModelSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
-    from pnyx.audit.trials.trial_items import Posed, Stress
+    from pnyx.audit.trials.trial_items import Stress, TrialQuestions
     from pnyx.display.tables import Part
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.questions import JudgeQuestion
@@ -40,7 +40,7 @@ _SAME = ("own", "shots")  # of all questions, and told by settings
 class StressSpec(
     BootstrapSpec, heading="Trial", rare="padding orders repeats writer control tolerance qrels"
 ):
-    """How items are changed; see `pnyx.audit.trials.trial_items.Stress`."""
+    """How to change items; see `pnyx.audit.trials.trial_items.Stress`."""
 
     out: FileName | None = out_opt(
         None,
@@ -55,15 +55,15 @@ class StressSpec(
     limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, shown="all")
     levels: tuple[float, ...] = opt(
         (),
-        "noise, joint: shares of the documents that are replaced.",
+        "noise, joint: shares of the documents to replace.",
         each=True,
         within="[0, 1]",
         metavar="X,X[,...]",
-        shown="0,.1,.2,.5,.7,1; joint: 0,.5,1",
+        shown="0, 0.1, 0.2, 0.5, 0.7, 1; joint: 0, 0.5, 1",
     )
     sentences: tuple[int, ...] = opt(
         (0, 1, 2, 5),
-        "hallucination, joint: sentences that are contradicted.",
+        "hallucination, joint: number of sentences to contradict.",
         each=True,
         within="[0, 1000]",
         metavar="N,N[,...]",
@@ -77,41 +77,41 @@ class StressSpec(
     )
     qrels: FileName | None = file_opt(
         None,
-        "noise, task rag: which documents of the items are relevant, for their true precision "
-        "beside that by the scores of single documents.",
+        "noise, task rag: which documents of the items are relevant, to show their true precision "
+        "next to that by the scores of single documents.",
         metavar="QRELS",
     )
     padding: tuple[float, ...] = opt(
         (0.5, 1.0, 2.0),
-        "length: words added, as shares of the text's.",
+        "length: words to add, as shares of the text's length.",
         each=True,
         within="(0, 20]",
         metavar="X[,X...]",
     )
     writer: Words = opt(
         "",
-        "self, of preferences: how the items' a_by and b_by name the judge; its taste for its own "
-        "texts is held against people's (label).",
+        "self, of preferences: the judge's name in the items' a_by and b_by; its preference for "
+        "its own texts is compared with people's (label).",
         metavar="NAME",
-        shown="texts are said to be its own",
+        shown="texts are said to be the judge's own",
     )
     control: FileName | None = file_opt(
         None,
-        "self with --writer: people's labels of the items (JSONL), or another judge's results, in "
-        "place of the items' label.",
+        "self with --writer: people's labels of the items (JSONL), or another judge's results, "
+        "instead of the items' labels.",
         metavar="LABELS|RESULTS",
         needs="writer",
     )
-    repeats: int = opt(3, "repeat: how often each is asked again.", within="[1, 100]")
-    orders: int = opt(2, "order: other orders tried of dimensions, documents and texts.", low=1)
+    repeats: int = opt(3, "repeat: how often to ask each question again.", within="[1, 100]")
+    orders: int = opt(2, "order: number of other orders to try.", low=1)
     tolerance: float = opt(
         0.1,
-        "Mean change up to which a judge is steady, and the least fall of a score that must fall.",
+        "Maximum mean change of a steady judge, and minimum fall of a score that must fall.",
         within="[0, 1]",
     )
 
     def plan_of(self, trial: str) -> Stress:
-        """Return how a trial changes items."""
+        """Return the settings of a trial."""
         from pnyx.audit.trials.trial_items import Stress
 
         joint = (0.0, 0.5, 1.0)
@@ -119,7 +119,7 @@ class StressSpec(
         return self.make(Stress, levels=self.levels or usual)
 
     def check_trial(self, trial: str) -> None:
-        """Refuse choices that another trial takes."""
+        """Reject options of other trials."""
         taken = {
             "levels": ("noise", "joint"),
             "sentences": ("hallucination", "joint"),
@@ -133,22 +133,22 @@ class StressSpec(
         }
         for name, trials in taken.items():
             if self.given(name) and trial not in trials:
-                raise OptionError(f"--{name} goes with {', '.join(trials)}, not {trial}")
+                raise OptionError(f"--{name} is only for {', '.join(trials)}, not {trial}")
         self.check_needs()
 
     def check_judge(self, spec: TrialJudgeSpec) -> None:
-        """Refuse to ask without a place for the answers, and choices that exclude each other."""
+        """Require a place for the answers, and reject options that exclude each other."""
         needs_out(self.out, spec)
         if spec.offline and not spec.asks_models and self.editor is None:
             raise OptionError("--from-store requires --llm or --editor")
 
 
 class TrialJudgeSpec(JudgeSpec, rare="offline"):
-    """Who is put through trials; stored replies may be those of the judge or of --editor."""
+    """The judge under test; stored replies may be those of the judge or of --editor."""
 
     offline: bool = opt(
         False,
-        "Ask nothing; read stored replies again. Others are unscored.",
+        "Ask nothing: only read stored replies. Other items are unscored.",
         "--from-store",
     )
 
@@ -165,7 +165,7 @@ def stress(
     trial: str,
     items: FileName,
     options: StressSpec,
-    asked: FormatSpec,
+    format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
@@ -176,21 +176,21 @@ def stress(
       noise          documents are replaced by those of other topics
       hallucination  sentences are contradicted
       joint          both
-    The verdict must stay:
+    The verdict must stay the same:
       order          arguments, dimensions, documents or texts in other orders
-      length         words are added that say nothing
+      length         words without content are added
       injection      the judged text tells the judge what to answer
       paraphrase     the same in other words
-      repeat         the same, asked again
-      stance         the other side of the question: yes to one at most
+      repeat         the same question, asked again
+      stance         the other side of the question: yes to at most one
       self           the text is said to be the judge's own, or another model's
       format         the same words as a list, with emphasis or a heading
-      asker          what the asker hopes for stands beside the question
+      asker          the question says which answer the asker hopes for
       verbosity      the same in more words
 
-    S gets summary.json, items.jsonl (what was asked), answers.jsonl and manifest.json. Running the
-    command again, even after a crash, asks only what is missing. A trial that has no meaning for a
-    task is refused. docs/measures.md says how a trial is passed. Exit status 3: finished, but some
+    S gets summary.json, items.jsonl (the questions), answers.jsonl and manifest.json. Running the
+    command again, even after a crash, asks only what is missing. Not every trial applies to every
+    task. docs/measures.md defines when a trial is passed. Exit status 3: finished, but some
     questions are unscored.
 
     \b
@@ -206,14 +206,14 @@ def stress(
 
     if options.out is not None and not spec.plan:
         check_folder(Path(options.out), {"task": task})
-    asked.chosen(TASKS[task], spec)
-    spec = asked.prompted(spec)
-    form, given = asked.prepared(TASKS[task], spec, asked.read(TASKS[task], items))
-    posed = posed_trial(trial, task, list(given), options, spec)
+    format_spec.chosen(TASKS[task], spec)
+    spec = format_spec.prompted(spec)
+    form, items_read = format_spec.prepared(TASKS[task], spec, format_spec.read(TASKS[task], items))
+    posed = posed_trial(trial, task, list(items_read), options, spec)
     with open_judge(TASKS[task], spec, say, form=form) as opened:
         if spec.plan:
             return plan_items(opened, posed.questions, spec, as_json)
-        sized = sized_by(opened, asked.settings)
+        sized = sized_by(opened, format_spec.settings)
         row = ask_trial(trial, task, items, posed, options, spec, sized)
     say_judge(row["judge"], row["card"])
     drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
@@ -223,12 +223,12 @@ def stress(
 
 
 def sized_by(opened: OpenedJudge, chosen: Mapping[str, Any]) -> OpenedJudge:
-    """Return a judge whose settings say what else was chosen (`FormatSpec.settings`)."""
+    """Return a judge whose settings record the other choices (`FormatSpec.settings`)."""
     return replace(opened, settings={**opened.settings, **chosen})
 
 
 def task_of(path: str, named: str | None) -> str:
-    """Return the task that is named, else that of items, by the fields of the first."""
+    """Return the named task, else the task of the items, by the fields of the first."""
     task = named or _task_of(path)
     if task not in TASKS:
         raise OptionError(
@@ -238,28 +238,28 @@ def task_of(path: str, named: str | None) -> str:
 
 
 def _task_of(path: str) -> str:
-    """Return the task of items: the one that needs, then knows, most of the first's fields."""
+    """Return the task of items: the one that requires, then knows, most of the first's fields."""
     from pnyx.core.files import read_jsonl
     from pnyx.formats.items import ITEM_FORMATS
 
     if path == "-":
-        raise OptionError("items of standard input need --task")
+        raise OptionError("items from standard input require --task")
     first = next(iter(read_jsonl(path)), None)
     if first is None:
         raise InputError("holds no items", path=path)
-    given = set(first[1])
+    fields = set(first[1])
     fits: dict[str, tuple[int, int, int]] = {}
     seen: set[tuple[type, frozenset[str]]] = set()
     for name, task in TASKS.items():
         format_ = ITEM_FORMATS[task.items]
         needed = frozenset(format_.required)
-        if needed <= given and (task.kind, needed) not in seen:
+        if needed <= fields and (task.kind, needed) not in seen:
             seen.add((task.kind, needed))
-            known = needed | set(format_.optional)
-            fits[name] = len(needed), len(given & known), -len(known)
+            known_fields = needed | set(format_.optional)
+            fits[name] = len(needed), len(fields & known_fields), -len(known_fields)
     best = [name for name, count in fits.items() if count == max(fits.values())]
     if len(best) != 1:
-        tasks = ", ".join(best) or "no task's"
+        tasks = ", ".join(best) or "of no task"
         raise InputError(f"the fields are {tasks}: name the task with --task", path=path, line=1)
     return best[0]
 
@@ -272,7 +272,7 @@ def posed_trial(
     spec: JudgeSpec,
     *,
     warns: bool = True,
-) -> Posed:
+) -> TrialQuestions:
     """Return the questions of a trial on items; with `warns`, warn of too few topics."""
     from pnyx.audit.trials.trial_items import labelled_by, sampled
     from pnyx.audit.trials.trials import pose, too_few
@@ -282,11 +282,11 @@ def posed_trial(
     plan = options.plan_of(trial)
     if trial == "self" and options.control is not None:
         items = _controlled(items, options.control, options.writer)
-    made = _edited(trial, sampled(items, plan), options, spec)
-    posed = pose(trial, items, plan, made)
+    edits = _edited(trial, sampled(items, plan), options, spec)
+    posed = pose(trial, items, plan, edits)
     if trial == "noise" and options.qrels is not None:
         if task != "rag":
-            raise OptionError(f"--qrels goes with --task rag, not {task}")
+            raise OptionError(f"--qrels requires --task rag, not {task}")
         truth = truth_of_qrels(options.qrels)
         labelled = labelled_by(
             posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))
@@ -298,7 +298,7 @@ def posed_trial(
 
 
 def _controlled(items: Sequence[JudgeQuestion], path: str, writer: str) -> list[JudgeQuestion]:
-    """Return items whose label is what people, or another judge, prefer."""
+    """Return items labelled with the preferences of people, or of another judge."""
     from pnyx.judging.answers import Judged
     from pnyx.judging.base import ask
     from pnyx.judging.lookup import HumanLabels, Lookup
@@ -316,7 +316,7 @@ def _controlled(items: Sequence[JudgeQuestion], path: str, writer: str) -> list[
 def _edited(
     trial: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
 ) -> Mapping[str, str] | None:
-    """Return what a language model makes of the items' sentences; None where rules do."""
+    """Return a language model's edits of the items' sentences; None if rules make them."""
     from pnyx.audit.trials.trials import TRIALS
 
     if options.editor is None or not TRIALS[trial].edits:
@@ -336,20 +336,20 @@ def _edited(
         edits = edit_by_model(TRIALS[trial].edits, items, model)
         if spec.plan and model.missing:
             say(
-                f"{len(model.missing)} calls to --editor come first; the plan below holds for what "
-                "rules make of the items"
+                f"{len(model.missing)} calls to --editor come first; the plan below assumes the "
+                "changes that rules make"
             )
             return None
-    warn_first([shorten(problem, 200) for problem in edits.problems], "were not edited")
-    say(f"{len(edits.made)} of {edits.asked} edited by {shorten(model.name)}")
-    return edits.made
+    warn_first([shorten(problem, 200) for problem in edits.problems], "that were not edited")
+    say(f"{len(edits.by_text)} of {edits.requested} edited by {shorten(model.name)}")
+    return edits.by_text
 
 
 def ask_trial(
     trial: str,
     task: str,
     source: str,
-    posed: Posed,
+    posed: TrialQuestions,
     options: StressSpec,
     spec: JudgeSpec,
     opened: OpenedJudge,
@@ -380,10 +380,10 @@ def ask_trial(
         "choices": options.row(),
         "cost": cost_of(manifest),
     }
-    asked = (
+    item_rows = (
         {f.name: getattr(q, f.name) for f in fields(q) if f.name not in _SAME} for q in questions
     )
     with placed_together():
-        write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in asked))
+        write_jsonl(Path(out) / _ITEMS, ({**row.pop("extra"), **row} for row in item_rows))
         write_json(Path(out) / _SUMMARY, row)
     return row

@@ -1,6 +1,6 @@
 """The public names of this room, each with its home."""
 
-from .bench import Benched, BenchJudge, BenchSearch, bench_perspectives
+from .bench import BenchJudge, BenchSearch, PerspectiveBenchResult, bench_perspectives
 from .bench_plan import PerspectiveBench
 from .measures.coverage import measure_perspectives, perspective_qrels
 from .measures.lean import Leaning, measure_leaning, side_questions
@@ -12,10 +12,10 @@ from .measures.verdicts import Verdicts, read_verdicts
 __all__ = [
     "BenchJudge",
     "BenchSearch",
-    "Benched",
     "Leaning",
     "MRecall",
     "PerspectiveBench",
+    "PerspectiveBenchResult",
     "PerspectiveCoverage",
     "PerspectiveMeasure",
     "Verdicts",

@@ -1,8 +1,8 @@
 """Do retrievers show every side? Retrieve, judge and measure in one go (BERDS, sections 5 and 6).
 
-Each retriever runs plain, with maximal marginal relevance (its lambda chosen on questions that are
-not measured) and once for each perspective that a source writes. Asked each side in place of the
-question, retrievers also show how far they follow it (BERDS, Fig. 3).
+Each retriever runs plain, with maximal marginal relevance (its lambda is chosen on questions that
+are not measured), and once for each perspective from a source of perspectives. Queried with each
+side instead of the question, retrievers also show how far they follow the query (BERDS, Fig. 3).
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ Runs: TypeAlias = dict[str, list[RunEntry]]
 
 @dataclass(frozen=True, slots=True)
 class BenchSearch:
-    """What is searched, for which questions, and how.
+    """The index, the questions and the settings of the benchmark's searches.
 
-    `perspectives` is what `pnyx.formats.by_question` returns, with the question's text in
-    `extra["question"]`. Retrievers that need an `embedder` take the packaged one by default;
-    `expansions` writes the perspectives to search for; `problems` collects what a reader must know.
+    `perspectives` is the result of `pnyx.formats.by_question`, with the question's text in
+    `extra["question"]`. Retrievers that need an `embedder` use the packaged one by default;
+    `expansions` writes the perspectives to search for; `problems` collects notes for the reader.
 
     Raises:
-        InputError: a retriever is no model, a question has no text, or the variant `perspectives`
+        InputError: a retriever is unknown, a question has no text, or the variant `perspectives`
             has no source.
     """
 
@@ -73,7 +73,7 @@ class BenchSearch:
     def __post_init__(self) -> None:
         if "perspectives" in self.bench.variants and self.expansions is None:
             raise InputError(
-                "the variant perspectives needs a source of perspectives to search for"
+                "the variant perspectives requires a source of perspectives to search for"
             )
         _ = self.scorings
         self.questions(self.perspectives)
@@ -84,108 +84,110 @@ class BenchSearch:
         return [Scoring(r) if isinstance(r, str) else r for r in self.bench.retrievers]
 
     def questions(self, topics: Iterable[str]) -> list[Question]:
-        """Return questions with the texts that their perspectives carry."""
-        found = []
+        """Return questions with the texts stored with their perspectives."""
+        questions = []
         for topic in topics:
             carried = (str(p.extra.get("question") or "") for p in self.perspectives[topic])
             text = next(filter(None, carried), "")
             if not re.search(r"\w", text):
-                shown = shorten(topic, 40)
-                raise InputError(f"question {shown!r}: its perspectives lack the question")
-            found.append(Question(topic, text))
-        return found
+                topic_text = shorten(topic, 40)
+                raise InputError(f"question {topic_text!r}: its perspectives do not name its text")
+            questions.append(Question(topic, text))
+        return questions
 
     def systems(self, topics: Sequence[str], lambdas: Mapping[str, Sequence[float]]) -> Runs:
-        """Return each retriever's runs: MODEL, MODEL+VARIANT, or MODEL+mmr LAMBDA of several."""
-        asked, runs = self.questions(topics), Runs()
+        """Return each retriever's runs: MODEL, MODEL+VARIANT, or MODEL+mmr LAMBDA if several."""
+        questions, runs = self.questions(topics), Runs()
         for scoring in self.scorings:
             if "plain" in self.bench.variants:
-                runs[scoring.model] = self._run(SearchPlan(scoring), asked)
+                runs[scoring.model] = self._run(SearchPlan(scoring), questions)
             if "mmr" in self.bench.variants:
-                runs |= self.mmr(scoring, asked, lambdas[scoring.model])
+                runs |= self.mmr(scoring, questions, lambdas[scoring.model])
             if "perspectives" in self.bench.variants:
                 plan = SearchPlan(scoring, diversify="perspectives", depth=_CANDIDATES)
-                runs[f"{scoring.model}+perspectives"] = self._run(plan, asked)
+                runs[f"{scoring.model}+perspectives"] = self._run(plan, questions)
         return runs
 
-    def mmr(self, scoring: Scoring, asked: Sequence[Question], lambdas: Sequence[float]) -> Runs:
+    def mmr(
+        self, scoring: Scoring, questions: Sequence[Question], lambdas: Sequence[float]
+    ) -> Runs:
         """Return the runs of a retriever with maximal marginal relevance."""
         runs = Runs()
         for lam in lambdas:
             name = f"{scoring.model}+mmr" + (f" {lam:g}" if len(lambdas) > 1 else "")
             plan = SearchPlan(scoring, diversify="mmr", lam=lam, depth=_CANDIDATES)
-            runs[name] = self._run(plan, asked)
+            runs[name] = self._run(plan, questions)
         return runs
 
     def sided(self, topics: Sequence[str]) -> dict[str, Runs]:
-        """Return retriever -> how it is asked (`ASKED_AS`) -> what it finds."""
+        """Return retriever -> form of the query (`ASKED_AS`) -> its results."""
         views = {topic: self.perspectives[topic] for topic in topics}
-        asked = {str(side): side_questions(views, side) for side in SIDES}
-        opposed = self.questions(question.id for question in asked[SIDES[0]])
+        by_side = {str(side): side_questions(views, side) for side in SIDES}
+        opposed = self.questions(question.id for question in by_side[SIDES[0]])
         if not opposed:
-            raise InputError("leaning needs questions with two perspectives, one of each side")
+            raise InputError("leaning needs questions with two perspectives, one on each side")
         return {
             scoring.model: {
                 name: self._run(SearchPlan(scoring), some)
-                for name, some in {"question": opposed, **asked}.items()
+                for name, some in {"question": opposed, **by_side}.items()
             }
             for scoring in self.scorings
         }
 
     def _run(self, plan: SearchPlan, questions: Sequence[Question]) -> list[RunEntry]:
-        """Search for each question, as deep as is measured."""
+        """Search for each question, down to the greatest measured depth."""
         embeds = plan.scoring.embeds or plan.diversify == "mmr"
         embedder = (self.embedder or embedder_from()) if embeds else None
         searcher = Searcher(self.index, plan, embedder=embedder, perspectives=self.expansions)
         entries = list[RunEntry]()
-        for found in searcher.search(questions, max(self.bench.depths)):
-            self.problems.extend(found.problems)
+        for retrieved in searcher.search(questions, max(self.bench.depths)):
+            self.problems.extend(retrieved.problems)
             entries += as_ranked(
-                RunEntry(found.question.id, hit.doc_id, hit.rank, hit.score, plan.scoring.model)
-                for hit in found.hits
+                RunEntry(retrieved.question.id, hit.doc_id, hit.rank, hit.score, plan.scoring.model)
+                for hit in retrieved.hits
             )
         return entries
 
     def pairs(self, runs: Iterable[list[RunEntry]]) -> PairSource:
-        """Return all pairs of the documents of runs with the perspectives, each once."""
-        found = ((entry.topic_id, (entry.doc_id,)) for entries in runs for entry in entries)
-        return pairs_of_views(self.index, self.perspectives, found, self.bench.words)
+        """Return all pairs of a retrieved document and a perspective, each once."""
+        documents = ((entry.topic_id, (entry.doc_id,)) for entries in runs for entry in entries)
+        return pairs_of_views(self.index, self.perspectives, documents, self.bench.words)
 
 
 @dataclass(slots=True)
 class BenchJudge:
-    """Has pairs judged, each once, and writes the verdicts to the folder `out`.
+    """Gets each pair judged once, and writes the verdicts to the folder `out`.
 
-    `settings` is as for `apply_judge`; `on_pairs` is told before each round how many pairs are
-    to be judged, and whether it is the last; `kept` counts the verdicts of an earlier run;
-    `shard` is the share of the pairs that is judged.
+    `settings` is as for `apply_judge`; `on_pairs` is called before each round with the number of
+    pairs to judge and whether the round is the last; `reused` counts verdicts of an earlier run;
+    `shard` is the share of the pairs to judge.
     """
 
     judge: Judge
     out: Path
     settings: Mapping[str, Any] | None = None
     on_pairs: Callable[[int, bool], None] | None = None
-    kept: int = 0
+    reused: int = 0
     shard: Shard | None = None
 
     def verdicts(self, pairs: PairSource, name: str, *, last: bool = True) -> Verdicts:
-        """Return the verdicts on pairs, which are also written to the file `name`."""
+        """Return the verdicts on pairs; they are also written to the file `name`."""
         make_folder(self.out)
 
-        def started(kept: int, _: int) -> None:
+        def started(reused: int, _: int) -> None:
             if self.on_pairs is not None and pairs.count is not None:
-                self.on_pairs(pairs.count - kept, last)
+                self.on_pairs(pairs.count - reused, last)
 
         rows: list[Mapping[str, Any]] = []
         applied = apply_judge(
             self.judge, pairs, self.out / name, settings=self.settings, on_start=started,
             take=rows.append, shard=self.shard,
         )  # fmt: skip
-        self.kept += applied.kept
+        self.reused += applied.kept
         return verdicts_of_answers(self.judge.name, rows)
 
     def write_runs(self, runs: Runs, index: DocumentIndex) -> None:
-        """Write each system's run, and next to it the ids that a run cannot hold as they are."""
+        """Write each system's run, and a map of the ids that a run cannot hold unchanged."""
         make_folder(self.out / "runs")
         with placed_together():
             for name, entries in runs.items():
@@ -196,13 +198,13 @@ class BenchJudge:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Benched(Result):
+class PerspectiveBenchResult(Result):
     """The benchmark's result.
 
-    `coverage` is of all systems on the questions `test`, the first being the baseline; `leaning` is
-    at the first depth, if asked for. `lambdas` were chosen by `tuning` (retriever -> lambda -> mean
-    MRecall, None where open for all) on the questions `dev`. `problems` are one line each; `kept`
-    verdicts are from an earlier run.
+    `coverage` has all systems on the questions `test`, the first one being the baseline; `leaning`
+    is at the first depth, if requested. `lambdas` were chosen by `tuning` (retriever -> lambda ->
+    mean MRecall, None if undecided for all) on the questions `dev`. `problems` has one line each;
+    `reused` counts the verdicts from an earlier run.
     """
 
     coverage: PerspectiveCoverage
@@ -212,7 +214,7 @@ class Benched(Result):
     dev: tuple[str, ...]
     test: tuple[str, ...]
     problems: tuple[str, ...]
-    kept: int
+    reused: int
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of `coverage`."""
@@ -222,10 +224,10 @@ class Benched(Result):
         return [f"Coverage of perspectives on {len(self.test):,} questions"]
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json`: that of `measure perspectives`, and how lambda came."""
+        """Return the object of `--json`: that of `measure perspectives`, and lambda's tuning."""
         tuning = {
-            name: [{"lambda": lam, "mrecall": value} for lam, value in own.items()]
-            for name, own in self.tuning.items()
+            name: [{"lambda": lam, "mrecall": value} for lam, value in values.items()]
+            for name, values in self.tuning.items()
         }
         return {
             **self.coverage.row(),
@@ -237,32 +239,32 @@ class Benched(Result):
 
 def bench_perspectives(
     search: BenchSearch, judging: BenchJudge, labelled: LabelledVerdicts | None = None
-) -> Benched:
-    """Retrieve for questions, judge what is found and measure whether it shows every perspective.
+) -> PerspectiveBenchResult:
+    """Retrieve for questions, judge the results and measure whether they show every perspective.
 
     Verdicts are written as they come; after an interruption the same call resumes from them.
 
     Args:
-        search: what is searched for what.
-        judging: who judges; `runs/SYSTEM.run`, `verdicts.jsonl` and, with `mmr`,
-            `verdicts-dev.jsonl` go to its folder.
+        search: the index, the questions and the settings of the searches.
+        judging: the judge; `runs/SYSTEM.run`, `verdicts.jsonl` and, with `mmr`,
+            `verdicts-dev.jsonl` are written to its folder.
         labelled: see `measure_perspectives`.
 
     Raises:
-        InputError: there are fewer than two questions to choose lambda on, the index lacks what a
-            retriever needs, or the folder holds verdicts on other pairs.
-        ModelError: the judge, the embedder or the source cannot go on; rerun to continue.
+        InputError: there are fewer than two questions to choose lambda on, the index lacks data
+            that a retriever needs, or the folder holds verdicts on other pairs.
+        ModelError: the judge, the embedder or the source failed; run again to continue.
     """
     bench = search.bench
     if labelled is not None and labelled.judge != judging.judge.name:
-        theirs, own = shorten(labelled.judge, 60), shorten(judging.judge.name, 60)
-        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {own!r}")
+        theirs, expected = shorten(labelled.judge, 60), shorten(judging.judge.name, 60)
+        raise InputError(f"the labelled pairs were answered by {theirs!r}, expected {expected!r}")
     dev, test = _split(list(search.perspectives), bench)
     tuning, lambdas = _tuned(search, judging, dev)
     runs, sided, pairs = _retrieved(search, test, lambdas)
     views = {topic: search.perspectives[topic] for topic in test}
     verdicts = judging.verdicts(pairs, _VERDICTS)
-    # After the verdicts: a refusal leaves the runs that belong to those there.
+    # After the verdicts: if these are refused, the runs of the earlier verdicts stay in place.
     judging.write_runs(runs, search.index)
     bootstrap = Bootstrap(bench.draws, bench.seed)
     coverage = measure_perspectives(
@@ -279,17 +281,19 @@ def bench_perspectives(
         for name, three in sided.items()
     )
     problems = tuple(dict.fromkeys(search.problems))
-    return Benched(coverage, leaning, lambdas, tuning, dev, test, problems, judging.kept)
+    return PerspectiveBenchResult(
+        coverage, leaning, lambdas, tuning, dev, test, problems, judging.reused
+    )
 
 
 def judge_share(search: BenchSearch, judging: BenchJudge) -> Path:
-    """Judge the share `judging.shard` of what is found, and return the file of its verdicts.
+    """Judge the share `judging.shard` of the retrieved pairs, and return the verdict file.
 
-    InputError where lambda is still to be chosen, which takes the verdicts of all shares.
+    InputError if lambda is still to be chosen, which requires the verdicts of all shares.
     """
     dev, test = _split(list(search.perspectives), search.bench)
     if dev:
-        raise InputError("--shard goes with one --lambda: of several, all shares choose")
+        raise InputError("--shard requires one --lambda: choosing one takes all shares' verdicts")
     _, lambdas = _tuned(search, judging, dev)
     judging.verdicts(_retrieved(search, test, lambdas)[2], _VERDICTS)
     return judging.out / _VERDICTS
@@ -298,42 +302,45 @@ def judge_share(search: BenchSearch, judging: BenchJudge) -> Path:
 def _retrieved(
     search: BenchSearch, topics: Sequence[str], lambdas: Mapping[str, float]
 ) -> tuple[Runs, dict[str, Runs], PairSource]:
-    """Return the runs, those that are asked each side, and all pairs to judge."""
+    """Return the runs, the runs queried with each side, and all pairs to judge."""
     runs = search.systems(topics, {model: (lam,) for model, lam in lambdas.items()})
     sided = search.sided(topics) if search.bench.leaning else {}
-    asked = [*runs.values(), *(entries for own in sided.values() for entries in own.values())]
-    return runs, sided, search.pairs(asked)
+    entries_to_judge = [
+        *runs.values(),
+        *(entries for side_runs in sided.values() for entries in side_runs.values()),
+    ]
+    return runs, sided, search.pairs(entries_to_judge)
 
 
 def _tuned(
     search: BenchSearch, judging: BenchJudge, dev: Sequence[str]
 ) -> tuple[dict[str, dict[float, float | None]], dict[str, float]]:
-    """Return retriever -> lambda -> mean MRecall, and the best lambda, the highest of equals."""
+    """Return retriever -> lambda -> mean MRecall, and the best lambda (the highest if tied)."""
     lambdas = search.bench.lambdas
     if not dev:
         mmr = "mmr" in search.bench.variants
         return {}, {s.model: lambdas[0] for s in search.scorings if mmr}
-    asked = search.questions(dev)
-    runs = {s.model: list(search.mmr(s, asked, lambdas).values()) for s in search.scorings}
+    questions = search.questions(dev)
+    runs = {s.model: list(search.mmr(s, questions, lambdas).values()) for s in search.scorings}
     pairs = search.pairs(entries for run in runs.values() for entries in run)
     verdicts = judging.verdicts(pairs, "verdicts-dev.jsonl", last=False)
     views = {topic: search.perspectives[topic] for topic in dev}
     name = f"MRecall@{search.bench.depths[0]}"
     tuning: dict[str, dict[float, float | None]] = {}
-    for model, own in runs.items():
-        named = {f"{lam:g}": entries for lam, entries in zip(lambdas, own, strict=True)}
-        found = measure_perspectives(named, views, verdicts, [name], bootstrap=Bootstrap(0))
-        values = {run.name: run.measures[name].value for run in found.runs}
+    for model, model_runs in runs.items():
+        named = {f"{lam:g}": entries for lam, entries in zip(lambdas, model_runs, strict=True)}
+        coverage = measure_perspectives(named, views, verdicts, [name], bootstrap=Bootstrap(0))
+        values = {run.name: run.measures[name].value for run in coverage.runs}
         tuning[model] = {lam: values[f"{lam:g}"] for lam in lambdas}
     best = {
-        model: max(own, key=lambda lam: (-1.0 if own[lam] is None else own[lam], lam))
-        for model, own in tuning.items()
+        model: max(values, key=lambda lam: (-1.0 if values[lam] is None else values[lam], lam))
+        for model, values in tuning.items()
     }
     return tuning, best
 
 
 def pairs_at_most(search: BenchSearch) -> list[Support]:
-    """Return all pairs that may be judged: those of every lambda, whichever is chosen."""
+    """Return all pairs that may be judged: those of every lambda, whichever will be chosen."""
     topics = list(search.perspectives)
     lambdas = dict.fromkeys((s.model for s in search.scorings), search.bench.lambdas)
     runs = list(search.systems(topics, lambdas).values())
@@ -346,13 +353,13 @@ def pairs_at_most(search: BenchSearch) -> list[Support]:
 def _split(
     topics: Sequence[str], bench: PerspectiveBench
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split questions into those that choose lambda and those that are measured."""
+    """Split questions into those used to choose lambda and those to measure."""
     if "mmr" not in bench.variants or len(bench.lambdas) == 1:
         return (), tuple(topics)
     if len(topics) < 2:
         raise InputError(
-            f"found {len(topics)} question, expected at least 2: lambda is chosen on others than "
-            "those that are measured (name one lambda, or leave mmr out)"
+            f"found {len(topics)} question, expected at least 2: lambda is chosen on questions "
+            "that are not measured (name one lambda, or leave out mmr)"
         )
     drawn = sorted(topics)
     random.Random(bench.seed).shuffle(drawn)

@@ -1,4 +1,4 @@
-"""What `pnyx bench perspectives` compares, and how (BERDS, sections 5 and 6)."""
+"""Settings of `pnyx bench perspectives` (BERDS, sections 5 and 6)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ RETRIEVERS = ("bm25", "dirichlet", "touche", "dense", "hybrid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerspectiveBench:
-    """What is compared, and how.
+    """What to compare, and how.
 
-    `retrievers` are models' names or `Scoring`s; of the variants, `perspectives` needs a source of
-    them. `lambdas`, in [0, 1], are chosen by MRecall at the first of `depths` on a `dev_share`, in
-    (0, 1), of the questions, where nothing else is measured. With `leaning` each retriever also
-    runs with the supporting, and the opposing, perspective in place of the question. Documents are
-    judged in passages of so many `words`; 0 leaves them whole.
+    `retrievers` are names of models or `Scoring`s; the variant `perspectives` requires a source of
+    perspectives. `lambdas`, in [0, 1], are chosen by MRecall at the first of `depths`, on a
+    `dev_share`, in (0, 1), of the questions, which are not measured. With `leaning`, each retriever
+    is also queried with the supporting and with the opposing perspective instead of the question.
+    Documents are judged in passages of at most `words` words; 0 does not split them.
 
     Raises:
-        InputError: a value out of range, nothing to compare, or a retriever named twice.
+        InputError: a value is out of range, there is nothing to compare, or a retriever is named
+            twice.
     """
 
     retrievers: Sequence[Scoring | str] = RETRIEVERS

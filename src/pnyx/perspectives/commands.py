@@ -31,7 +31,7 @@ from pnyx.perspectives.measure_tables import coverage_legend, leaning_table, not
 if TYPE_CHECKING:
     from pnyx.display.tables import Part
     from pnyx.formats.perspectives import Questions
-    from pnyx.perspectives.bench import Benched, BenchJudge, BenchSearch
+    from pnyx.perspectives.bench import BenchJudge, BenchSearch, PerspectiveBenchResult
     from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
 
@@ -56,7 +56,7 @@ class BenchSpec(
 ):
     """What is compared; see `pnyx.perspectives.bench_plan.PerspectiveBench`."""
 
-    index: SourceName = file_opt(..., "Index that is searched.", metavar="INDEX")
+    index: SourceName = file_opt(..., "Index to search.", metavar="INDEX")
     perspectives: str = file_opt(
         ..., "Perspectives with their questions (JSONL; also both of BERDS's files)."
     )
@@ -77,8 +77,8 @@ class BenchSpec(
     )
     expand: str | None = file_opt(
         None,
-        "Source of the perspectives to search for: a file (of BERDS's query expansion what its "
-        "model wrote), `index` or `llm` (the model of --llm).",
+        "Source of the perspectives to search for: a file (for BERDS, the model output of its "
+        "query expansion), `index` or `llm` (the model of --llm).",
         metavar="SOURCE",
     )
     depths: tuple[int, ...] = opt(
@@ -89,12 +89,12 @@ class BenchSpec(
     )
     lambdas: tuple[float, ...] = opt(
         (),
-        "Lambda of mmr; of several, --dev chooses. Repeatable.",
+        "Lambda of mmr; --dev chooses among several. Repeatable.",
         "--lambda",
         within="[0, 1]",
-        shown="those of BERDS: .5, .75, .9, .95, .99",
+        shown="those of BERDS: 0.5, 0.75, 0.9, 0.95, 0.99",
     )
-    dev: float = opt(0.25, "Share of the questions on which lambda is chosen.", within="(0, 1)")
+    dev: float = opt(0.25, "Share of the questions used to choose lambda.", within="(0, 1)")
     leaning: bool = opt(
         False, "Also query each retriever with each side, to measure how far it follows the query."
     )
@@ -105,9 +105,9 @@ class BenchSpec(
         self.check_needs()
         variants = [*self.variants, *(["perspectives"] if self.expand is not None else [])]
         if self.expand is None and "perspectives" in variants:
-            raise OptionError("--variants perspectives needs --expand")
+            raise OptionError("--variants perspectives requires --expand")
         if self.lambdas and "mmr" not in variants:
-            raise OptionError("--lambda goes with --variants mmr")
+            raise OptionError("--lambda requires --variants mmr")
         return self.make(
             PerspectiveBench,
             variants=list(dict.fromkeys(variants)),
@@ -125,11 +125,11 @@ class BenchSpec(
     rare={"spec": "sides labelled gold", "judge": "samples batch lookup student labels"},
 )
 def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
-    """Retrieve for questions, judge what is found, measure whether it shows every side (BERDS).
+    """Retrieve for questions, judge the results, measure whether they show every side (BERDS).
 
     Each retriever runs alone and with maximal marginal relevance (mmr); lambda is chosen on a share
     --dev of the questions, which are not measured. With --expand it also searches for each
-    perspective of a source other than --perspectives. Every pair of passage and perspective is
+    perspective from another source than --perspectives. Every pair of passage and perspective is
     judged once.
 
     --out gets runs/SYSTEM.run, verdicts.jsonl, verdicts-dev.jsonl and measures.json. Run the
@@ -152,7 +152,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     shard = spec.share
     bench = spec.plan()
     views = _views(spec)
-    for topic in views:  # what a run cannot hold, before anything is asked
+    for topic in views:  # fail on ids that a run cannot hold before asking a judge
         a_token(topic, "topic")
     opened_index = open_index(spec.index)
     with contextlib.ExitStack() as stack:
@@ -161,7 +161,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
         opened = stack.enter_context(
             open_judge(TASKS["support"], judge, say, support_of="perspectives")
         )
-        if judge.plan:  # no lambda is chosen yet, so all of them count
+        if judge.plan:  # lambda is not chosen yet, so every lambda counts
             return plan_items(opened, pairs_at_most(search), judge, as_json, shard)
         if shard is not None:
             return _judge_share(search, opened, spec, judge, as_json)
@@ -183,7 +183,7 @@ def _views(spec: BenchSpec) -> Questions:
 def _expansions(
     index: Engine, spec: BenchSpec, judge: JudgeSpec
 ) -> Iterator[PerspectiveSource | None]:
-    """Open what writes the perspectives that are searched."""
+    """Open the source of the perspectives to search for."""
     if spec.expand is None:
         yield None
     elif spec.expand == "index":
@@ -192,12 +192,12 @@ def _expansions(
         yield IndexPerspectives(index)
     elif spec.expand == "llm":
         if judge.plan:
-            raise OptionError("--plan cannot know what --expand llm will write")
+            raise OptionError("--plan cannot predict what --expand llm will write")
         from pnyx.search.perspectives import LlmPerspectives
 
         with open_model(judge, say) as model:
             if model is None:
-                raise OptionError("--expand llm needs --llm")
+                raise OptionError("--expand llm requires --llm")
             yield LlmPerspectives(model)
     else:
         from pnyx.search.perspectives import FilePerspectives
@@ -207,66 +207,68 @@ def _expansions(
 
 
 def _warn_if_told(expand: str, covered: str) -> None:
-    """Warn where what is searched is what is to be covered: that is the answer."""
+    """Warn if the perspectives to search for are those to cover, which gives the answer away."""
     from pnyx.formats.perspectives import read_perspectives
 
     searched = {perspective.text for perspective in read_perspectives(expand)}
     if all(perspective.text in searched for perspective in read_perspectives(covered, gold=True)):
-        warn("--expand holds the perspectives to be covered: its figures are an upper bound")
+        warn("--expand holds the perspectives to cover: its figures are an upper bound")
 
 
-def _run(search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Benched:
+def _run(
+    search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, judge: JudgeSpec
+) -> PerspectiveBenchResult:
     from pnyx.perspectives.bench import bench_perspectives
 
     labelled = spec.joined()
     if labelled is not None and labelled.scale_note:
         warn(labelled.scale_note)
-    with _judging(opened, spec, asked) as judging:
+    with _judging(opened, spec, judge) as judging:
         return bench_perspectives(search, judging, labelled)
 
 
 def _judge_share(
-    search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec, as_json: bool
+    search: BenchSearch, opened: OpenedJudge, spec: BenchSpec, judge: JudgeSpec, as_json: bool
 ) -> int:
-    """Judge a share of the pairs: there is nothing to measure yet."""
+    """Judge a share of the pairs; measuring requires all shares."""
     from pnyx.core.files import read_json
     from pnyx.judging.runs.results import manifest_path
     from pnyx.perspectives.bench import judge_share
 
-    with _judging(opened, spec, asked) as judging:
+    with _judging(opened, spec, judge) as judging:
         path = judge_share(search, judging)
     manifest = read_json(manifest_path(path)) or {}
     line = counts_line(manifest["counts"], "pairs judged", manifest["judge"]["name"])
     return Outcome(
         manifest,
-        f"{line}; see {escaped(str(path))}. Once pnyx results merge has put the shares together in "
-        "verdicts.jsonl of a folder, the same command measures there, without --shard.",
+        f"{line}; see {escaped(str(path))}. After pnyx results merge has combined the shares into "
+        "verdicts.jsonl of a folder, run the same command there without --shard to measure.",
         manifest["counts"]["unscored"],
     ).show(as_json=as_json)
 
 
 @contextlib.contextmanager
-def _judging(opened: OpenedJudge, spec: BenchSpec, asked: JudgeSpec) -> Iterator[BenchJudge]:
-    """Yield who judges, with progress."""
+def _judging(opened: OpenedJudge, spec: BenchSpec, judge_spec: JudgeSpec) -> Iterator[BenchJudge]:
+    """Yield the judge, with progress."""
     from pnyx.perspectives.bench import BenchJudge
 
-    expected = 0  # negative: another round follows
+    expected = 0  # negative if another round follows
 
     def begun(pairs: int, last: bool) -> None:
         nonlocal expected
         expected = (abs(expected) + pairs) * (1 if last else -1)
 
     with watched(opened.judge, opened.models, lambda: expected or None) as judge:
-        settings = deciding_settings(opened, asked)
+        settings = deciding_settings(opened, judge_spec)
         yield BenchJudge(judge, Path(str(spec.out)), settings, begun, shard=spec.share)
 
 
-def _report(result: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
+def _report(result: PerspectiveBenchResult, card: str, spec: BenchSpec, as_json: bool) -> None:
     from pnyx.core.files import write_text
 
     row = json.dumps(result.row(), ensure_ascii=False, allow_nan=False)
     write_text(Path(str(spec.out)) / "measures.json", row + "\n")
-    warn_first(result.problems, "such; --json names them", 3)
+    warn_first(result.problems, "warnings; --json lists them", 3)
     for line in notes(result.coverage, result.leaning):
         say(line)
     say_judge(result.coverage.judge, card)
@@ -278,13 +280,13 @@ def _report(result: Benched, card: str, spec: BenchSpec, as_json: bool) -> None:
     click.echo(
         filled(
             f"see {folder}: measures.json has p values and each question; pnyx measure "
-            f"perspectives {folder}/runs/*.run measures anew"
+            f"perspectives {folder}/runs/*.run measures again"
         )
     )
 
 
-def _tables(result: Benched, source: str) -> list[Part]:
-    """Return a row for each system, with whatever is open or corrected beside it."""
+def _tables(result: PerspectiveBenchResult, source: str) -> list[Part]:
+    """Return a row for each system, with columns for undecided or corrected values, if any."""
     coverage = result.coverage
     names = list(coverage.runs[0].measures)
     opened = any(mean.open for run in coverage.runs for mean in run.measures.values())

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrels_out min_judged"):
-    """What of runs is measured against which perspectives."""
+    """What to measure of the runs, against which perspectives."""
 
     views: FileName = file_opt(
-        ..., "Perspectives (JSONL; of BERDS's files those to be covered).", "--perspectives"
+        ..., "Perspectives (JSONL; for BERDS, the file of those to cover).", "--perspectives"
     )
     verdicts: FileName = file_opt(..., "Verdicts on pairs of document and perspective.")
     depths: tuple[int, ...] = opt(
@@ -62,17 +62,17 @@ class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrel
         "the run, or those of every run.",
     )
     unjudged: Literal["unscored", "no"] = opt(
-        "unscored", "Pairs missing from qrels; no if these list only supporting pairs."
+        "unscored", "Pairs missing from qrels; no if the qrels list only supporting pairs."
     )
     per_topic: bool = opt(False, "Show the values of each question.")
     strict: bool = opt(
         False,
-        "By the rules of a campaign: all questions, what nobody judged is a no, no figures below "
-        "--min-judged, and in --json a record of all that decided.",
+        "Apply campaign rules: all questions, unjudged pairs count as no, no figures below "
+        "--min-judged, and in --json a record of everything that affects the result.",
     )
     min_judged: float = opt(
         0.8,
-        "Least share of a run's pairs of document and perspective that must have a verdict.",
+        "Minimum share of a run's pairs of document and perspective with a verdict.",
         within="[0, 1]",
         needs="strict",
     )
@@ -82,7 +82,7 @@ class CoverageSpec(JudgedSpec, heading="Measures", rare="topics_of unjudged qrel
 
 
 class PerspectivesSpec(ComparingSpec, CorrectionSpec, SidesSpec, LeaderboardSpec, CoverageSpec):
-    """All that is chosen."""
+    """All options of `pnyx measure perspectives`."""
 
     def files(self) -> dict[str, str]:
         """Flag -> file to write."""
@@ -110,18 +110,18 @@ Asked: TypeAlias = tuple[tuple[str, str, str], ...]
     text_kind=TextKind.FILE,
     heading="More options",
     metavar="RUN PRO CON",
-    help="One retriever's runs for the questions, for the supporting perspectives in their "
-    "place, and for the opposing ones: how far it follows its question (Fig. 3). Repeatable.",
+    help="One retriever's runs for the questions, for the supporting perspectives as queries, and "
+    "for the opposing ones: how far it follows its query (Fig. 3). Repeatable.",
 )
 def perspectives(
     runs: tuple[FileName, ...], spec: PerspectivesSpec, leaning: Asked, as_json: bool
 ) -> Outcome:
     """Do the results of RUNs (TREC run files) cover every perspective (BERDS)?
 
-    MRecall@k is 1 where the first k documents support all perspectives, or k of them where there
-    are more; Precision@k is the share of them that support some perspective. Where questions have
-    two opposite perspectives (stance pro and con), it also says which side is covered. Each comes
-    with a 95 % bootstrap interval over questions.
+    MRecall@k is 1 if the first k documents support all perspectives, or k of them if there are
+    more; Precision@k is the share of documents that support some perspective. For questions with
+    two opposite perspectives (stance pro and con), it also reports which side is covered. Each
+    measure comes with a 95 % bootstrap interval over questions.
 
     \b
     --verdicts takes
@@ -130,9 +130,9 @@ def perspectives(
       QUESTION/DOCUMENT/PERSPECTIVE;
       TREC diversity qrels: question perspective document grade
 
-    A pair without a verdict is never taken for a no: a question whose value it could change has
-    none, the mean is over the others, and bounds say what it can be over all. --labelled also gives
-    the values corrected for the judge's own errors: label the first documents of some of the
+    A pair without a verdict never counts as a no: a question whose value depends on it has no
+    value, the mean is over the others, and bounds show its range over all questions. --labelled
+    adds values corrected for the judge's own errors: label the first documents of some of the
     measured questions, picked at random. docs/measures.md defines all of this. Exit status 3: a
     pair within the depth is unscored.
 
@@ -153,7 +153,7 @@ def perspectives(
     from pnyx.perspectives.measures.coverage import measure_perspectives
     from pnyx.perspectives.measures.verdicts import NO, read_verdicts
 
-    known = by_question(
+    views = by_question(
         read_perspectives(spec.views, gold=True), sides_by_order=spec.sides == "order"
     )
     verdicts = read_verdicts(spec.verdicts, judge=spec.judge, unjudged=spec.unjudged)
@@ -164,7 +164,7 @@ def perspectives(
     measured = partial(
         measure_perspectives,
         entries,
-        known,
+        views,
         measures=spec.measures,
         depths=spec.depths,
         union_depth=spec.union_depth,
@@ -174,43 +174,43 @@ def perspectives(
         test=spec.test,
     )
     judged = replace(verdicts, other=NO) if spec.strict else verdicts
-    row, said = _counted(measured, verdicts, spec) if spec.strict else ({}, [])
+    row, strict_notes = _counted(measured, verdicts, spec) if spec.strict else ({}, [])
     result = measured(verdicts=judged, bootstrap=spec.bootstrap)
-    leans = _leaning(leaning, spec, known, verdicts)
+    leans = _leaning(leaning, spec, views, verdicts)
     if spec.qrels_out is not None:
-        _write_qrels(spec.qrels_out, spec, entries, known, verdicts)
+        _write_qrels(spec.qrels_out, spec, entries, views, verdicts)
     spec.write_runs(result)
     return Outcome(
         {**result.row(), "leaning": [lean.row() for lean in leans], **row},
         (lambda: report(result, leans, spec.views, spec.per_topic)) if spec.prints else "",
         result.unscored or any(lean.unscored for lean in leans),
-        [*said, *notes(result, leans)],
+        [*strict_notes, *notes(result, leans)],
     )
 
 
 def _counted(
     measured: Callable[..., PerspectiveCoverage], verdicts: Verdicts, spec: PerspectivesSpec
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what --strict also says: how many pairs have a verdict, before the rest is a no."""
+    """Return what --strict adds: how many pairs have a verdict, before the rest count as no."""
     counted = measured(verdicts=verdicts, bootstrap=replace(spec.bootstrap, draws=0))
-    row, said = said_strictly(COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged))
+    row, lines = said_strictly(COVERAGE_RULES, "the pairs", check_pairs(counted, spec.min_judged))
     row["coverage"] = {
         run.name: {t: {"scored": n, "asked": of} for t, (n, of) in run.judged.items()}
         for run in counted.runs
     }
-    return row, said
+    return row, lines
 
 
 def _checked(
     runs: Sequence[str], spec: PerspectivesSpec, leaning: Asked, as_json: bool
 ) -> tuple[dict[str, str], str | None]:
-    """Return name -> file of the runs and the baseline, of choices that go together."""
+    """Check the options, and return name -> file of the runs, and the baseline."""
     others = [path for three in leaning for path in three]
     others += filter(None, (spec.views, spec.verdicts, spec.labelled, spec.gold))
     names, baseline = named_runs(runs, spec.baseline, *others)
     spec.check_needs()
     if spec.strict and (spec.topics_of != "perspectives" or spec.unjudged != "unscored"):
-        raise OptionError("--strict excludes --topics-of and --unjudged: its rules say both")
+        raise OptionError("--strict excludes --topics-of and --unjudged: its rules set both")
     read = {f"file {n}": path for n, path in enumerate([*names.values(), *others], 1)}
     spec.check_files(read, as_json=as_json)
     return names, baseline
@@ -219,7 +219,7 @@ def _checked(
 def _leaning(
     leaning: Asked,
     spec: PerspectivesSpec,
-    known: Mapping[str, Sequence[Perspective]],
+    views: Mapping[str, Sequence[Perspective]],
     verdicts: Verdicts,
 ) -> list[Leaning]:
     """Measure each --leaning, at the first --cutoff."""
@@ -230,7 +230,7 @@ def _leaning(
         measure_leaning(
             name,
             dict(zip(ASKED_AS, paths, strict=True)),
-            known,
+            views,
             verdicts,
             spec.depths[0],
             bootstrap=spec.bootstrap,
@@ -243,7 +243,7 @@ def _write_qrels(
     out: str,
     spec: PerspectivesSpec,
     runs: Mapping[str, Sequence[RunEntry]],
-    known: Mapping[str, Sequence[Perspective]],
+    views: Mapping[str, Sequence[Perspective]],
     verdicts: Verdicts,
 ) -> None:
     from pnyx.core.files import atomic_text
@@ -252,28 +252,28 @@ def _write_qrels(
 
     depth = max(*spec.depths, spec.union_depth or 0)
     try:
-        qrels = perspective_qrels(runs.values(), known, verdicts, depth, spec.unscored)
+        qrels = perspective_qrels(runs.values(), views, verdicts, depth, spec.unscored)
     except InputError as error:
         problem = error.problem.removeprefix("qrels: ")
         raise InputError(f"--qrels-out: {problem} with --unscored") from error
     with atomic_text(out) as stream:
         write_qrels(stream, qrels)
-    _warn_lost(qrels, known)
+    _warn_lost(qrels, views)
 
 
-def _warn_lost(qrels: Sequence[Qrel], known: Mapping[str, Sequence[Perspective]]) -> None:
-    """Say which perspectives have no line: to other tools they do not exist."""
+def _warn_lost(qrels: Sequence[Qrel], by_topic: Mapping[str, Sequence[Perspective]]) -> None:
+    """Warn of perspectives without any line in the qrels: other tools will ignore them."""
     written = {(q.topic_id, q.subtopic) for q in qrels}
     topics = {q.topic_id for q in qrels}
     lost = [
         f"{topic}/{view.id}"
-        for topic, views in known.items()
+        for topic, views in by_topic.items()
         for view in views
         if topic in topics and (topic, view.id) not in written
     ]
     if lost:
-        shown = ", ".join(escaped(name, 40) for name in lost[:3])
+        topic_names = ", ".join(escaped(name, 40) for name in lost[:3])
         warn(
-            f"{len(lost)} perspectives have no scored pair and no line in the qrels, which "
-            f"therefore do not know them ({shown})"
+            f"{len(lost)} perspectives have no scored pair and therefore no line in the qrels; "
+            f"other tools will ignore them ({topic_names})"
         )

@@ -1,4 +1,4 @@
-"""What `pnyx measure perspectives` prints for people."""
+"""Tables and notes of `pnyx measure perspectives`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ASKED = {"question": "question", "pro": "supporting perspective", "con": "oppos
 
 
 def notes(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
+    """Return notes for readers of the figures, one line each."""
     lines = []
     for run in result.runs:
         pairs = run.pairs
@@ -42,12 +42,12 @@ def notes(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
         unscored = f"{pairs['unscored']} of {pairs['asked']} pairs are unscored: {why}"
         absent = f"{listed(run.absent, 'question')} absent, counted as empty rankings"
         without = f"{listed(run.without_perspectives)} without perspectives, not measured"
-        known = (
+        source_notes = (
             (pairs["unscored"], unscored),
             (run.absent, absent),
             (run.without_perspectives, without),
         )
-        lines += run_notes(run.name, known, len(run.rearranged))
+        lines += run_notes(run.name, source_notes, len(run.rearranged))
     for lean in leaning:
         if lean.unscored:
             name = escaped(lean.name, 40)
@@ -80,7 +80,7 @@ def _correction_notes(result: PerspectiveCoverage) -> list[str]:
 
 
 def _correction_legend(result: PerspectiveCoverage) -> list[str]:
-    """Say what corrected values rest on; nothing where there are none."""
+    """Explain corrected values; nothing if there are none."""
     counts = [
         measured.labelled
         for run in result.runs
@@ -90,8 +90,8 @@ def _correction_legend(result: PerspectiveCoverage) -> list[str]:
     if not counts:
         return []
     return [
-        "corrected: what people would say of all questions (prediction-powered), by their labels "
-        f"of {min(counts)} or more, which must be picked at random"
+        "corrected: estimate of people's verdicts on all questions (prediction-powered), from "
+        f"their labels of {min(counts)} or more, which must be picked at random"
     ]
 
 
@@ -145,7 +145,7 @@ def _union(union: UnionCoverage) -> Table:
 
 
 def leaning_table(leaning: Sequence[Leaning]) -> Table:
-    """Return the table of retrievers that were asked three ways."""
+    """Return the table of retrievers queried in three ways."""
     columns = (
         Column("leaning"),
         Column("asked as"),
@@ -157,15 +157,15 @@ def leaning_table(leaning: Sequence[Leaning]) -> Table:
     )
     rows: list[Sequence[Any]] = []
     for lean in leaning:
-        for place, (asked, of) in enumerate(lean.by.items()):
-            name = "" if place else escaped(lean.name, 40)
-            shift = lean.shifts.get((asked, "question"), "")
-            rows.append((name, _ASKED[asked], of.delta, of.p, of.n, of.delta, shift))
+        for row_number, (asked_as, of) in enumerate(lean.by.items()):
+            name = "" if row_number else escaped(lean.name, 40)
+            shift = lean.shifts.get((asked_as, "question"), "")
+            rows.append((name, _ASKED[asked_as], of.delta, of.p, of.n, of.delta, shift))
     return Table(columns, rows)
 
 
 def _topic_cell(value: Bounded | None) -> str:
-    """Return a value, its bounds where it is open, or a dash where it is not defined."""
+    """Return a value, its bounds if it is undecided, or a dash if it is not defined."""
     if value is None or not value.open:
         return number(None if value is None else value.value)
     if value.most is None:
@@ -174,10 +174,10 @@ def _topic_cell(value: Bounded | None) -> str:
 
 
 def coverage_legend(result: PerspectiveCoverage, leaning: Sequence[Leaning]) -> list[str]:
-    """Say what bounds, corrected values and shares are."""
+    """Explain bounds, corrected values and shares."""
     lines = []
     if any(mean.open for run in result.runs for mean in run.measures.values()):
-        lines.append("bounds: over all questions, with unscored pairs read as no, and as yes")
+        lines.append("bounds: over all questions, with unscored pairs counted as no, and as yes")
     lines += _correction_legend(result)
     if leaning:
         lines.append("p, n: share of documents for the supporting and for the opposing perspective")

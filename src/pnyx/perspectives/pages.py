@@ -1,4 +1,4 @@
-"""Pages of perspectives: what each source's documents cover, and the matrix of a question."""
+"""Pages of perspectives: coverage by each source's documents, and the matrix of a question."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pnyx.web.results.pages import Address, Content, FigureEntry, PageFile, Page
 from pnyx.web.results.records import JudgementRow, NotFoundError, SourceRow
 
 _DRAWN: Final = 40
-"""Topics that the picture shows; the table has all."""
+"""Maximum topics in the picture; the table has all."""
 
 _DEPTHS: Final = (5, 10, 20)
 _MEASURES: Final = ("MRecall", "Precision")
@@ -43,7 +43,7 @@ _STATES: Final = {True: "yes", False: "no", None: "unscored"}
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """A perspective against the documents; `rank` is that of the first which supports it."""
+    """A perspective's verdicts by document; `rank` is that of the first supporting document."""
 
     perspective: Perspective
     verdicts: Sequence[Verdict]
@@ -56,7 +56,7 @@ class MatrixRow:
 
     @property
     def state(self) -> str:
-        """`yes` if a document supports it, `no` if none does, `unscored` where that is open."""
+        """`yes` if a document supports it, `no` if none does, `unscored` if undecided."""
         if self.rank is not None:
             return "yes"
         return "unscored" if self.open else "no"
@@ -64,7 +64,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A question: its documents, best first, against its perspectives."""
+    """A question: its documents, best first, and its perspectives."""
 
     documents: Sequence[str]
     rows: Sequence[MatrixRow]
@@ -72,7 +72,7 @@ class Matrix:
 
     @property
     def covered(self) -> Measured:
-        """The share of perspectives that a document supports, of those where it is settled."""
+        """The share of perspectives that a document supports, among those decided."""
         settled = [row.state for row in self.rows if row.state != "unscored"]
         share = settled.count("yes") / len(settled) if settled else None
         return Measured(share, len(settled), len(self.rows))
@@ -88,7 +88,7 @@ class Matrix:
         return sum(row.state == state for row in self.rows)
 
     def table(self) -> Table:
-        """Return a row for each pair: what a file of the matrix holds."""
+        """Return a row for each pair, as in the downloaded table."""
         names = "perspective side rank document supports probability unscored".split()
         rows = [
             (row.perspective.id, row.perspective.stance or "", rank, document,
@@ -147,7 +147,7 @@ def _rankings(catalogue: Catalogue) -> dict[str, Rankings]:
 
 
 Pool = tuple[list[str], list[Perspective], Verdicts]
-"""What was judged of a question: documents in the order of the answers, and verdicts."""
+"""What was judged for a question: documents in the order of the answers, and verdicts."""
 
 
 @lru_cache(maxsize=64)
@@ -164,9 +164,9 @@ def _pool(catalogue: Catalogue, source: SourceRow, topic: str) -> Pool:
     for j in pairs:
         seen[j.doc, j.perspective] = seen.get((j.doc, j.perspective), 0) + 1
         rows.append(_answer(j, topic, seen[j.doc, j.perspective], passages[j.doc]))
-    known = catalogue.perspectives
+    views = catalogue.perspectives
     perspectives = [
-        known.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
+        views.get((topic, name)) or Perspective(id=name, text=name, question_id=topic)
         for name in dict.fromkeys(j.perspective for j in pairs)
     ]
     documents = list(dict.fromkeys(j.doc for j in pairs))
@@ -174,7 +174,7 @@ def _pool(catalogue: Catalogue, source: SourceRow, topic: str) -> Pool:
 
 
 def _answer(j: JudgementRow, topic: str, passage: int, passages: Any) -> dict[str, Any]:
-    """Return a judgement as the measures read it."""
+    """Return a judgement in the form that the measures read."""
     row = {"id": j.item, "task": "support", "question_id": topic, "doc_id": j.doc,
            "perspective_id": j.perspective, "value": j.value, "probability": j.probability,
            "unscored": j.unscored or None, "judge": j.judge}  # fmt: skip
@@ -183,14 +183,14 @@ def _answer(j: JudgementRow, topic: str, passage: int, passages: Any) -> dict[st
 
 @lru_cache(maxsize=512)
 def _matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str = "") -> Matrix:
-    """Return the matrix of a question: documents as a run ranks them, else as they were judged."""
+    """Return the matrix of a question: documents as ranked by a run, else as they were judged."""
     documents, perspectives, verdicts = _pool(catalogue, source, topic)
     if run:
         ranked = list(_rankings(catalogue)[run].by_topic.get(topic, ()))
         last = max((n for n, doc in enumerate(ranked, 1) if doc in documents), default=0)
-        documents = ranked[:last]  # below, nobody was asked
+        documents = ranked[:last]  # documents below were not judged
         if not documents:
-            raise NotFoundError("nothing that this run found was judged")
+            raise NotFoundError("no result of this run was judged")
     return _matrix_of(topic, documents, perspectives, verdicts)
 
 
@@ -213,7 +213,7 @@ def _runs(catalogue: Catalogue, source: SourceRow, topic: str) -> list[str]:
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
-    """Show what is covered: the sources, one source, or the matrix of one question."""
+    """Show coverage: of all sources, of one source, or the matrix of one question."""
     sources = _sources(catalogue)
     if not address.parts:
         return _show_all(catalogue, sources)
@@ -253,20 +253,20 @@ def _pairs(source: SourceRow) -> str:
 
 def _show_source(catalogue: Catalogue, source: SourceRow) -> Content:
     base = ("perspectives", source.name)
-    found = [(catalogue.topic(t).shown, (*base, t)) for t in _topics(catalogue, source)]
+    topic_links = [(catalogue.topic(t).shown, (*base, t)) for t in _topics(catalogue, source)]
     return figure_page(
         f"Perspectives: {source.name}",
         base,
         [FigureSection("Covered", (), [_covered(catalogue, source, "covered")])],
         lead=_pairs(source),
         crumbs=[("Perspectives", ("perspectives",))],
-        choices=link_group("Which document supports which perspective", found),
+        choices=link_group("Which document supports which perspective", topic_links),
         more="Question by question",
     )
 
 
 def _covered(catalogue: Catalogue, source: SourceRow, name: str) -> Figure:
-    """Return what is covered of each question, and the means with their intervals over them."""
+    """Return the coverage of each question, and the means with their intervals over questions."""
     matrices = {topic: _matrix(catalogue, source, topic) for topic in _topics(catalogue, source)}
     titles = {topic: catalogue.topic(topic).shown for topic in matrices}
     measures = list(dict.fromkeys(name for m in matrices.values() for name in m.measures))
@@ -302,7 +302,7 @@ def _covered(catalogue: Catalogue, source: SourceRow, name: str) -> Figure:
     more = f" The picture has the first {_DRAWN}." if len(matrices) > _DRAWN else ""
     caption = (
         f"Of {len(matrices)} questions; the mean has its 95 % interval over them. A question whose "
-        f"value rests on unscored pairs is in no mean.{more}"
+        f"value depends on unscored pairs is left out of the mean.{more}"
     )
     table = Table(columns, [("all", *sums, *means.values()), *rows])
     return Figure(name, "Perspectives covered", interval_plot(panels), table, caption)
@@ -315,7 +315,7 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
     sides: dict[str, list[MatrixRow]] = {}
     for row in matrix.rows:
         sides.setdefault(row.perspective.stance or "", []).append(row)
-    known = {} if hides_text() else catalogue.perspectives
+    perspectives = {} if hides_text() else catalogue.perspectives
     order = f"as {run} ranks them" if run else "in the order in which they were judged"
     content = figure_page(
         catalogue.topic(topic).shown,
@@ -325,7 +325,7 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
         template="matrix",
         matrix=matrix,
         sides=list(sides.items()),
-        texts={p: known[topic, p].text for t, p in known if t == topic},
+        texts={p: perspectives[topic, p].text for t, p in perspectives if t == topic},
         order=f"{len(matrix.documents)}, {order}",
         orders=[("as judged", root, not run), *((r, (*root, r), r == run) for r in runs)],
         judgements=_addresses_of(catalogue, source, topic),
@@ -336,9 +336,9 @@ def _show_matrix(catalogue: Catalogue, source: SourceRow, topic: str, run: str) 
 
 
 def _addresses_of(catalogue: Catalogue, source: SourceRow, topic: str) -> dict[Any, Parts]:
-    """Return (document, perspective) -> the parts of the address of the judgement on it."""
+    """Return (document, perspective) -> the address parts of its judgement."""
     chosen = catalogue.every(JUDGEMENTS, source=source.name, topic=topic)
-    # Of several passages the most probable one, which decides.
+    # Of several passages, the most probable one decides.
     ordered = sorted(chosen, key=lambda judgement: judgement.probability or 0.0)
     return {(j.doc, j.perspective): ("judgement", source.name, str(j.n)) for j in ordered}
 
@@ -362,7 +362,7 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
 
 _ENTRY: Final = FigureEntry(
     "Perspectives",
-    "Which documents support which perspective; what is missing.",
+    "Which documents support which perspective, and what is missing.",
     "verdicts of pnyx judge support --perspectives",
 )
 PAGES: Final = (

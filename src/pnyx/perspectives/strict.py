@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 COVERAGE_RULES = (
-    "by the campaign's rules, a question that a run lacks counts as an empty ranking",
+    "by the campaign's rules, a question missing from a run counts as an empty ranking",
     "by the campaign's rules, a pair of document and perspective that nobody judged, or whose ids "
     "are unknown, is a no",
-    "what a judge left unscored is open and never a no: bounds say what it can come to",
+    "what a judge left unscored stays undecided and never counts as a no: bounds give its range",
 )
 
 
 def check_pairs(result: PerspectiveCoverage, least: float) -> dict[str, float]:
-    """Return run -> share of its pairs of document and perspective with a verdict.
+    """Return run -> share of its pairs of document and perspective that have a verdict.
 
-    InputError: a run has less than the share `least`, in [0, 1].
+    InputError: a run has a lower share than `least`, in [0, 1].
     """
     counts = {run.name: run.pairs for run in result.runs}
     if empty := [name for name, n in counts.items() if not n["asked"]]:

@@ -1,4 +1,4 @@
-"""`pnyx judge dimensions`: dimensions of one's own drafted by a language model."""
+"""`pnyx judge dimensions`: rating dimensions drafted by a language model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pnyx.quality.options import RubricSpec
 def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> int | Outcome:
     """Draft dimensions on which to rate texts for TASK, described in your own words.
 
-    A file for --dimensions (docs/judging-quality.md): what each dimension means, what each score
-    means, and texts with their scores as examples, all made up by the model. It says
-    reviewed = false, and nothing is rated by it until you have corrected it and set that to true.
+    Writes a file for --dimensions (docs/judging-quality.md): the meaning of each dimension and
+    each score, and example texts with scores, all written by the model. The draft says
+    reviewed = false; it cannot be used until you have corrected it and set that to true.
     Exit status 3: the model gave no usable rubric, and no file is written.
 
     \b
@@ -36,25 +36,29 @@ def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> 
     from pnyx.quality.rubrics import draft_rubric
 
     if not task.strip():
-        raise InputError("TASK is empty, expected what is to be rated, in words")
+        raise InputError("TASK is empty, expected a description of what to rate")
     model.check()
     spec.check(plan=model.plan)
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     with open_model(model, say, model) as llm:
         if llm is None:
-            raise OptionError("a language model drafts dimensions: it needs --llm")
+            raise OptionError("drafting dimensions requires a language model: add --llm")
         drafted = draft_rubric(clean_text(task), llm, low=spec.low, high=spec.high, most=spec.most)
         if model.plan:
             line = f"a rubric by {escaped(llm.name)}"
             return plan_asked(llm, model, line, {"rubrics": 1}, as_json=as_json)
     warn_first(drafted.problems, "problems")
-    own, out = drafted.own, str(spec.out)
-    if drafted.toml is None or own is None:
+    rubric, out = drafted.dimensions, str(spec.out)
+    if drafted.toml is None or rubric is None:
         none: dict[str, object] = {"out": None, "dimensions": [], "examples": 0}
-        return Outcome(none, "no usable rubric: nothing is written", True, err=True)
+        return Outcome(none, "no usable rubric: nothing was written", True, err=True)
     with atomic_text(out) as stream:
         stream.write(drafted.toml)
-    row = {"out": out, "dimensions": list(own.dimensions), "examples": len(own.examples)}
-    made = f"{', '.join(own.dimensions)}; {many(len(own.examples), 'example')}"
-    line = f"{escaped(out)}: {made}. A draft: correct it, then set reviewed = true"
+    row = {
+        "out": out,
+        "dimensions": list(rubric.dimensions),
+        "examples": len(rubric.examples),
+    }
+    summary = f"{', '.join(rubric.dimensions)}; {many(len(rubric.examples), 'example')}"
+    line = f"{escaped(out)}: {summary}. A draft: correct it, then set reviewed = true"
     return Outcome(row, line, err=True)

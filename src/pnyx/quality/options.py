@@ -1,4 +1,4 @@
-"""What a user can choose of dimensions."""
+"""Options for drafting dimensions."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pnyx.formats.text_types import FileName
 
 
 class EditedSpec(Spec, heading="Output"):
-    """Where a draft is written that people edit."""
+    """Where to write a draft that people will edit."""
 
     out: FileName | None = out_opt(None, "Draft to write; required without --plan.")
     force: bool = opt(False, "Overwrite --out, including edits.")
 
     def check(self, *, plan: bool) -> None:
-        """Refuse to go on without a place, or to write over what somebody may have edited."""
+        """Require --out, and do not overwrite a draft that may have been edited."""
         from pathlib import Path
 
         if self.out is None:
             if not plan:
                 raise OptionError("Missing option '--out'.")
         elif not plan and not self.force and self.out != "-" and Path(self.out).exists():
-            raise InputError("exists, and may have been edited; --force replaces it", path=self.out)
+            raise InputError("exists and may have been edited; --force replaces it", path=self.out)
 
 
 class RubricSpec(EditedSpec, heading="Dimensions"):
-    """What a rubric's scale is, and how long it is."""
+    """Scale and size of a rubric."""
 
     low: int = opt(1, "Lowest score.")
     high: int = opt(5, "Highest score, at most 10 above the lowest.")

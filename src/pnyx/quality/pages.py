@@ -1,4 +1,4 @@
-"""Pages of the quality profile: of a source's texts, of a side, a topic, a text, of two sources."""
+"""Pages of quality profiles: of a source, of its sides, topics or texts, or of two sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bounds = tuple[float, float]
 
 
 class TextRating(NamedTuple):
-    """A rating of a text; no value where it is unscored."""
+    """A rating of a text; `value` is None if it is unscored."""
 
     item: str
     topic: str
@@ -36,7 +36,7 @@ class TextRating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Texts and their means by dimension, with intervals over topics, else over texts."""
+    """Mean ratings by dimension, with intervals over topics, or over texts of a single topic."""
 
     name: str
     means: Mapping[str, Measured]
@@ -45,7 +45,7 @@ class Profile:
 
     @property
     def over(self) -> str:
-        """What intervals are drawn over: `topics` or `texts`; empty for none."""
+        """What the intervals are computed over: `topics` or `texts`; empty if there are none."""
         if not any(mean.low is not None for mean in self.means.values()):
             return ""
         return "topics" if self.topics > 1 else "texts"
@@ -80,7 +80,7 @@ def _first_line(catalogue: Catalogue, source: SourceRow) -> tuple[dict[str, Any]
 
 @lru_cache(maxsize=8)
 def _sides(catalogue: Catalogue, source: SourceRow) -> dict[str, str]:
-    """Return the side of each text whose line says one."""
+    """Return the side of each text whose line states one."""
     if _side(_first_line(catalogue, source)[0]) is None:
         return {}
     sides = ((str(line.get("id")), _side(line)) for _, line in catalogue.lines(source.name))
@@ -96,7 +96,7 @@ def _side_names(catalogue: Catalogue, source: SourceRow) -> list[str]:
 
 
 def _bounds(catalogue: Catalogue, sources: Sequence[SourceRow]) -> Bounds:
-    """Return the scale of ratings: what their first lines say, else their tasks' usual ones."""
+    """Return the rating scale: as stated in the first lines, else the default of their tasks."""
     ends: list[float] = []
     for source in sources:
         line, task = _first_line(catalogue, source)
@@ -124,12 +124,12 @@ def _profile(catalogue: Catalogue, source: SourceRow, part: str = "", name: str 
         ratings = [rating for rating in ratings if slug(str(rating[of])) == slug(name)]
         name = str(ratings[0][of]) if ratings else name
     if not ratings:
-        raise NotFoundError("nothing of this name was rated")
+        raise NotFoundError("there are no ratings under this name")
     return profile_of(name or source.name, ratings)
 
 
 def profile_of(name: str, ratings: Iterable[TextRating]) -> Profile:
-    """Return the profile of what was rated; dimensions are in the order of the taxonomy."""
+    """Return the profile of some ratings; dimensions are in the order of the taxonomy."""
     by_dimension: dict[str, list[TextRating]] = {}
     for rating in ratings:
         by_dimension.setdefault(rating.dimension, []).append(rating)
@@ -147,13 +147,13 @@ def profile_of(name: str, ratings: Iterable[TextRating]) -> Profile:
 
 
 def _numbered(names: Iterable[str]) -> list[int]:
-    known: dict[str, int] = {}
-    return [known.setdefault(name, len(known)) for name in names]
+    numbers_by_name: dict[str, int] = {}
+    return [numbers_by_name.setdefault(name, len(numbers_by_name)) for name in names]
 
 
 def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
-    """Return the figure of one profile, or of two over each other."""
-    known = dimensions_of("quality")
+    """Return the figure of one profile, or of two overlaid."""
+    dimensions = dimensions_of("quality")
     several = len(profiles) > 1
     columns = [Column("family", "name"), Column("dimension", "name")]
     for p in profiles:
@@ -161,7 +161,7 @@ def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
         columns += [Column(f"{head}mean", "figure"), Column(f"{head}texts", "counts")]
     names = list(dict.fromkeys(dimension for p in profiles for dimension in p.means))
     rows = [
-        (family, known[name].label if name in known else name,
+        (family, dimensions[name].label if name in dimensions else name,
          *(cell for p in profiles for cell in [p.means.get(name)] * 2))
         for family, members in profile_order(names)
         for name in members
@@ -173,7 +173,7 @@ def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
     )
     caption = f"95 % intervals over {over}. {counts}." if over else f"No intervals. {counts}."
     unscored = sum(mean.asked - mean.scored for p in profiles for mean in p.means.values())
-    caption += f" {unscored:,} ratings are unscored and in no mean." if unscored else ""
+    caption += f" {unscored:,} unscored ratings are excluded from the means." if unscored else ""
     picture = profile_plot({p.name: p.means for p in profiles}, bounds)
     return Figure("profile", "Quality profile", picture, Table(columns, rows), caption)
 
@@ -182,7 +182,7 @@ def _figure(profiles: Sequence[Profile], bounds: Bounds) -> Figure:
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
-    """Show profiles: of all sources, of one, of a part of one, or of two."""
+    """Show the profiles of all sources, of one source, of a part of one, or of two sources."""
     sources = _sources(catalogue)
     if not address.parts:
         return _show_all(catalogue, sources)
@@ -197,10 +197,10 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         title = " and ".join(s.name for s in compared)
     elif part in ("side", "topic", "text") and name:
         compared, whole = [source], _profile(catalogue, source)
-        own = _profile(catalogue, source, part, name)
-        profiles = [own, Profile("all texts", whole.means, whole.texts, whole.topics)]
-        title = catalogue.topic(own.name).shown if part == "topic" else own.name
-        choices = _texts(catalogue, source, own.name) if part == "topic" else []
+        profile = _profile(catalogue, source, part, name)
+        profiles = [profile, Profile("all texts", whole.means, whole.texts, whole.topics)]
+        title = catalogue.topic(profile.name).shown if part == "topic" else profile.name
+        choices = _texts(catalogue, source, profile.name) if part == "topic" else []
     else:
         raise NotFoundError("there is no such page")
     crumbs = [("Quality", ("quality",)), (source.name, ("quality", source.name))]
@@ -210,7 +210,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
 def _rated(catalogue: Catalogue, name: str) -> SourceRow:
     source = catalogue.source(name)
     if source not in _sources(catalogue):
-        raise NotFoundError("nothing in this source was rated")
+        raise NotFoundError("this source has no ratings")
     return source
 
 
@@ -225,7 +225,7 @@ def _show_all(catalogue: Catalogue, sources: Sequence[SourceRow]) -> Content:
     ]
     choices = [
         *link_group("Sources", [(s.name, ("quality", s.name)) for s in sources], _MOST_CHIPS),
-        *link_group("Two over each other", pairs, _MOST_CHIPS),
+        *link_group("Two overlaid", pairs, _MOST_CHIPS),
     ]
     profiles = [_profile(catalogue, source) for source in first]
     bounds = _bounds(catalogue, first)
@@ -238,8 +238,8 @@ def _show_source(catalogue: Catalogue, source: SourceRow) -> Content:
     choices = link_group("By side", sides, _MOST_CHIPS)
     topics = _names(catalogue, source, "topic")
     if len(topics) > 1:
-        shown = [(catalogue.topic(name).shown, (*base, "topic", name)) for name in topics]
-        choices += link_group("By topic", shown)
+        topic_links = [(catalogue.topic(name).shown, (*base, "topic", name)) for name in topics]
+        choices += link_group("By topic", topic_links)
     else:
         choices += _texts(catalogue, source, topics[0] if topics else "")
     title, bounds = f"Quality profile: {source.name}", _bounds(catalogue, [source])
@@ -265,7 +265,7 @@ def _page(
     base: Parts,
     choices: Sequence[LinkGroup],
 ) -> Content:
-    many = "Two profiles over each other: " if len(profiles) > 1 else ""
+    many = "Two profiles overlaid: " if len(profiles) > 1 else ""
     lead = (
         f"{many}means of the ratings on the scale from {bounds[0]:g} to {bounds[1]:g}, in the "
         "families of Wachsmuth et al. (2017)."
@@ -279,14 +279,14 @@ def _addresses(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
     sources = _sources(catalogue)
     if sources:
         yield (), 1
-    for place, source in enumerate(sources):
+    for index, source in enumerate(sources):
         yield (source.name,), 1
         for side in _side_names(catalogue, source):
             yield (source.name, "side", side), 1
         for part in ("topic", "text"):
             for name in _names(catalogue, source, part):
                 yield (source.name, part, name), 1
-        for other in sources[place + 1 :]:
+        for other in sources[index + 1 :]:
             yield (source.name, "with", other.name), 1
 
 
@@ -297,7 +297,7 @@ def _of_source(catalogue: Catalogue, source: SourceRow) -> Iterator[tuple[str, P
 
 _ENTRY: Final = FigureEntry(
     "Quality profile",
-    "Ratings by dimension: of a judge, a side, a topic, a text.",
+    "Ratings by dimension, for a judge, side, topic or text.",
     "ratings of pnyx judge quality",
 )
 PAGES: Final = (

@@ -17,20 +17,20 @@ from pnyx.judging.llm.reading import ask_structured
 from pnyx.judging.store.completions import StoredModel
 
 _UNSEEN = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What an editor acts on and does not show, such as a change of direction: the reviewer sees it."""
+"""Invisible control characters, such as direction marks; escaped so that the reviewer sees them."""
 MOST_POINTS = 11
-"""Points of a scale, each of which is given a meaning."""
+"""Maximum points of a scale; each point is given a meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftedRubric:
-    """The TOML of a draft and what it says; both None where no reply could be read.
+    """The TOML of a draft and its parsed content; both None if no reply could be parsed.
 
-    `problems` are what went wrong, one line each.
+    `problems` lists what went wrong, one line each.
     """
 
     toml: str | None
-    own: OwnDimensions | None
+    dimensions: OwnDimensions | None
     problems: tuple[str, ...] = ()
 
 
@@ -39,17 +39,17 @@ def draft_rubric(
 ) -> DraftedRubric:
     """Let a language model draft dimensions for rating texts.
 
-    The draft says `reviewed = false`, and is refused as dimensions until a person sets it to true.
+    The draft says `reviewed = false`; it cannot be used until a person sets that to true.
 
     Args:
-        purpose: what is to be rated, and for what, in anybody's words.
-        model: what was asked before is not asked again.
+        purpose: what is to be rated and for what purpose, in plain words.
+        model: its stored replies are used again instead of asking twice.
         low: lowest score.
         high: highest score, above `low` by 1 to 10.
         most: dimensions, at least 1.
 
     Raises:
-        ModelError: the model cannot be asked at all.
+        ModelError: the model cannot be reached.
     """
     if not low < high < low + MOST_POINTS:
         raise InputError(f"high: found {high}, expected {low + 1} to {low + MOST_POINTS - 1}")
@@ -73,7 +73,7 @@ def draft_rubric(
 
 @cache
 def rubric_shape(low: int, high: int, most: int) -> Any:
-    """Return the shape of a reply to `rubric`, which takes only what `--dimensions` can read."""
+    """Return the schema of a reply to `rubric`; it accepts only what `--dimensions` can read."""
     from pydantic import ConfigDict, Field, StringConstraints, create_model, model_validator
 
     strict: Any = {"__config__": ConfigDict(strict=True, extra="forbid", str_strip_whitespace=True)}
@@ -114,7 +114,7 @@ def rubric_shape(low: int, high: int, most: int) -> Any:
 
 
 def _toml(reply: Any, low: int, high: int, model: str) -> str:
-    """Return a file of dimensions; JSON's texts are TOML's, but for DEL."""
+    """Return a file of dimensions; JSON strings are valid TOML except for DEL."""
 
     def text(value: str) -> str:
         return _UNSEEN.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(value, ensure_ascii=False))
@@ -129,9 +129,11 @@ def _toml(reply: Any, low: int, high: int, model: str) -> str:
         f"drafted_by = {text(escaped(model))}",
         f"\n[scale]\nlow = {low}\nhigh = {high}\nlevels = [\n{levels},\n]",
     ]
-    for one in reply.dimensions:
-        label, definition = (text(" ".join(v.split())) for v in (one.label, one.definition))
-        lines.append(f"\n[dimensions.{one.name}]\nlabel = {label}\ndefinition = {definition}")
+    for dimension in reply.dimensions:
+        label, definition = (
+            text(" ".join(v.split())) for v in (dimension.label, dimension.definition)
+        )
+        lines.append(f"\n[dimensions.{dimension.name}]\nlabel = {label}\ndefinition = {definition}")
     for example in reply.examples:
         scores = ", ".join(f"{s.dimension} = {s.score}" for s in example.scores)
         lines.append(f"\n[[examples]]\ntext = {text(example.text)}\nscores = {{ {scores} }}")

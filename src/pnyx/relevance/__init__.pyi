@@ -1,14 +1,14 @@
 """The public names of this room, each with its home."""
 
 from .definitions import DraftedDefinition, draft_definitions
-from .distillation import Distillation, Distilled, distil
+from .distillation import Distillation, DistilledStudent, distil
 from .grades import write_graded_qrels
 from .labelled_pairs import LabelledPair, read_labelled
 from .sampling import PairSample, SampledPair, sample_pairs
 
 __all__ = [
     "Distillation",
-    "Distilled",
+    "DistilledStudent",
     "DraftedDefinition",
     "LabelledPair",
     "PairSample",

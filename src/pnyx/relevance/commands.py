@@ -44,7 +44,7 @@ def command() -> None:
 
 
 class DefineSpec(Spec, heading="Definitions"):
-    """Where definitions go, and what they are drafted from."""
+    """Where to write definitions, and what to draft them from."""
 
     out: str = out_opt(
         ..., "Questions with definitions: Markdown for .md, else JSONL; - is stdout."
@@ -57,9 +57,9 @@ class DefineSpec(Spec, heading="Definitions"):
 @verb("define", group=command, short_help="Draft definitions of what is relevant to each question.")
 @click.argument("questions")
 def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -> Outcome:
-    """Draft what is relevant to each of QUESTIONS (any questions file) that has no definition.
+    """Draft a definition of relevance for each of QUESTIONS (any questions file) without one.
 
-    From the question alone, or (--examples) with passages that were found relevant. Edit the
+    The model sees the question alone, or also passages judged relevant (--examples). Edit the
     result: it decides what every later step counts as relevant. Exit status 3: the model gave no
     usable definition for some questions; they are written without one.
 
@@ -73,11 +73,11 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     topics = list(read_questions(questions, on_warning=warn))
-    _writer(spec.out)(io.StringIO(), topics)  # what it cannot hold is refused before it is paid for
+    _writer(spec.out)(io.StringIO(), topics)  # fail on unwritable questions before paying a model
     examples = _examples(spec.examples, topics) if spec.examples is not None else {}
     with open_model(model, say) as llm:
         if llm is None:
-            raise OptionError("a language model drafts definitions: it needs --llm")
+            raise OptionError("drafting definitions requires a language model: add --llm")
         drafted = draft_definitions(topics, llm, examples)
     for draft in drafted:
         for problem in draft.problems:
@@ -90,25 +90,25 @@ def define(questions: str, spec: DefineSpec, model: WriterSpec, as_json: bool) -
     return Outcome(row, "", failed, ascii=True)
 
 
-def _examples(path: str, asked: list[Question]) -> dict[str, list[str]]:
+def _examples(path: str, questions: list[Question]) -> dict[str, list[str]]:
     """Read relevant passages by question."""
     from pnyx.core.files import read_jsonl
 
-    known = {question.id for question in asked}
+    question_ids = {question.id for question in questions}
     examples: dict[str, list[str]] = {}
     for number, row in read_jsonl(path):
         topic, text = row.get("question_id"), row.get("document")
         if not isinstance(text, str) or not text.strip():
             raise InputError("document: expected a text", path=path, line=number)
-        if topic not in known:
-            shown = shorten(str(topic), 40)
-            raise InputError(f"question_id {shown!r} is no question's", path=path, line=number)
+        if topic not in question_ids:
+            topic_text = shorten(str(topic), 40)
+            raise InputError(f"question_id {topic_text!r} is unknown", path=path, line=number)
         examples.setdefault(str(topic), []).append(text)
     return examples
 
 
 def _writer(out: str) -> Callable[[IO[str], Iterable[Question]], None]:
-    """Return what writes questions in the format that a file's name says."""
+    """Return the writer of questions for a file's format, chosen by its extension."""
     from pnyx.formats.markdown import write_guidelines
     from pnyx.formats.questions import write_questions
 
@@ -117,7 +117,7 @@ def _writer(out: str) -> Callable[[IO[str], Iterable[Question]], None]:
 
 
 class SampleSpec(Spec, heading="Sample"):
-    """Which pairs are sampled; see `pnyx.relevance.sampling.PairSample`."""
+    """Which pairs to sample; see `pnyx.relevance.sampling.PairSample`."""
 
     out: str = out_opt(..., "Relevance items to write; - is stdout.")
     cutoff: int = opt(20, "Rank that separates the top from the rest.", low=1)
@@ -143,7 +143,7 @@ def sample(
     model: ModelSpec,
     as_json: bool,
 ) -> Outcome:
-    """Sample pairs of QUESTIONS and documents of INDEX: some near the top, as many of the rest.
+    """Sample pairs of QUESTIONS and documents of INDEX, some from the top and some from the rest.
 
     Each line is a relevance item with its question's definition, its stratum, its rank and its
     sampling weight. The sample of a question does not depend on the other questions.
@@ -177,5 +177,5 @@ for _command in (label, distil, apply):
     command.add_command(_command)
 command.gone = {
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
-    "--out LABELS has people answer anew"
+    "--out LABELS collects new labels from people"
 }

@@ -22,9 +22,9 @@ _EXAMPLE_WORDS = 200
 
 @dataclass(frozen=True, slots=True)
 class DraftedDefinition:
-    """A question with what is relevant to it, and what went wrong (one line each).
+    """A question with its definition of relevance, and what went wrong (one line each).
 
-    Where the model gave no definition, `failed` is True and the question as it was.
+    If the model gave no definition, `failed` is True and the question is unchanged.
     """
 
     question: Question
@@ -40,20 +40,26 @@ def draft_definitions(
     """Let a language model write a definition for each question that has none.
 
     Args:
-        questions: those that have a definition keep it and are not asked about.
-        model: what was asked before is not asked again.
-        examples: question id -> passages that people found relevant, of which the first five are
+        questions: those with a definition keep it and are not sent to the model.
+        model: its stored replies are used again instead of asking twice.
+        examples: question id -> passages judged relevant by people, of which the first five are
             shown (an "improved" definition: DIRAS, App. I); none for a generic one.
 
     Returns:
-        One for each question, in order.
+        One result for each question, in order.
 
     Raises:
-        ModelError: the model cannot be asked at all.
+        ModelError: the model cannot be reached.
     """
-    shown = examples or {}
+    example_texts = examples or {}
     open_ones = [question for question in questions if not question.definition.strip()]
-    drafted = iter(each(open_ones, lambda one: _draft(one, shown.get(one.id, ()), model), model))
+    drafted = iter(
+        each(
+            open_ones,
+            lambda question: _draft(question, example_texts.get(question.id, ()), model),
+            model,
+        )
+    )
     return [DraftedDefinition(q) if q.definition.strip() else next(drafted) for q in questions]
 
 

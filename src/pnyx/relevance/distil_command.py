@@ -1,4 +1,4 @@
-"""`pnyx annotate distil` and `apply`: a student of a teacher's labels, and its own labels."""
+"""`pnyx annotate distil` and `apply`: train a student on a teacher's labels, and label with it."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _TRAINED = (
 
 
 class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_bit seed"):
-    """What is trained, and how."""
+    """What to train, and how."""
 
     out: str = out_opt(..., "Folder of the student to write.", metavar="STUDENT", writes="folder")
     kind: Literal["combined", "late-interaction", "lexical", "lora"] = opt(
         "combined",
-        "late-interaction: an encoder trained on the CPU; combined: with two quick models beside "
-        "it; lexical: shared words alone, in seconds; lora: a language model with low-rank "
+        "late-interaction: an encoder trained on the CPU; combined: the same with two quick models "
+        "added; lexical: only shared words, in seconds; lora: a language model with low-rank "
         "adapters.",
     )
     name: str | None = opt(None, "Name of the student.", metavar="NAME", shown="the folder's")
@@ -81,17 +81,17 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
     force: bool = opt(False, "Replace the folder if it exists.")
 
     def trainer(self) -> Trainer:
-        """Return the trainer of the kind that is asked for, with the settings that were given."""
+        """Return the trainer of the chosen kind, with the options that were set."""
         import pnyx
 
         if self.kind == "lexical":
             return pnyx.judging.LexicalTrainer()
         names = ("base", "epochs", "batch", "learning_rate")
-        given = {name: getattr(self, name) for name in names if self.given(name)}
-        given["seed"] = self.seed
+        options = {name: getattr(self, name) for name in names if self.given(name)}
+        options["seed"] = self.seed
         if self.kind == "lora":
-            return pnyx.judging.LoraTrainer(reason=self.reason, four_bit=self.four_bit, **given)
-        late = pnyx.judging.LateTrainer(**given)
+            return pnyx.judging.LoraTrainer(reason=self.reason, four_bit=self.four_bit, **options)
+        late = pnyx.judging.LateTrainer(**options)
         return late if self.kind == "late-interaction" else pnyx.judging.CombinedTrainer(late)
 
 
@@ -100,11 +100,11 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
 def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     """Train a small judge of relevance on LABELLED pairs (files or results folders of label).
 
-    Whole questions are held out: the probabilities are calibrated on them, and the figures say
-    how well the student follows its teacher there. Pairs without a verdict are counted and left
-    out; a question without a definition is its own definition. Run the same command again to
-    resume an interrupted training. STUDENT gets weights that cannot execute, student.json and
-    card.md; use it by --student.
+    Whole questions are held out to calibrate the probabilities and to measure how well the student
+    follows its teacher. Pairs without a verdict are counted and left out; for a question without a
+    definition, the question itself is used. Run the same command again to resume an interrupted
+    training. STUDENT gets weights that contain no executable code, student.json and card.md; use
+    it with --student.
 
     \b
     Example:
@@ -129,7 +129,7 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
 
 
 def _read(paths: Sequence[str]) -> list[LabelledPair]:
-    """Read all files; InputError: a pair comes twice."""
+    """Read all files; InputError if a pair appears twice."""
     from pnyx.relevance.labelled_pairs import read_labelled
 
     pairs: list[LabelledPair] = []
@@ -149,7 +149,7 @@ def _read(paths: Sequence[str]) -> list[LabelledPair]:
 
 
 class PairSpec(Spec, heading="Pairs"):
-    """Which pairs are labelled, in place of a file of them."""
+    """Which pairs to label, if not those of a file."""
 
     run: str | None = file_opt(None, "Label the documents of this TREC run.", metavar="RUN")
     every: bool = opt(False, "Label every document of --index.", "--all")
@@ -158,7 +158,7 @@ class PairSpec(Spec, heading="Pairs"):
     depth: int = opt(100, "Documents of each topic of --run.", low=1, needs="run")
 
     def pairs(self, pairs: str | None, *, graded: bool) -> PairSource:
-        """Return the pairs that are meant."""
+        """Return the selected pairs."""
         from pnyx.formats.runs.trec import a_token
         from pnyx.judging.runs.pairs import pairs_of_corpus, pairs_of_items, pairs_of_run
 
@@ -175,14 +175,14 @@ class PairSpec(Spec, heading="Pairs"):
         for pair in rows if graded and rows.count is not None else ():
             for name in ("question_id", "doc_id"):
                 if pair.extra.get(name) is None:
-                    problem = f"{shorten(pair.id, 40)!r} lacks {name}, which --qrels needs"
+                    problem = f"{shorten(pair.id, 40)!r} has no {name}, which --qrels needs"
                     raise InputError(problem, path=pairs)
                 a_token(str(pair.extra[name]), f"--qrels: {name}")
         return rows
 
 
 class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored"):
-    """What is written."""
+    """Which files to write."""
 
     out: str | None = out_opt(None, "Annotations to write; required without --plan.")
     qrels: str | None = out_opt(None, "Write TREC qrels, too; - is stdout.")
@@ -203,7 +203,7 @@ class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored
     )
 
     def check(self, *, as_json: bool, **inputs: str | None) -> None:
-        """Refuse choices that would change nothing, and two results in one place."""
+        """Reject options that would have no effect, and two results in one place."""
         from pnyx.judging.runs.results import manifest_path
         from pnyx.relevance.grades import check_thresholds
 
@@ -225,22 +225,22 @@ class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored
 def apply(
     pairs: str | None, output: AnnotationOutputSpec, pool: PairSpec, judge: JudgeSpec, as_json: bool
 ) -> int | Outcome:
-    """Label every pair of question and document, and write the labels to --out as they come.
+    """Label every pair of question and document; labels are written to --out as they come.
 
     \b
     PAIRS                              relevance items (JSONL; - is stdin)
     --run RUN --index --topics         the first --depth documents of each topic
     --all --index INDEX --topics FILE  every document of the index, every question
 
-    The judge is that of pnyx judge: the packaged judge, a language model (--llm), a cascade. --out
-    is .jsonl, .jsonl.gz or .parquet (pip install 'pnyx[tables]'), one line a pair: id, question_id,
-    doc_id, value, probability, unscored, judge and what the pair carried. While it grows, what is
-    labelled is in OUT.partial: running the command again resumes from there, even after a crash,
-    and labels nothing twice. OUT.manifest.json says what it was made with.
+    The judge is chosen as in pnyx judge: the packaged judge, a language model (--llm), a cascade.
+    --out is .jsonl, .jsonl.gz or .parquet (pip install 'pnyx[tables]'), one line per pair: id,
+    question_id, doc_id, value, probability, unscored, judge and the pair's other fields. Labels are
+    collected in OUT.partial: running the command again resumes from there, even after a crash, and
+    labels nothing twice. OUT.manifest.json records how it was made.
 
-    --qrels grades by the judge's verdict, 1 or 0; --thresholds 0.3,0.7 cuts the probabilities into
-    0, 1 and 2. Once OUT is finished, the same command with other --thresholds judges nothing. Exit
-    status 3: some pairs are unscored.
+    --qrels writes the judge's verdicts as grades 1 and 0; --thresholds 0.3,0.7 cuts the
+    probabilities into grades 0, 1 and 2. Once OUT is finished, the same command with other
+    --thresholds judges nothing again. Exit status 3: some pairs are unscored.
 
     \b
     Example:
@@ -275,7 +275,7 @@ def apply(
     row = {**applied.manifest, "kept": applied.kept}
     line = counts_line(counts, "pairs labelled", name)
     if applied.kept == counts["asked"]:
-        line += "; all of them before"
+        line += "; all from an earlier run"
     if grades is not None:
         row["qrels"] = grades
         line += "; qrels: " + ", ".join(f"{n} of grade {g}" for g, n in grades.items())
@@ -296,13 +296,13 @@ def _apply(
 
     left = source.count if shard is None else None
 
-    def started(kept: int, damaged: int) -> None:
+    def started(labelled: int, damaged: int) -> None:
         nonlocal left
         if damaged:
-            warn(f"{damaged} labels of the earlier run are damaged; these pairs are labelled again")
-        if kept:
-            say(f"{kept} pairs are labelled already, going on")
-        left = None if left is None else left - kept
+            warn(f"{damaged} labels of the earlier run are damaged; their pairs are labelled again")
+        if labelled:
+            say(f"{labelled} pairs are already labelled, continuing")
+        left = None if left is None else left - labelled
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return apply_judge(

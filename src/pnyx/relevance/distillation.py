@@ -1,4 +1,4 @@
-"""A student trained on a teacher's labels and calibrated on whole questions held out (DIRAS)."""
+"""A student trained on a teacher's labels and calibrated on held-out questions (DIRAS)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from pnyx.stats.base import Measured
 
 _FOLDS = 5
 _PARTLY = 0.75
-"""Target of a pair that is relevant only in part, where no probability is known."""
+"""Training target of a partly relevant pair whose probability is unknown."""
 _PLAN = "plan.json"
 _NAMES = {
     "f1": "F1",
@@ -57,19 +57,19 @@ _NAMES = {
     "ndcg": "nDCG",
     "map": "MAP",
 }
-"""Figures of a student, in their order -> how its card calls them."""
+"""Measures of a student, in order -> their names on its card."""
 _BY_ORDER = frozenset({"auroc", "average_precision", "ndcg", "map"})
 
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """How a student is made, whatever its kind; InputError for a share or a name that cannot be.
+    """How to train a student of any kind; InputError for an invalid share or name.
 
     Attributes:
         name: letters, digits, `.`, `_` and `-`.
-        held_out: the share of pairs that are held out, in whole questions, in (0, 1).
-        curve: what calibrates it.
-        seed: of the choice of questions and of the training.
+        held_out: the share of pairs to hold out, in whole questions, in (0, 1).
+        curve: the calibration method.
+        seed: for the choice of questions and for training.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Distillation:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Distilled(Result):
-    """The student as it was written, and how well it does.
+class DistilledStudent(Result):
+    """A trained student, as written, and its accuracy.
 
     Attributes:
         counts: pairs and questions asked, unscored, trained on and held out.
-        figures: on the held-out questions, against the teacher, cross-fitted calibration.
+        figures: on the held-out questions, compared with the teacher, cross-fitted calibration.
     """
 
     student: Student
@@ -102,7 +102,7 @@ class Distilled(Result):
 
 
 def example_of(pair: LabelledPair) -> TrainingExample:
-    """Return what a student learns of a pair that has a verdict."""
+    """Return the training example of a pair that has a verdict."""
     if pair.value is None:
         raise ValueError(f"{pair.id} has no verdict")
     target = pair.probability
@@ -117,28 +117,30 @@ def example_of(pair: LabelledPair) -> TrainingExample:
 def split_questions(
     examples: Sequence[TrainingExample], share: float, seed: int
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Part examples by whole questions at random; both parts hold both verdicts."""
+    """Split examples at random by whole questions; both parts contain both verdicts."""
     sizes = Counter(example.group for example in examples)
     if len(sizes) < 2:
         raise InputError(f"{len(sizes)} question has labels, expected at least 2: one is held out")
     if len(verdicts := {example.value for example in examples}) < 2:
-        found = "relevant" if verdicts == {True} else "irrelevant"
+        label = "relevant" if verdicts == {True} else "irrelevant"
         raise InputError(
-            f"all {len(examples)} labelled pairs are {found}, expected relevant and irrelevant ones"
+            f"all {len(examples)} labelled pairs are {label}, expected relevant and irrelevant ones"
         )
     least = 2 if len(sizes) >= 4 else 1
     rng = random.Random(seed)
     names = sorted(sizes)
     for _ in range(1000):
         rng.shuffle(names)
-        held: set[str] = set()
+        test_groups: set[str] = set()
         pairs = 0
         for name in names[:-1]:
-            if len(held) >= least and pairs >= share * len(examples):
+            if len(test_groups) >= least and pairs >= share * len(examples):
                 break
-            held.add(name)
+            test_groups.add(name)
             pairs += sizes[name]
-        train, test = ([e for e in examples if (e.group in held) is on] for on in (False, True))
+        train, test = (
+            [e for e in examples if (e.group in test_groups) is on] for on in (False, True)
+        )
         if all({example.value for example in part} == {True, False} for part in (train, test)):
             return train, test
     raise InputError(
@@ -155,19 +157,19 @@ def distil(
     *,
     report: Report = quiet,
     replace: bool = False,
-) -> Distilled:
+) -> DistilledStudent:
     """Train a student, calibrate it on held-out questions and write its folder.
 
-    An interrupted call continues when it is repeated with the same pairs and plan: checkpoints lie
-    in `OUT.partial` until the student is written.
+    A repeated call with the same pairs and plan resumes an interrupted one: checkpoints are in
+    `OUT.partial` until the student is written.
 
     Args:
         pairs: with verdicts; those without one are counted and left out.
-        trainer: of the kind of student.
-        plan: what is common to all kinds.
+        trainer: of the chosen kind of student.
+        plan: the settings common to all kinds.
         out: the folder to write.
-        report: told of progress.
-        replace: an existing student is replaced.
+        report: receives the progress.
+        replace: whether to replace an existing student.
 
     Raises:
         InputError: too few labels or questions, `out` exists or is not a student, or `OUT.partial`
@@ -179,28 +181,28 @@ def distil(
     counts = _counts(pairs)
     if not examples:
         raise InputError(f"none of {len(pairs)} pairs has a verdict: nothing to learn from")
-    train, held = split_questions(examples, plan.held_out, plan.seed)
+    train, held_out = split_questions(examples, plan.held_out, plan.seed)
     counts |= {
         "trained_on": len(train),
-        "held_out": len(held),
-        "held_out_questions": sorted({example.group for example in held}),
+        "held_out": len(held_out),
+        "held_out_questions": sorted({example.group for example in held_out}),
     }
     work = _work_folder(Path(out), examples, trainer, plan)
     with atomic_folder(out, replace=replace) as folder:
-        asked = [example.question for example in held]
-        trained = trainer.train(train, work, folder, report, asked)
+        test_questions = [example.question for example in held_out]
+        trained = trainer.train(train, work, folder, report, test_questions)
         scorer = load_scorer(trainer.kind, folder, trained.settings)
-        scores = scorer.score(asked)
-        curve, threshold, figures = calibrate(held, scores, plan.curve)
+        scores = scorer.score(test_questions)
+        curve, threshold, figures = calibrate(held_out, scores, plan.curve)
         student = _student(plan, trainer, trained, (curve, threshold), counts, figures)
         folder.joinpath(CARD).write_text(_card(student), encoding="utf-8")
         student = write_manifest(folder, student)
     shutil.rmtree(work, ignore_errors=True)
-    return Distilled(student, counts, figures)
+    return DistilledStudent(student, counts, figures)
 
 
 def _check_out(out: Path, replace: bool) -> None:
-    """Refuse what exists before anything is trained, and never replace what is no student."""
+    """Reject an existing `out` before training starts; never replace anything but a student."""
     if str(out) == "-":
         raise InputError("found '-', expected the name of a folder to write")
     if not os.path.lexists(out):
@@ -229,7 +231,7 @@ def _counts(pairs: Sequence[LabelledPair]) -> dict[str, Any]:
 def _work_folder(
     out: Path, examples: Sequence[TrainingExample], trainer: Trainer, plan: Distillation
 ) -> Path:
-    """Return the folder of checkpoints, which belongs to just these pairs and this plan."""
+    """Return the folder of checkpoints, which is valid only for these pairs and this plan."""
     digest = hashlib.sha256()
     for example in examples:
         q = example.question
@@ -239,39 +241,39 @@ def _work_folder(
     common = {"held_out": plan.held_out, "seed": plan.seed, "pairs": digest.hexdigest()}
     text = json.dumps({**settings, **common}, sort_keys=True, indent=1) + "\n"
     work = out.with_name(f"{out.name}.partial")
-    found = work / _PLAN
-    if found.is_file() and found.read_text(encoding="utf-8") == text:
+    plan_file = work / _PLAN
+    if plan_file.is_file() and plan_file.read_text(encoding="utf-8") == text:
         return work
-    if any(path.is_file() and path != found for path in work.rglob("*")):
+    if any(path.is_file() and path != plan_file for path in work.rglob("*")):
         raise InputError(
-            "belongs to a training on other pairs or with other settings: remove it, or name "
+            "belongs to a training on other pairs or with other settings: remove it, or choose "
             "another --out",
             path=work,
         )
     make_folder(work)
-    write_text(found, text)
+    write_text(plan_file, text)
     return work
 
 
 def calibrate(
-    held: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
+    held_out: Sequence[TrainingExample], scores: Sequence[Score], method: CurveName
 ) -> tuple[Curve, float, dict[str, Measured]]:
-    """Fit a curve and the threshold of the best F1 on held-out pairs; return both, and figures."""
+    """Return the curve and the threshold with the best F1 on held-out pairs, and the measures."""
     scored = [
         (example, score)
-        for example, score in zip(held, scores, strict=True)
+        for example, score in zip(held_out, scores, strict=True)
         if not isinstance(score, str)
     ]
     truth = [example.value for example, _ in scored]
     if len(set(truth)) < 2:
-        raise InputError("the held-out pairs that the student can read are all of one verdict")
+        raise InputError("the held-out pairs that the student can read all have the same verdict")
     raw = [score for _, score in scored]
     folds = folds_of([example.group for example, _ in scored], _FOLDS)
-    found = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
-    judged = [score if isinstance(score, str) else next(found) for score in scores]
-    # One curve never reorders pairs, but those of several folds do: what goes by order goes by raw.
+    calibrated = iter(crossfit(method, raw, truth, folds, best_f1_threshold))
+    judged = [score if isinstance(score, str) else next(calibrated) for score in scores]
+    # One curve keeps the order of pairs, but several folds do not: rank measures use raw scores.
     ordered = [score if isinstance(score, str) else (score, False) for score in scores]
-    by_order, by_curve = (_measures(held, answers) for answers in (ordered, judged))
+    by_order, by_curve = (_measures(held_out, answers) for answers in (ordered, judged))
     figures = {
         name: by_order[name] if name in _BY_ORDER else by_curve[name]
         for name in _NAMES
@@ -282,18 +284,18 @@ def calibrate(
 
 
 def _measures(
-    held: Sequence[TrainingExample], answers: Sequence[tuple[float, bool] | str | None]
+    held_out: Sequence[TrainingExample], answers: Sequence[tuple[float, bool] | str | None]
 ) -> Mapping[str, Measured]:
-    """Return figures of a probability and a verdict each, or of the reason why there are none."""
+    """Return the measures of probabilities and verdicts; a string says why a pair has none."""
     pairs = []
-    for example, answer in zip(held, answers, strict=True):
+    for example, answer in zip(held_out, answers, strict=True):
         gold = Gold(example.value, example.target, group=example.group)
         name = example.question.id
         if isinstance(answer, tuple):
-            said = Verdict(name, value=answer[1], probability=answer[0])
+            verdict = Verdict(name, value=answer[1], probability=answer[0])
         else:
-            said = Verdict(name, unscored=answer or "uncalibrated")
-        pairs.append(Pair(said, gold))
+            verdict = Verdict(name, unscored=answer or "uncalibrated")
+        pairs.append(Pair(verdict, gold))
     return measure_agreement(LabelledVerdicts("relevance", "student", tuple(pairs))).measures
 
 
@@ -306,14 +308,14 @@ def _student(
     figures: Mapping[str, Measured],
 ) -> Student:
     f1, auroc, ece = (figures[name].value for name in ("f1", "auroc", "ece"))
-    shown = ", ".join(
+    figure_texts = ", ".join(
         f"{name} {'-' if value is None else f'{value:.2f}'}"
         for name, value in (("F1", f1), ("AUROC", auroc), ("ECE", ece))
     )
     questions = len(counts["held_out_questions"])
     card = (
         f"{trainer.what}, {counts['trained_on']} labelled pairs; against its teacher on "
-        f"{counts['held_out']} pairs of {questions} questions not trained on: {shown}"
+        f"{counts['held_out']} pairs of {questions} questions not trained on: {figure_texts}"
     )
     about = {
         "counts": dict(counts),
@@ -342,8 +344,8 @@ def _card(student: Student) -> str:
         f"{unscored if counts['unscored'] else ''}; {counts['relevant']} relevant.",
         f"- **Trained on** {counts['trained_on']} pairs; **calibrated and tested on** "
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions.",
-        "- **Limits**: it imitates its teacher, against whose labels the figures are; on other "
-        "domains measure it anew (`pnyx measure relevance`).",
+        "- **Limits**: it imitates its teacher, with whose labels it is compared here; on other "
+        "domains, measure it again (`pnyx measure relevance`).",
         "",
         *_figure_rows(about["figures"]),
     ]
@@ -373,5 +375,5 @@ def _settings(row: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep what a name holds from being read as Markdown or HTML."""
+    """Escape a name so that it is not read as Markdown or HTML."""
     return "".join(c if c.isalnum() or c in " .,:;/@+-_#()" else " " for c in text)

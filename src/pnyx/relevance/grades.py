@@ -17,12 +17,12 @@ from pnyx.judging.verdicts import UnscoredPairs, Verdict
 
 
 def check_thresholds(thresholds: Sequence[float]) -> None:
-    """Raise InputError unless thresholds rise and lie in (0, 1]."""
-    shown = ",".join(f"{t:g}" for t in thresholds)
+    """Raise InputError unless thresholds are increasing and in (0, 1]."""
+    listed = ",".join(f"{t:g}" for t in thresholds)
     if not thresholds or not all(0 < t <= 1 for t in thresholds):
-        raise InputError(f"thresholds: found {shown or 'none'}, expected above 0, at most 1")
+        raise InputError(f"thresholds: found {listed or 'none'}, expected above 0, at most 1")
     if any(a >= b for a, b in pairwise(thresholds)):
-        raise InputError(f"thresholds: found {shown}, expected rising ones")
+        raise InputError(f"thresholds: found {listed}, expected increasing ones")
 
 
 def write_graded_qrels(
@@ -33,38 +33,38 @@ def write_graded_qrels(
 ) -> dict[int, int]:
     """Write annotations as TREC qrels, topic by topic; return how many lines have each grade.
 
-    A pair's grade is the judge's verdict, 1 or 0. With thresholds it is how many of them the
-    probability reaches: 0.3 and 0.7 give the grades 0, 1 and 2; a verdict without a probability
-    counts as 1 or 0.
+    A pair's grade is the judge's verdict, 1 or 0. With thresholds, it is the number of thresholds
+    that the probability reaches: 0.3 and 0.7 give the grades 0, 1 and 2; a verdict without a
+    probability counts as 1 or 0.
 
     Args:
         path: the file; `-` for standard output.
-        annotations: each with question and document.
-        thresholds: rising, each above 0 and at most 1; None for the verdicts.
-        unscored: policy for pairs without a verdict; by default they get no line, and with
-            thresholds there is no file.
+        annotations: each with a question and a document id.
+        thresholds: increasing, each above 0 and at most 1; None for the verdicts.
+        unscored: policy for pairs without a verdict; by default they get no line, but with
+            thresholds no file is written.
 
     Raises:
-        InputError: a pair is unscored under `error`, or all are and get no line; one lacks
-            question or document, or comes twice; nothing is written.
+        InputError: a pair is unscored under `error`, or all are and would get no line; a pair has
+            no question or document id, or appears twice; nothing is written.
     """
     policy = unscored or ("skip" if thresholds is None else "error")
     if thresholds is not None:
         check_thresholds(thresholds)
     topics, missing = _graded(annotations, thresholds, policy)
-    found = Counter(grade for _, grades in topics.values() for grade in grades)
-    if missing and not found:
+    counts = Counter(grade for _, grades in topics.values() for grade in grades)
+    if missing and not counts:
         raise InputError(f"all {missing} pairs are unscored, so no qrels are written")
     if missing and policy == "error":
         raise InputError(
-            f"{missing} pairs are unscored, so no qrels are written: say what they count as with "
+            f"{missing} pairs are unscored, so no qrels are written: choose how to count them with "
             "--unscored skip or zero"
         )
     for topic, (documents, _) in topics.items():
         if len(set(documents)) < len(documents):
             (twice, _), *_ = Counter(documents).most_common(1)
-            shown = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
-            raise InputError(f"topic {shown} come twice, which qrels cannot say")
+            repeated = f"{shorten(topic, 40)!r} and document {shorten(twice, 40)!r}"
+            raise InputError(f"topic {repeated} appear twice, which qrels cannot express")
     qrels = (
         Qrel(topic, document, grade)
         for topic, (documents, grades) in topics.items()
@@ -72,7 +72,7 @@ def write_graded_qrels(
     )
     with atomic_text(path) as stream:
         write_qrels(stream, qrels)
-    return {grade: found[grade] for grade in range(len(thresholds or (1,)) + 1)}
+    return {grade: counts[grade] for grade in range(len(thresholds or (1,)) + 1)}
 
 
 _Topics: TypeAlias = dict[str, tuple[list[str], "array[int]"]]
@@ -87,8 +87,8 @@ def _graded(
     missing = 0
     for annotation in annotations:
         if not (annotation.question_id and annotation.doc_id):
-            shown = shorten(annotation.id, 40)
-            raise InputError(f"pair {shown!r} lacks question_id or doc_id, which qrels need")
+            pair_id = shorten(annotation.id, 40)
+            raise InputError(f"pair {pair_id!r} has no question_id or doc_id, which qrels need")
         missing += annotation.value is None
         if annotation.value is None and policy != "zero":
             continue

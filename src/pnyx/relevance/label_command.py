@@ -31,7 +31,7 @@ _POINTWISE = ("--form guess or probability", lambda spec: spec.form != "listwise
 
 
 class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
-    """What the teacher is asked for."""
+    """What to ask the teacher for."""
 
     form: Literal["guess", "probability", "listwise"] = opt(
         "guess",
@@ -62,21 +62,21 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
     )
 
     def check(self, judge: JudgeSpec) -> None:
-        """Refuse choices that would change nothing."""
+        """Reject options that would have no effect."""
         self.check_needs()
-        asked = [n for n in ("form", "reason", "examples") if self.given(n)]
+        named = [n for n in ("form", "reason", "examples") if self.given(n)]
         if self.form == "listwise":
             for name in _POINTWISE_ONLY:
                 if judge.given(name):
                     flag = name.replace("_", "-")
-                    raise OptionError(f"--{flag} does not go with --form listwise")
-        for name in asked:
+                    raise OptionError(f"--{flag} cannot be used with --form listwise")
+        for name in named:
             if judge.prompt is not None:
                 raise OptionError(f"{self.flag(name)} and --prompt exclude each other")
             if not judge.asks_models:
-                raise OptionError(f"{self.flag(name)} goes with --llm")
+                raise OptionError(f"{self.flag(name)} requires --llm")
         if self.given("definition") and judge.answered_by in ("labels", "lookup"):
-            raise OptionError("--no-definition does not go with --labels or --lookup")
+            raise OptionError("--no-definition cannot be used with --labels or --lookup")
 
     @property
     def prompt(self) -> str:
@@ -103,11 +103,11 @@ _POINTWISE_ONLY = (
 def label(
     items: FileName, results: ResultsSpec, spec: LabelSpec, judge: JudgeSpec, as_json: bool
 ) -> int:
-    """Let a teacher judge each pair of ITEMS (relevance items, as sample writes them).
+    """Let a teacher judge each pair of ITEMS (relevance items, as written by sample).
 
-    RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, beside the answers.jsonl and
-    manifest.json of pnyx judge. The teacher is a language model, what people said (--labels), or a
-    former run (--lookup). Running the command again, even after a crash, asks only what is missing.
+    RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, and the answers.jsonl and
+    manifest.json of pnyx judge. The teacher is a language model, people's labels (--labels), or an
+    earlier run (--lookup). Run the command again, even after a crash, to ask only what is missing.
     Exit status 3: some pairs are unscored; the others can be used.
 
     \b
@@ -123,7 +123,7 @@ def label(
 
 
 def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
-    """Return the items with their lines, and say which questions have no definition."""
+    """Return the items with their line numbers, and report questions without a definition."""
     from pnyx.formats import read_items
     from pnyx.judging.tasks import TASKS
     from pnyx.relevance.labelled_pairs import group_of
@@ -135,7 +135,7 @@ def _read(items: str, spec: LabelSpec) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
-    """Judge each pair by itself."""
+    """Judge each pair on its own."""
     from pnyx.core.files import write_jsonl
     from pnyx.relevance.labelled_pairs import LABELLED, labelled_row
 
@@ -158,7 +158,7 @@ def _label(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_js
 
 
 def _labellable(items: str, spec: LabelSpec) -> list[dict[str, Any]]:
-    """Return the items, whose labels are sure to be readable again: a bad weight costs nothing."""
+    """Return the items; an item whose label could not be read back fails here, before any cost."""
     from pnyx.formats.items import ITEM_FORMATS
     from pnyx.judging.answers import Provenance, Unscored
     from pnyx.relevance.labelled_pairs import FORMAT, labelled_row
@@ -188,11 +188,11 @@ def _questions(rows: Sequence[Mapping[str, Any]], spec: LabelSpec) -> list[Suppo
         shots = [pool.shots(row) for row in rows]
     except InputError as error:
         raise InputError(error.problem, path=spec.examples) from error
-    return [replace(q, shots=shown) for q, shown in zip(questions, shots, strict=True)]
+    return [replace(q, shots=examples) for q, examples in zip(questions, shots, strict=True)]
 
 
 def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_json: bool) -> int:
-    """Put the documents of each question in order."""
+    """Rank the documents of each question."""
     from pnyx.core.files import atomic_text
     from pnyx.judging.answers import Provenance, Unscored
     from pnyx.relevance.listwise import SlidingJudge, listed_by_question, write_ranking
@@ -202,13 +202,13 @@ def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_jso
     listed = listed_by_question(_read(items, spec), items, definition=spec.definition)
     nothing = [Unscored("not asked", Provenance(""))] * len(listed)
     try:
-        write_ranking(io.StringIO(), listed, nothing)  # ids that do not fit cost nothing yet
+        write_ranking(io.StringIO(), listed, nothing)  # fail on invalid ids before paying a model
     except InputError as error:
         raise InputError(error.problem, path=items) from error
     sliding: list[SlidingJudge] = []
 
-    def adapt(asked: Judge) -> Judge:
-        sliding.append(SlidingJudge(asked, how))
+    def adapt(inner_judge: Judge) -> Judge:
+        sliding.append(SlidingJudge(inner_judge, how))
         return sliding[0]
 
     def write(answers: Sequence[Answer]) -> None:
@@ -229,17 +229,17 @@ def _rank(items: str, out: str | None, spec: LabelSpec, judge: JudgeSpec, as_jso
         adapt=adapt,
         also=write,
     )
-    kept = not judge.plan and sliding and sliding[0].counts["kept"]
-    return EXIT_UNSCORED if status == 0 and kept else status
+    unanswered = not judge.plan and sliding and sliding[0].counts["kept"]
+    return EXIT_UNSCORED if status == 0 and unanswered else status
 
 
 def _say(counts: Mapping[str, int]) -> None:
-    """Say in one line what went wrong in the windows, if anything did."""
+    """Summarize in one line what went wrong in the windows, if anything did."""
     problems = {
         "kept": "got no answer and kept their order",
-        "missing": "times a document was left out; it stays behind the rest",
-        "repeated": "times one was named twice; the first counts",
-        "invented": "times one was named that was not there",
+        "missing": "times a document was left out; it is ranked behind the others",
+        "repeated": "times a document was named twice; the first counts",
+        "invented": "times a document was named that was not shown",
         "trimmed": "documents were trimmed to 300 words",
     }
     parts = [f"{counts[name]} {what}" for name, what in problems.items() if counts[name]]

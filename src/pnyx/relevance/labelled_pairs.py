@@ -25,18 +25,18 @@ _VERDICT = ("value", "probability", "unscored", "judge", "partial", "explanation
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A question and a document, and whether the document is relevant; empty where not given.
+    """A question and a document, and whether the document is relevant; empty if not stated.
 
     Attributes:
         id: unique in the file.
         definition: what is relevant to the question.
-        group: by which pairs are held out: the question's id, else the item's group, else the
-            words of the question.
-        value: relevant or not; None where the teacher gave no verdict.
-        probability: that it is relevant, in [0, 1]; None where the teacher gives none.
+        group: pairs of a group are held out together: the question's id, else the item's group,
+            else the words of the question.
+        value: relevant or not; None if the teacher gave no verdict.
+        probability: that it is relevant, in [0, 1]; None if the teacher gives none.
         partial: it is relevant, but only in part (`value` is True).
         weight: how many documents of the corpus the pair represents, above 0.
-        unscored: why `value` is None, where the file says so.
+        unscored: why `value` is None, if the file says so.
         judge: the teacher's name; `explanation` its reason in words.
         extra: all other fields of the line.
     """
@@ -65,48 +65,48 @@ def read_labelled(path: Source) -> Iterator[LabelledPair]:
             label`; or such rows in memory.
 
     Raises:
-        InputError: at the first fault, naming file and line: a value other than true, false, null,
-            yes, no or partially, a probability out of [0, 1], a field missing, an id twice; also
-            where there is no pair at all.
+        InputError: at the first error, with file and line: a value other than true, false, null,
+            yes, no or partially, a probability outside [0, 1], a missing field, a repeated id; also
+            if there are no pairs at all.
     """
     return map(_pair, read_verdicts(path, FORMAT, files=(LABELLED,)))
 
 
 def group_of(row: Mapping[str, Any]) -> str:
-    """Return which question a relevance item or labelled pair belongs to; see `LabelledPair`."""
+    """Return the question that an item or labelled pair belongs to; see `LabelledPair`."""
     named = next((row[n] for n in ("question_id", "group") if row.get(n) not in (None, "")), None)
     return str(row["question"] if named is None else named)
 
 
 def labelled_row(row: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
-    """Return a relevance item, without a former verdict, as a line of labelled pairs."""
-    kept = {name: value for name, value in row.items() if name not in _VERDICT}
+    """Return a relevance item, without any earlier verdict, as a line of labelled pairs."""
+    other_fields = {name: value for name, value in row.items() if name not in _VERDICT}
     verdict = verdict_fields(answer)
     named = {name: verdict[name] for name in ("value", "probability", "unscored", "judge")}
     if answer.notes.get("partial"):
         named["partial"] = True
     if verdict["explanation"]:
         named["explanation"] = verdict["explanation"]
-    return {**kept, **named}
+    return {**other_fields, **named}
 
 
-def _pair(one: Verdict) -> LabelledPair:
-    fields = Fields(one.extra)
-    word = one.value.strip().lower() if isinstance(one.value, str) else ""
+def _pair(verdict: Verdict) -> LabelledPair:
+    fields = Fields(verdict.extra)
+    word = verdict.value.strip().lower() if isinstance(verdict.value, str) else ""
     question, weight = fields.required("question"), fields.take("weight")
     return LabelledPair(
-        id=one.id,
+        id=verdict.id,
         question=question,
         document=fields.required("document"),
         definition=fields.text("definition"),
-        group=one.question_id or question,
-        doc_id=one.doc_id,
-        value=yes_or_no(one.value),
-        probability=one.probability,
+        group=verdict.question_id or question,
+        doc_id=verdict.doc_id,
+        value=yes_or_no(verdict.value),
+        probability=verdict.probability,
         partial=bool(fields.take("partial")) or word == PARTLY,
         weight=1.0 if weight is None else float(weight),
-        unscored=one.unscored,
-        judge=one.judge,
+        unscored=verdict.unscored,
+        judge=verdict.judge,
         explanation=fields.text("explanation"),
         extra=fields.rest,
     )
@@ -116,7 +116,10 @@ _WORDS = 300
 
 
 class ShotPool:
-    """Draws `count` labelled pairs, half relevant: the first in one order but the item's."""
+    """Draws `count` labelled pairs, half of them relevant, as few-shot examples for an item.
+
+    The order is random but fixed; the item's own question and document are skipped.
+    """
 
     def __init__(self, pairs: Iterable[LabelledPair], count: int = 4, seed: int = 0) -> None:
         if count < 2 or count % 2:
@@ -125,9 +128,11 @@ class ShotPool:
         self._pairs = [pair for pair in pairs if pair.value is not None]
         random.Random(seed).shuffle(self._pairs)
         for value, name in ((True, "relevant"), (False, "irrelevant")):
-            found = sum(pair.value is value for pair in self._pairs)
-            if found < self._half:
-                raise InputError(f"found {found} {name} examples, expected at least {self._half}")
+            count_found = sum(pair.value is value for pair in self._pairs)
+            if count_found < self._half:
+                raise InputError(
+                    f"found {count_found} {name} examples, expected at least {self._half}"
+                )
 
     def shots(self, row: Mapping[str, Any]) -> tuple[Shot, ...]:
         """Return the examples for a relevance item, documents cut to 300 words."""
@@ -135,9 +140,9 @@ class ShotPool:
         for value in (True, False):
             chosen += islice(self._others(row, value), self._half)
         if len(chosen) < 2 * self._half:
-            shown = shorten(str(row["id"]), 40)
+            item_id = shorten(str(row["id"]), 40)
             raise InputError(
-                f"too few examples for {shown!r} but for its own question and document"
+                f"too few examples for {item_id!r} besides its own question and document"
             )
         return tuple(
             Shot(trim(pair.document, _WORDS), pair.question, bool(pair.value))
@@ -145,13 +150,13 @@ class ShotPool:
         )
 
     def _others(self, row: Mapping[str, Any], value: bool) -> Iterator[tuple[int, LabelledPair]]:
-        for place, pair in enumerate(self._pairs):
+        for index, pair in enumerate(self._pairs):
             if pair.value is value and not _same(pair, row):
-                yield place, pair
+                yield index, pair
 
 
 def _same(pair: LabelledPair, row: Mapping[str, Any]) -> bool:
-    """Say whether a pair is the item's own question and document, by name or by words."""
+    """Return whether a pair has the item's question and document, by id or by their words."""
     if pair.doc_id and pair.doc_id == str(row.get("doc_id")) and pair.group == group_of(row):
         return True
     same_question = pair.question.split() == str(row["question"]).split()

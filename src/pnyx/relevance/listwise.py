@@ -1,4 +1,4 @@
-"""The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13): relevance items put in order.
+"""The listwise teacher of DIRAS (section 3.2, Fig. 12 and 13), which ranks relevance items.
 
 It gives an order and no probabilities, so the result is a TREC run and not labels.
 """
@@ -26,7 +26,7 @@ _CONCURRENCY = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class QuestionDocuments:
     """One question, its documents in their initial order, and their ids."""
 
     ranking: Ranking
@@ -35,8 +35,8 @@ class Listed:
 
 def listed_by_question(
     rows: Iterable[tuple[int, Mapping[str, Any]]], path: str, *, definition: bool = True
-) -> list[Listed]:
-    """Return the documents of each question of relevance items: by `rank`, then in order."""
+) -> list[QuestionDocuments]:
+    """Return the documents of each question of relevance items: by `rank`, then in file order."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     seen: dict[tuple[str, str], int] = {}
     for line, row in rows:
@@ -45,8 +45,8 @@ def listed_by_question(
         first_line = seen.setdefault((topic, doc_id), line)
         try:
             if first_line != line:
-                shown = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
-                raise InputError(f"{shown} comes twice, first in line {first_line}")
+                pair_ids = f"{shorten(topic, 40)} {shorten(doc_id, 40)}"
+                raise InputError(f"{pair_ids} appears twice, first in line {first_line}")
             _check(row, first[0] if first else row)
         except InputError as error:
             raise InputError(error.problem, path=path, line=line) from error
@@ -58,10 +58,10 @@ def _check(row: Mapping[str, Any], first: Mapping[str, Any]) -> None:
     if row.get("rank") is not None:
         number(row["rank"], "rank")
     if row.get("stance"):
-        raise InputError("stance: a listwise order is by relevance alone")
+        raise InputError("stance: a listwise ranking is by relevance only")
     for name in ("question", "definition"):
         if (row.get(name) or "") != (first.get(name) or ""):
-            raise InputError(f"{name}: differs from that of the same question's first line")
+            raise InputError(f"{name}: differs from the first line of the same question")
 
 
 def _doc_id(row: Mapping[str, Any]) -> str:
@@ -69,7 +69,7 @@ def _doc_id(row: Mapping[str, Any]) -> str:
     return str(row["id"] if named in (None, "") else named)
 
 
-def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> Listed:
+def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> QuestionDocuments:
     ordered = sorted(rows, key=lambda r: (r.get("rank") is None, r.get("rank") or 0))
     ranking = Ranking(
         id=topic,
@@ -78,11 +78,11 @@ def _listed(topic: str, rows: Sequence[Mapping[str, Any]], definition: bool) -> 
         criterion=str(rows[0].get("definition") or "") if definition else "",
         group=topic,
     )
-    return Listed(ranking, tuple(map(_doc_id, ordered)))
+    return QuestionDocuments(ranking, tuple(map(_doc_id, ordered)))
 
 
 class SlidingJudge:
-    """Ranks any number of texts by a judge that ranks a window of them."""
+    """Ranks any number of texts with a judge that ranks a window of them."""
 
     kinds: frozenset[type] = frozenset({Ranking})
 
@@ -92,42 +92,52 @@ class SlidingJudge:
         self.counts: Counter[str] = Counter()
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question; unscored where no window was answered; else those are noted."""
+        """Answer each question; it is unscored if every window failed, else failures are noted."""
 
         async def slide(item: tuple[int, Ranking]) -> None:
-            position, asked = item
-            question = Question(asked.id, asked.query, definition=asked.criterion)
-            (found,) = await rerank_async([(question, asked.texts)], self._judge, self._how)
-            self.counts.update({**found.counts, "windows": found.windows, "kept": found.unscored})
-            emit(position, self._answer(found))
+            position, ranking = item
+            question = Question(ranking.id, ranking.query, definition=ranking.criterion)
+            (reranked,) = await rerank_async([(question, ranking.texts)], self._judge, self._how)
+            self.counts.update(
+                {**reranked.counts, "windows": reranked.windows, "kept": reranked.unscored}
+            )
+            emit(position, self._answer(reranked))
 
-        asked = of_kind(Ranking, questions, self.name)
-        await run_all(enumerate(asked), slide, workers=_CONCURRENCY)
+        rankings = of_kind(Ranking, questions, self.name)
+        await run_all(enumerate(rankings), slide, workers=_CONCURRENCY)
 
-    def _answer(self, found: Reranked) -> Answer:
+    def _answer(self, reranked: Reranked) -> Answer:
         details = {"window": self._how.window, "step": self._how.step}
         provenance = Provenance(self.name, method="listwise", details=details)
-        notes = {"windows": found.windows, **({"kept": found.unscored} if found.unscored else {})}
-        if found.windows and found.unscored == found.windows:
-            return Unscored(found.reasons[0], provenance, notes=notes)
-        return Judged(list(found.order), provenance, notes=notes)
+        notes = {
+            "windows": reranked.windows,
+            **({"kept": reranked.unscored} if reranked.unscored else {}),
+        }
+        if reranked.windows and reranked.unscored == reranked.windows:
+            return Unscored(reranked.reasons[0], provenance, notes=notes)
+        return Judged(list(reranked.order), provenance, notes=notes)
 
 
 def write_ranking(
-    stream: IO[str], listed: Sequence[Listed], answers: Sequence[Answer], tag: str = "pnyx"
+    stream: IO[str],
+    listed: Sequence[QuestionDocuments],
+    answers: Sequence[Answer],
+    tag: str = "pnyx",
 ) -> None:
-    """Write a TREC run called `tag`; a question without an answer keeps its initial order."""
+    """Write a TREC run named `tag`; a question without an answer keeps its initial order."""
     tag = "_".join(tag.split()) or "pnyx"
     entries = (
-        RunEntry(one.ranking.id, one.doc_ids[position], rank, float(len(order) - rank + 1), tag)
-        for one, answer in zip(listed, answers, strict=True)
-        for order in [_order(one, answer)]
+        RunEntry(
+            question.ranking.id, question.doc_ids[position], rank, float(len(order) - rank + 1), tag
+        )
+        for question, answer in zip(listed, answers, strict=True)
+        for order in [_order(question, answer)]
         for rank, position in enumerate(order, 1)
     )
     write_run(stream, as_ranked(entries))
 
 
-def _order(one: Listed, answer: Answer) -> Sequence[int]:
+def _order(question: QuestionDocuments, answer: Answer) -> Sequence[int]:
     if isinstance(answer, Judged) and isinstance(answer.value, list):
         return answer.value
-    return range(len(one.doc_ids))
+    return range(len(question.doc_ids))

@@ -1,4 +1,4 @@
-"""Which pairs are labelled: some near the top, as many of the rest (DIRAS, section 2)."""
+"""Sampling of pairs to label: some from the top, some from the rest (DIRAS, section 2)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pnyx.search.pipeline import Searcher
 
 @dataclass(frozen=True, slots=True)
 class PairSample:
-    """How pairs are drawn for each question; InputError for a number out of range.
+    """How to sample pairs for each question; InputError for a number out of range.
 
     Attributes:
         k: how many of the best documents count as the top, at least 1.
-        top: how many of these are drawn; all where there are fewer.
-        rest: how many are drawn of all others.
-        seed: a question's draw depends on it and on the question's id alone.
+        top: how many of these to sample; all if there are fewer.
+        rest: how many of the other documents to sample.
+        seed: a question's sample depends only on it and on the question's id.
     """
 
     k: int = 20
@@ -35,8 +35,8 @@ class PairSample:
             raise InputError(f"k is {self.k}, expected at least 1")
         if self.top < 0 or self.rest < 0 or self.top + self.rest == 0:
             raise InputError(
-                f"{self.top} of the top and {self.rest} of the rest, expected counts that are not "
-                "both 0"
+                f"{self.top} of the top and {self.rest} of the rest, expected counts of which at "
+                "least one is above 0"
             )
 
 
@@ -46,7 +46,7 @@ class SampledPair:
 
     Attributes:
         rank: the document's, 1-based; None beyond the top.
-        weight: how many documents of its stratum it stands for, at least 1.
+        weight: how many documents of its stratum it represents, at least 1.
     """
 
     question: Question
@@ -75,24 +75,24 @@ class SampledPair:
 def sample_pairs(
     searcher: Searcher, questions: Iterable[Question], plan: PairSample | None = None
 ) -> Iterator[SampledPair]:
-    """Draw pairs for each question (ids distinct), its top first, each in the order of the index.
+    """Sample pairs for each question (ids distinct), the top first, each in index order.
 
     Raises:
-        InputError: a question's id comes twice, the searcher has another engine than an index
-            folder, or the index lacks what the search needs.
+        InputError: a question's id appears twice, the searcher does not use an index folder, or
+            the index has no data of a kind that the search needs.
     """
     plan, index = plan or PairSample(), searcher.engine
     if not isinstance(index, DocumentIndex):
-        raise InputError(f"{index.name} is no index folder, from which pairs can be drawn")
+        raise InputError(f"{index.name} is not an index folder; pairs are sampled from one")
     seen: set[str] = set()
-    for found in searcher.search(questions, plan.k):
-        question = found.question
+    for retrieved in searcher.search(questions, plan.k):
+        question = retrieved.question
         if question.id in seen:
-            raise InputError(f"question {shorten(question.id, 40)!r} comes twice")
+            raise InputError(f"question {shorten(question.id, 40)!r} appears twice")
         seen.add(question.id)
         rng = random.Random(_seed(plan.seed, question.id))
-        numbers = index.numbers([hit.doc_id for hit in found.hits]).tolist()
-        ranks = {number: hit.rank for number, hit in zip(numbers, found.hits, strict=True)}
+        numbers = index.numbers([hit.doc_id for hit in retrieved.hits]).tolist()
+        ranks = {number: hit.rank for number, hit in zip(numbers, retrieved.hits, strict=True)}
         drawn = sorted(rng.sample(sorted(ranks), min(plan.top, len(ranks))))
         weight = len(ranks) / len(drawn) if drawn else 0.0
         for number, document in zip(drawn, index.documents_at(drawn), strict=True):
@@ -104,13 +104,13 @@ def sample_pairs(
 
 
 def _seed(seed: int, question_id: str) -> int:
-    """Return a seed of the question's own: another question more or less changes no other draw."""
+    """Return a seed for one question, so that its sample does not depend on other questions."""
     digest = hashlib.sha256(f"{seed}\n{question_id}".encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
 
 def _beyond(rng: random.Random, documents: int, top: set[int], wanted: int) -> list[int]:
     drawn = rng.sample(range(documents - len(top)), wanted)
-    for number in sorted(top):  # of millions of documents no list is made
-        drawn = [place + (place >= number) for place in drawn]
+    for number in sorted(top):  # never builds a list of the millions of other documents
+        drawn = [document + (document >= number) for document in drawn]
     return sorted(drawn)

@@ -1,4 +1,4 @@
-"""What a distilled student says to people."""
+"""Tables about a distilled student."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pnyx.core.errors import escaped
 from pnyx.display.tables import Column, Table
 
 if TYPE_CHECKING:
-    from pnyx.relevance.distillation import Distilled
+    from pnyx.relevance.distillation import DistilledStudent
 
 
-def distilled_table(found: Distilled, out: str) -> Table:
-    """Return the figures of a student on held-out questions."""
-    counts, student = found.counts, found.student
+def distilled_table(distilled: DistilledStudent, out: str) -> Table:
+    """Return the table of a student's measures on held-out questions."""
+    counts, student = distilled.counts, distilled.student
     columns = (
         Column("held-out questions"),
         Column("value", "number"),
@@ -25,6 +25,6 @@ def distilled_table(found: Distilled, out: str) -> Table:
         f"{counts['held_out']} pairs of {len(counts['held_out_questions'])} other questions; yes "
         f"from {student.threshold:.3f}"
     )
-    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in found.figures.items()]
-    use = f"wrote {escaped(out)}: use it by --student {escaped(out)}"
+    rows = [(name, m, m, f"{m.scored} of {m.asked}") for name, m in distilled.figures.items()]
+    use = f"wrote {escaped(out)}: use it with --student {escaped(out)}"
     return Table(columns, rows, notes=(use,), title=head)

@@ -1,4 +1,4 @@
-"""`pnyx nuggets assign`: reports held against nuggets."""
+"""`pnyx nuggets assign`: compare reports with nuggets."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ ASSIGNMENTS = "assignments.jsonl"
 
 
 class AssignSpec(Spec, heading="Nuggets"):
-    """What reports are held against."""
+    """The nuggets to compare reports with."""
 
     nuggets: FileName = file_opt(
-        ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
+        ..., "Nugget banks, in any format; a folder may hold one per topic.", metavar="BANK"
     )
     strict: bool = opt(
         False,
-        "By the rules of a campaign, for pnyx measure report --strict: runs that cannot be read "
-        "are left out, a report that its own text makes unjudgeable supports no nugget, and no "
-        "text is written (--text: it may be).",
+        "Apply campaign rules, for pnyx measure report --strict: unreadable runs are left out, a "
+        "report that cannot be judged because of its own text supports no nugget, and no text is "
+        "written (--text: it may be).",
         restricts=True,
     )
 
@@ -46,7 +46,7 @@ class AssignSpec(Spec, heading="Nuggets"):
     resumes=True,
     restricts=True,
     records=True,
-    short_help="Hold reports against nuggets: support, in part, or not.",
+    short_help="Compare reports with nuggets: support, partial, or none.",
     without={"spec": "student", "results": "shard"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
@@ -57,18 +57,18 @@ def assign(
     spec: NuggetJudgeSpec,
     as_json: bool,
 ) -> int:
-    """Hold each report of RUN against each nugget of its topic, as nuggetizer does.
+    """Compare each report of RUN with each nugget of its topic, as nuggetizer does.
 
     \b
     support          the report says it
-    partial_support  it says a part of it, or some answers of an AND
+    partial_support  it says part of it, or some answers of an AND
     not_support      it does not
     failed           the judge gave no verdict
 
     RESULTS gets assignments.jsonl (nuggetizer's assign format), reports.jsonl (for pnyx measure
-    report, which prints nuggetizer's scores), answers.jsonl and manifest.json. A question is
-    answered by each of its answers by itself; one without answers is left out. Running the command
-    again asks only what is missing. Exit status 3: some nuggets got no verdict.
+    report, which prints nuggetizer's scores), answers.jsonl and manifest.json. Each answer to a
+    question is judged on its own; questions without answers are left out. Running the command again
+    asks only what is missing. Exit status 3: some nuggets got no verdict.
 
     \b
     Example:
@@ -86,13 +86,13 @@ def assign(
     assigning = Assigning.of(submitted.responses, read_nugget_banks(options.nuggets))
     questions = list(assigning.questions())
     if not questions:
-        raise InputError("holds no answer of a topic that the runs report on", path=options.nuggets)
+        raise InputError("holds no answers for a topic of the runs' reports", path=options.nuggets)
     if assigning.without_bank:
         names = ", ".join(escaped(topic, 30) for topic in assigning.without_bank[:5])
-        warn(f"{many(len(assigning.without_bank), 'topic')} of the runs without a bank: {names}")
+        warn(f"no bank for {many(len(assigning.without_bank), 'topic')} of the runs: {names}")
     missing = Counter(run for run, _ in assigning.without_report).items()
     lines = [f"run {escaped(r)} has no report on {n} of the banks' topics" for r, n in missing]
-    warn_first(lines, "runs lack topics")
+    warn_first(lines, "runs with missing topics")
 
     def also(answers: Sequence[Answer]) -> None:
         by_id = dict(zip((question.id for question in questions), answers, strict=True))
@@ -113,7 +113,7 @@ def assign(
 
 
 def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> None:
-    """Write assignments and judged reports beside the answers, and say how many are what."""
+    """Write assignments and judged reports next to the answers, and print the counts."""
     from pnyx.core.files import atomic_text, json_line, write_jsonl
     from pnyx.core.placement import placed_together
     from pnyx.reports.runs import REPORTS
@@ -135,7 +135,7 @@ def _write(folder: Path, assigning: Assigning, answers: dict[str, Answer]) -> No
 
 
 def _reasons(report: dict[str, object], answers: dict[str, Answer]) -> dict[str, str]:
-    """Return nugget id -> the reason of its first answer, or why there is none."""
+    """Return nugget id -> the reason for its first answer, or why it has none."""
     reasons = {}
     for nugget in report["nuggets"]:  # type: ignore[attr-defined]
         name = f"{report['run_id']}/{report['topic_id']}/{nugget['id']}/0"

@@ -1,4 +1,4 @@
-"""`pnyx report`: reports to requests, with citations, under a hard limit."""
+"""`pnyx report`: write reports on requests, with citations, within a hard limit."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ _STAGES = (
 
 
 class FilesSpec(Spec, heading="Output"):
-    """What is asked for, and where the reports are written."""
+    """The requests, and where to write the reports."""
 
     requests: FileName = topics_opt(
         ..., "Report requests (request_id, title, problem_statement, background, limit) or topics."
     )
     out: str | None = out_opt(
-        None, "Run to write, one report a line; required without --plan.", metavar="RUN"
+        None, "Run to write, one report per line; required without --plan.", metavar="RUN"
     )
-    markdown: str | None = out_opt(None, "Write the reports as Markdown, too; - prints them.")
+    markdown: str | None = out_opt(None, "Also write the reports as Markdown; - prints them.")
 
 
 @verb(
@@ -72,12 +72,12 @@ def command(
     citations: CitationSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Write the report to each request from an index: cited sentences under a hard limit.
+    """Write a report for each request from an index: cited sentences within a hard limit.
 
-    Without --llm sentences are quoted, so that no key and no network are needed. Each citation of
-    what a language model writes is judged, by default by the same model (--citation-judge). If the
-    index holds nothing about a request, or about a part of it, the report says so.
-    docs/writing-reports.md shows it step by step.
+    Without --llm, sentences are quoted, and neither a key nor a network is needed. With --llm, each
+    citation is judged, by default by the same model (--citation-judge). If the index holds nothing
+    about a request, or about a part of it, the report says so. docs/writing-reports.md shows it
+    step by step.
 
     \b
     Example:
@@ -99,7 +99,7 @@ def command(
 
     requests = list(read_requests(files.requests))
     _check_titles(requests, files.requests)
-    asked = [(request, limits_of(request, rules, spec.limit)) for request in requests]
+    limited_requests = [(request, limits_of(request, rules, spec.limit)) for request in requests]
     with open_writing_models(model, citations, say) as models:
         llm = models.llm
         writer = open_reporter(spec, llm, plan)
@@ -108,7 +108,7 @@ def command(
         writing: Reporter = writer
         if model.plan and writer.asks:
             writing = StandInReporter(writer, ExtractiveReporter())
-        reports = _written(searcher, asked, writing, plan, models)
+        reports = _written(searcher, limited_requests, writing, plan, models)
         if model.plan:
             count = len(reports)
             head = {"reports": count}
@@ -118,7 +118,7 @@ def command(
         responses = [replace(response, documents={}) for response in responses]
     rows = list(map(form.row, responses))
     _write(files, rows, reports, index)
-    logged = writer.asks and not sys.stderr.isatty()  # as each was written
+    logged = writer.asks and not sys.stderr.isatty()  # print each report when it is written
     _say(reports, rows, form, str(files.out), logged=logged)
     unscored = not all(report.complete for report in reports)
     return Outcome(report_rows(reports, rows, index), "", unscored, indent=2)
@@ -150,33 +150,33 @@ def _write(
 
 def _written(
     searcher: Searcher,
-    asked: Sequence[tuple[ReportRequest, Limits]],
+    limited_requests: Sequence[tuple[ReportRequest, Limits]],
     writer: Reporter,
     plan: WritingPlan,
     models: WritingModels,
 ) -> list[Report]:
-    """Write all reports, in the order of their requests."""
+    """Write all reports, in the order of the requests."""
     from pnyx.reports.writing.report import report_many
 
-    made: dict[str, Report] = {}
-    with counted("writing reports", len(asked)) as show:
+    written: dict[str, Report] = {}
+    with counted("writing reports", len(limited_requests)) as show:
 
         def done(report: Report) -> None:
-            made[report.request.id] = report
-            show(len(made))
+            written[report.request.id] = report
+            show(len(written))
             if writer.asks and not sys.stderr.isatty():
-                say(f"{len(made)} of {len(asked)}: {report_line(report)}")
+                say(f"{len(written)} of {len(limited_requests)}: {report_line(report)}")
 
         report_many(
             searcher,
-            asked,
+            limited_requests,
             judge=models.citation_judge,
             writer=writer,
             plan=plan,
             model=models.llm if writer.asks else None,
             done=done,
         )
-    return [made[request.id] for request, _ in asked]
+    return [written[request.id] for request, _ in limited_requests]
 
 
 def _say(
@@ -187,7 +187,7 @@ def _say(
     *,
     logged: bool,
 ) -> None:
-    """Sum up on standard error, with all that the track minds."""
+    """Print a summary on standard error, with everything that the track objects to."""
     from pnyx.judging.answers import Unscored
 
     minded: Counter[str] = Counter()
@@ -202,10 +202,10 @@ def _say(
         for finding in form.minded(row, report.request):
             minded[finding.category] += 1
             if minded[finding.category] <= 1:
-                warn(f"{name}: the track minds: {finding.problem}")
+                warn(f"{name}: the track objects: {finding.problem}")
     for category, count in minded.items():
         if count > 1:
-            warn(f"{count - 1} more on {category}")
+            warn(f"{count - 1} more about {category}")
     for name, card in {n: c for report in reports for n, c in report.judges.items()}.items():
         say_judge(name, card)
     cited = sum(bool(report.response.references) for report in reports)

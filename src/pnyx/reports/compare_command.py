@@ -1,4 +1,4 @@
-"""`pnyx compare`: leaderboards against each other and against people."""
+"""`pnyx compare`: compare leaderboards with each other and with people's labels."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _PICTURES = (".svg", ".html")
 
 
 class CompareSpec(BootstrapSpec, heading="Comparison"):
-    """What is compared, and how."""
+    """What to compare, and how."""
 
     measures: tuple[str, ...] = opt(
-        (), "Measure that both have. Repeatable.", "--measure", metavar="M", shown="all they share"
+        (), "Measure that both have. Repeatable.", "--measure", metavar="M", shown="all in common"
     )
     measure_a: tuple[str, ...] = opt(
         (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
@@ -41,39 +41,39 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
     )
     people: str | None = file_opt(
         None,
-        "People's labels of some topics: the reference, and what corrects the leaderboards.",
+        "People's labels for some topics: the reference, used to correct the leaderboards.",
         metavar="LEADERBOARD",
     )
     format: tuple[str, ...] = opt(
         (),
-        "Format of the leaderboards; repeated, of each in turn.",
+        "Format of the leaderboards; if repeated, one for each in turn.",
         metavar="NAME",
         shown="recognised",
     )
     differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
     baseline: str | None = opt(
         None,
-        "Run that the others are compared with.",
+        "Run to compare the others with.",
         metavar="NAME",
-        shown="each with each",
+        shown="every pair of runs",
         needs=("--differences or --people", lambda spec: spec.differences or spec.people),
     )
     test: Literal["t", "randomisation"] = opt(
         TEST, "Paired test of --differences.", needs="differences"
     )
     plot: str | None = out_opt(
-        None, "Draw each comparison, a point for each run.", metavar="FILE.svg|FILE.html"
+        None, "Draw each comparison, with one point per run.", metavar="FILE.svg|FILE.html"
     )
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """A measure of the leaderboards and one of the reference; OptionError: one is alone."""
+        """Measures of the leaderboards and of the reference; OptionError if one has no partner."""
         if len(self.measure_a) != len(self.measure_b):
-            raise OptionError("--measure-a and --measure-b go together, one of each")
+            raise OptionError("--measure-a and --measure-b must be given equally often")
         return list(zip(self.measure_a, self.measure_b, strict=True))
 
     def check(self) -> None:
-        """Refuse choices that do not go together."""
+        """Reject options that exclude each other."""
         self.check_needs()
         if self.plot is not None and not self.plot.endswith(_PICTURES):
             raise OptionError(f"--plot {shorten(self.plot)}: expected a name in .svg or .html")
@@ -85,18 +85,18 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     """Compare LEADERBOARDs with the last of them, or with --people: do they rank runs alike?
 
     Rank correlations of the runs (Kendall's tau-b, tau_AP and tau_GAP, in which errors at the top
-    count more, Spearman, Pearson), by means over the topics that both have, with 95 % intervals for
-    other topics, for other runs, and for both. Accuracy: the share of pairs of runs of which both
-    leaderboards conclude the same (better, worse, no difference: Wilcoxon's test over topics,
-    p < .05), as in the meta-evaluation of Auto-ARGUE.
+    count more, Spearman, Pearson), from means over the topics that both have, with 95 % intervals
+    for other topics, for other runs, and for both. Accuracy: the share of pairs of runs on which
+    both leaderboards conclude the same (better, worse, no difference: Wilcoxon's test over topics,
+    p < 0.05), as in the meta-evaluation of Auto-ARGUE.
 
-    With --people, people's labels of a random part of the topics correct each leaderboard
-    (prediction-powered inference): what the mean of people's labels would be over all topics. For
-    measures from 0 to 1 the 95 % interval holds however wrong the judge is; that of a difference of
-    two systems is Student's.
+    With --people, labels of a random sample of the topics correct each leaderboard
+    (prediction-powered inference): they estimate the mean of people's labels over all topics. For
+    measures from 0 to 1, the 95 % interval is valid however wrong the judge is; for the difference
+    of two systems it is Student's.
 
     A leaderboard is a file of trec_eval, ir_measures or a track (docs/formats.md), or a folder of
-    such files. docs/measures.md defines all of this. Exit status 3: a figure is not defined, or a
+    such files. docs/measures.md defines all of this. Exit status 3: a figure is undefined, or a
     cell is missing.
 
     \b
@@ -150,7 +150,7 @@ def _row(
 def _differences(
     result: LeaderboardsCompared, boards: Sequence[Leaderboard], spec: CompareSpec
 ) -> dict[str, Sequence[Comparison]]:
-    """Return the tests of each leaderboard by its name."""
+    """Return leaderboard -> the tests of its differences."""
     from pnyx.reports.leaderboards.correction import system_differences
 
     return {
@@ -172,17 +172,17 @@ def _check_paths(paths: Sequence[str], spec: CompareSpec) -> None:
         raise OptionError("only one file can be standard input")
     if len(spec.format) > 1 and len(spec.format) != len(paths):
         raise OptionError(
-            f"--format is given {len(spec.format)} times, expected once or {len(paths)} times"
+            f"--format appears {len(spec.format)} times, expected once or {len(paths)} times"
         )
     refuse_same_file("--plot", spec.plot, **{f"file {n}": p for n, p in enumerate(paths, 1)})
 
 
 def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
-    """Read all; one whose columns cannot be told is read by what the others hold."""
+    """Read all files; columns that cannot be identified are read as in the other files."""
     from pnyx.formats import read_leaderboard
 
-    given = list(formats) * (len(paths) if len(formats) == 1 else 1)
-    named: list[str | None] = [*given] if given else [None] * len(paths)
+    format_names = list(formats) * (len(paths) if len(formats) == 1 else 1)
+    named: list[str | None] = [*format_names] if format_names else [None] * len(paths)
     boards: dict[int, Leaderboard] = {}
     refused: dict[int, InputError] = {}
     for number, (path, name) in enumerate(zip(paths, named, strict=True)):
@@ -202,8 +202,8 @@ def _read(paths: Sequence[str], formats: Sequence[str]) -> list[Leaderboard]:
             raise unclear from None
     names = [Path(path).name for path in paths]
     distinct = all(names) and len(set(names)) == len(names)
-    shown = names if distinct else paths
-    return [replace(boards[number], name=name) for number, name in enumerate(shown)]
+    labels = names if distinct else paths
+    return [replace(boards[number], name=name) for number, name in enumerate(labels)]
 
 
 def _corrected(
@@ -226,7 +226,7 @@ def _corrected(
 
 
 def _used(result: LeaderboardsCompared, board: Leaderboard, *, last: bool) -> list[str]:
-    """Return the measures by which a leaderboard was compared."""
+    """Return the measures used to compare a leaderboard."""
     if last:
         return list(dict.fromkeys(c.reference_measure for c in result.comparisons))
     comparisons = (c for c in result.comparisons if c.leaderboard == board.name)
@@ -238,7 +238,7 @@ def _draw(result: LeaderboardsCompared, out: str) -> None:
     from pnyx.display.scatter import scatter_html, scatter_plot
     from pnyx.reports.compare_tables import panels_of
 
-    notes = ["A point is a run: its means over the topics that both leaderboards have. Dashed: the "
-             "same value in both. τ: Kendall's tau-b."]  # fmt: skip
+    notes = ["Each point is a run: its means over the topics that both leaderboards have. Dashed: "
+             "equal values in both. τ: Kendall's tau-b."]  # fmt: skip
     picture = scatter_plot(panels_of(result), notes)
     write_text(out, scatter_html(picture, "leaderboards") if out.endswith(".html") else picture)

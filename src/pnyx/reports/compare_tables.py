@@ -1,4 +1,4 @@
-"""What `pnyx compare` shows: notes, tables, and the panels of its picture."""
+"""Notes, tables and plot panels of `pnyx compare`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _NAMES = {
     "pearson": "Pearson's r",
 }
 _APART = 0.00051
-"""Means stated with four digits may differ by so much from what is computed."""
+"""Stated means with four digits may differ this much from the computed ones."""
 
 
 # Notes -------------------------------------------------------------------------------------------
 
 
 _NOT_SHARES = (
-    "some values are not from 0 to 1: the corrected intervals are Student's, which are too narrow "
-    "where most labels are alike and few are far off"
+    "some values are outside 0 to 1: the corrected intervals are Student's, which are too narrow "
+    "if most labels are similar and a few are far off"
 )
 
 
@@ -45,7 +45,7 @@ def notes_on(
     boards: Sequence[Leaderboard],
     corrected: Sequence[CorrectedLeaderboard],
 ) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
+    """Return notes for readers of the figures, one line each."""
     from pnyx.reports.leaderboards.agreement import LEAST_RUNS
 
     notes = [line for board in boards for line in _misstated(board)]
@@ -66,20 +66,21 @@ def notes_on(
 
 
 def _misstated(board: Leaderboard) -> Iterator[str]:
-    """Say where values over all topics are no means of the topics' values."""
+    """Report stated overall values that are not the mean over the topics."""
     sums: dict[tuple[str, str], list[float]] = {}
     for cell in board.cells:
         if cell.value is not None:
             sums.setdefault((cell.run_id, cell.measure), []).append(cell.value)
-    apart = 0
+    differing = 0
     for cell in board.stated:
         values = sums.get((cell.run_id, cell.measure))
         if values and cell.value is not None:
             mean = sum(values) / len(values)
-            apart += abs(mean - cell.value) > _APART * max(1.0, abs(mean))
-    if apart:
+            differing += abs(mean - cell.value) > _APART * max(1.0, abs(mean))
+    if differing:
         name = escaped(board.name, 60)
-        yield f"{name}: {apart} values over all topics are no means of its topics; means are used"
+        stated = f"{differing} stated overall values are not the mean over its topics"
+        yield f"{name}: {stated}; the means are used"
 
 
 def _what(comparison: LeaderboardAgreement) -> str:
@@ -91,8 +92,8 @@ def _what(comparison: LeaderboardAgreement) -> str:
 
 def _left_out(comparison: LeaderboardAgreement) -> Iterator[str]:
     shared = comparison.shared
-    for kind, apart in (("run", shared.runs_apart), ("topic", shared.topics_apart)):
-        here, there = (list(names) for names in apart)
+    for kind, unshared in (("run", shared.runs_apart), ("topic", shared.topics_apart)):
+        here, there = (list(names) for names in unshared)
         if here and (kind == "run" or shared.topics):
             yield f"{listed(here, kind)} only there, left out"
         if there and (kind == "run" or shared.topics):
@@ -104,7 +105,7 @@ def _left_out(comparison: LeaderboardAgreement) -> Iterator[str]:
             f"{shared.unscored[1]} in {escaped(comparison.reference, 60)}), left out on both sides"
         )
     if shared.runs and not shared.topics:
-        yield "a side has values over all topics only, which are compared"
+        yield "a side has only values over all topics, so these are compared"
     if comparison.conclusions.why:
         yield f"no accuracy: {comparison.conclusions.why}"
     for why, names in _undefined(comparison).items():
@@ -138,9 +139,9 @@ def report_on(
     legend = [
         "other topics, other runs, both: 95 % intervals for other topics and the same runs, for "
         "other runs and the same topics, and for both",
-        "tau_AP: of the first as an estimate of the reference, errors at its top count more; "
+        "tau_AP: the first as an estimate of the reference, errors at its top count more; "
         "tau_AP,b: mean of both directions; tau_GAP: larger reference gaps count more",
-        "accuracy: share of pairs of which Wilcoxon's test over topics says the same (p < .05)",
+        "accuracy: share of pairs with the same result in Wilcoxon's test over topics (p < 0.05)",
         *draws_legend("topics and runs", result.bootstrap),
     ]
     return [*parts, legend]
@@ -159,7 +160,7 @@ def _agreement(comparison: LeaderboardAgreement) -> Table:
         rows.append([_NAMES[name], figure.value, *bounds])
     accuracy = comparison.conclusions.accuracy
     rows.append(["accuracy", accuracy.value, None, accuracy, None])
-    sides = f"{escaped(comparison.leaderboard, 60)} against {escaped(comparison.reference, 60)}"
+    sides = f"{escaped(comparison.leaderboard, 60)} and {escaped(comparison.reference, 60)}"
     shared = comparison.shared
     sizes = f"{many(len(shared.runs), 'run')}, {many(len(shared.topics), 'topic')}"
     title = f"{_measures(comparison)}: {sides}, {sizes}"
@@ -173,7 +174,7 @@ def _measures(comparison: LeaderboardAgreement) -> str:
 
 
 def _counts(comparison: LeaderboardAgreement) -> list[str]:
-    """Say how many pairs of runs have which conclusion."""
+    """Return a sentence that counts the pairs of runs by conclusion."""
     tested = comparison.conclusions
     if not tested.pairs:
         return []
@@ -208,9 +209,9 @@ def _corrected(few: CorrectedLeaderboard) -> Table:
     if few.people_measure != measure:
         measure = f"{measure} by {few.people_measure}"
     legend = [
-        "corrected: what people's mean would be over all topics (PPI++), from their labels and "
-        "lambda times what the judge says of the other topics; the labelled topics must be a "
-        "random sample. worth labels: so many labels alone would be as precise"
+        "corrected: estimate of people's mean over all topics (PPI++), from their labels and "
+        "lambda times the judge's scores on the other topics; the labelled topics must be a "
+        "random sample. worth labels: number of labels that would be as precise without the judge"
     ]
     title = f"{escaped(few.leaderboard, 60)} corrected by {escaped(few.people, 60)}: {measure}"
     return Table(columns, rows, title=title, legend=legend)
@@ -227,11 +228,11 @@ def _corrected_differences(few: CorrectedLeaderboard) -> Table | list[str]:
     rows = []
     for difference in few.differences:
         mark = " *" if difference.significant else ""
-        ends = (chance(difference.found.p), chance(difference.p_holm) + mark)
+        ends = (chance(difference.estimate.p), chance(difference.p_holm) + mark)
         sides = (escaped(difference.run, 40), escaped(difference.other, 40))
-        rows.append([*sides, difference.found.corrected, *ends])
+        rows.append([*sides, difference.estimate.corrected, *ends])
     tested = sum(difference.p_holm is not None for difference in few.differences)
-    legend = f"*: p < .05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
+    legend = f"*: p < 0.05 in a two-sided t-test, Holm-Bonferroni over {tested} comparisons"
     return Table(columns, rows, legend=[legend]) if rows else []
 
 

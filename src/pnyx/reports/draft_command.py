@@ -1,4 +1,4 @@
-"""`pnyx nuggets create` and `merge`: banks drafted from relevant documents, and made one."""
+"""`pnyx nuggets create` and `merge`: draft banks from relevant documents, and merge banks."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
 def create(spec: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool) -> int | Outcome:
     """Draft a nugget bank for each topic from its relevant documents.
 
-    With --llm as nuggetizer does: window after window of passages with the list so far in view,
-    then which are vital and which okay. Each answer, or claim, names the documents that attest it.
-    Every reply is kept in the judgement store: the command, killed and given again, goes on.
+    With --llm it works as nuggetizer does: the model reads passages in windows, sees the list so
+    far and extends it, then says which nuggets are vital and which okay. Each answer, or claim,
+    names the documents that attest it. Every reply is kept in the judgement store: run the command
+    again to resume it.
 
-    Without --llm claims are sentences of the documents, those that say the same as one: a first
-    list to edit. Nothing tells which are vital.
+    Without --llm, claims are sentences of the documents, with those that say the same counted as
+    one: a first list to edit. It does not say which are vital.
 
-    Look through what comes of it, edit it, and have the rest rated by --from. Exit status 3: some
-    windows got no usable reply.
+    Review and edit the draft, and let --from rate the rest. Exit status 3: some windows got no
+    usable reply.
 
     \b
     Example:
@@ -69,25 +70,25 @@ def create(spec: CreateSpec, bank: BankSpec, model: PaidModelSpec, as_json: bool
         [f"{escaped(draft.bank.topic_id, 40)}: {p}" for draft in drafted for p in draft.problems],
         "problems",
     )
-    kept = [draft.bank for draft in drafted if draft.bank.nuggets]
+    usable = [draft.bank for draft in drafted if draft.bank.nuggets]
     with atomic_text(str(bank.out)) as stream:
-        _writer(bank)(stream, kept)
-    nuggets = [nugget for made in kept for nugget in made.nuggets]
+        _writer(bank)(stream, usable)
+    nuggets = [nugget for drafted_bank in usable for nugget in drafted_bank.nuggets]
     row: dict[str, Any] = {
         "out": bank.out,
         "topics": len(drafted),
-        "banks": len(kept),
+        "banks": len(usable),
         "nuggets": len(nuggets),
         "rated": sum(bool(nugget.importance) for nugget in nuggets),
-        "asked": sum(draft.asked for draft in drafted),
+        "asked": sum(draft.calls for draft in drafted),
         "failed": sum(draft.failed for draft in drafted),
     }
     by = "sentences of the documents" if llm is None else escaped(llm.name)
     line = (
-        f"{escaped(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(kept)} of "
+        f"{escaped(str(bank.out), 200)}: {row['nuggets']} nuggets of {len(usable)} of "
         f"{len(drafted)} topics by {by}; importance of {row['rated']} of {row['nuggets']}"
     )
-    unscored = row["failed"] or len(kept) < len(drafted)
+    unscored = row["failed"] or len(usable) < len(drafted)
     return Outcome(row, line, unscored, err=True, ascii=True)
 
 
@@ -101,13 +102,13 @@ def _drafted(
     hides = hides_text() and not spec.allow_text_in_banks
     if spec.edited is not None:
         pairs = _edited(spec)
-        _writer(bank)(io.StringIO(), (draft for draft, _ in pairs))  # or it is refused unpaid
+        _writer(bank)(io.StringIO(), (draft for draft, _ in pairs))  # fail before paying a model
         if llm is None or not spec.rate:
             return [DraftedBank(draft) for draft, _ in pairs]
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
         if spec.style == "questions":
-            raise OptionError("--style questions goes with --llm: without it claims are quoted")
+            raise OptionError("--style questions requires --llm: without it claims are quoted")
         if hides:
             quoted = "without --llm nuggets are sentences of documents"
             raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")
@@ -147,8 +148,10 @@ def _edited(spec: CreateSpec) -> list[tuple[NuggetBank, Question]]:
     for bank in read_nugget_banks(str(spec.edited)):
         topic = topics.get(bank.topic_id) or Question(bank.topic_id, bank.title)
         if not topic.text.strip():
-            shown = escaped(bank.topic_id, 40)
-            raise InputError(f"topic {shown!r} has no title; --topics names a file of them")
+            topic_id = escaped(bank.topic_id, 40)
+            raise InputError(
+                f"topic {topic_id!r} has no title; name a file of topics with --topics"
+            )
         pairs.append((bank, topic))
     return pairs
 
@@ -164,24 +167,24 @@ def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
 @verb(
     "merge",
     resumes=True,
-    short_help="Make one bank of several for each topic.",
+    short_help="Merge several banks into one for each topic.",
     without={"spec": "student cascade cheap"},
 )
 @click.argument("banks", nargs=-1, required=True, metavar="BANK...", type=Raw())
 def merge(
     banks: tuple[str, ...], options: MergeSpec, bank: BankSpec, spec: NuggetJudgeSpec, as_json: bool
 ) -> Outcome:
-    """Make one bank of all banks of each topic: what says the same is there once.
+    """Merge all banks of each topic into one, in which everything is stated once.
 
-    Duplicates are found by the packaged encoder and confirmed by the judge, each way round. Their
-    answers and references are united, and a merged nugget is vital where at least half of those
-    that say so are. Questions of which one wants all answers (AND) and another any (OR) stay apart,
-    as do two AND of different answers. What a nugget was merged of stays with it, and in --report.
-    The order of BANK does not matter. Exit status 3: the judge said nothing of some pairs, which
-    stay apart.
+    Duplicates are found by the packaged encoder and confirmed by the judge, in both directions.
+    Their answers and references are combined, and a merged nugget is vital if at least half of the
+    rated ones are. Questions of which one wants all answers (AND) and another any (OR) stay
+    separate, as do two AND questions with different answers. Each merged nugget keeps a record of
+    its parts, also in --report. The order of BANK does not matter. Exit status 3: the judge gave no
+    verdict on some pairs, which stay separate.
 
-    Without --llm questions are merged in the same words only, as the packaged judge takes questions
-    on one subject for the same; answers and claims also where they nearly say the same.
+    Without --llm, questions are merged only if they have the same words, because the packaged judge
+    confuses questions on one subject; answers and claims also if they say nearly the same.
 
     \b
     Example:
@@ -194,14 +197,14 @@ def merge(
 
     spec.check()
     if spec.plan:
-        raise OptionError("--plan: what is asked of answers follows on what is said of nuggets")
+        raise OptionError("--plan: questions on answers depend on verdicts on nuggets")
     bank.check(plan=False)
     refuse_two_outputs("--out", bank.out, as_json=as_json)
     for path in banks:
         refuse_same_file("--out", bank.out, BANK=path)
-    given = [(path, read) for path in banks for read in read_nugget_banks(path)]
-    if options.run_id is not None:  # the format may not hold it
-        _writer(bank)(io.StringIO(), (replace(b, run_id=options.run_id) for _, b in given))
+    named_banks = [(path, read) for path in banks for read in read_nugget_banks(path)]
+    if options.run_id is not None:  # fail early if the format cannot hold it
+        _writer(bank)(io.StringIO(), (replace(b, run_id=options.run_id) for _, b in named_banks))
     with (
         open_judge(TASKS["nugget"], spec, say) as opened,
         watched(opened.judge, opened.models) as judge,
@@ -209,7 +212,7 @@ def merge(
         usual = CANDIDATES_FROM if opened.models else CLOSE_FROM
         near = usual if options.candidates_from is None else options.candidates_from
         merged = merge_banks(
-            given,
+            named_banks,
             judge,
             candidates_from=near,
             cautious=not opened.models,
@@ -221,7 +224,7 @@ def merge(
         with atomic_text(str(bank.out)) as stream:
             _writer(bank)(stream, merged.banks)
     say_judge(opened.judge.name, opened.judge.card)
-    warn_first(apart_lines(merged), "questions stay apart")
+    warn_first(apart_lines(merged), "questions stay separate")
     return _merged_outcome(str(bank.out), merged)
 
 
@@ -230,14 +233,14 @@ def _merged_outcome(out: str, merged: MergedBanks) -> Outcome:
     row = {
         "out": out,
         "topics": len(merged.banks),
-        "given": merged.given,
+        "given": merged.nuggets_in,
         "left": left,
         "compared": len(merged.report),
         "unscored": merged.unscored,
         "apart": len(merged.apart),
     }
     line = (
-        f"{escaped(out, 200)}: {left} nuggets of {merged.given} on "
+        f"{escaped(out, 200)}: {left} nuggets of {merged.nuggets_in} on "
         f"{len(merged.banks)} topics; {len(merged.report)} pairs compared"
     )
     return Outcome(row, line, merged.unscored, err=True, ascii=True)

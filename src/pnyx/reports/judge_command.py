@@ -1,4 +1,4 @@
-"""`pnyx judge report`: reports judged sentence by sentence, by the tree of ARGUE."""
+"""`pnyx judge report`: judge reports sentence by sentence with the ARGUE tree."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(
     spec: ReportJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Judge reports with citations sentence by sentence, by the tree of ARGUE.
+    """Judge reports with citations sentence by sentence with the ARGUE tree.
 
     \b
     with citations     is each document relevant? does it attest the sentence?
@@ -61,16 +61,16 @@ def command(
                        nugget without answers confirm that? else: does it need
                        a citation, and was it said and cited before?
 
-    RUN holds reports in any track's layout; a folder, some. --index or --documents name the
-    collection: its texts are judged, and a citation of a document that it does not hold is a no
-    (--unknown-documents). Without them a text is what the report embeds, which nothing checks, and
-    unscored where it embeds none. Without --llm relevance is looked up in the bank, words are told
-    by stated rules, and the rest by the packaged judge.
+    RUN holds reports in any track's layout; a folder holds several. --index or --documents name the
+    collection: its texts are judged, and a citation of a document outside it is a no
+    (--unknown-documents). Without them the judge sees the texts that reports embed, unchecked; a
+    citation without an embedded text is unscored. Without --llm, relevance is looked up in the
+    bank, documented rules compare words, and the packaged judge answers the rest.
 
-    RESULTS gets reports.jsonl (every finding, each sentence's way through the tree and each nugget,
-    for pnyx measure report), answers.jsonl (what a judge was asked) and manifest.json. Running the
-    command again, even after a crash, asks only what is missing. Exit status 3: finished, but some
-    findings are unscored, or --strict left a run out.
+    RESULTS gets reports.jsonl (every finding, each sentence's path through the tree and each
+    nugget, for pnyx measure report), answers.jsonl (the judge's answers) and manifest.json. Running
+    the command again, even after a crash, asks only what is missing. Exit status 3: finished, but
+    some findings are unscored, or --strict left out a run.
 
     \b
     Example:
@@ -93,7 +93,7 @@ def command(
     with open_report_judge(spec, say, strict=report.strict) as opened:
         if spec.plan:
             if shard is not None:
-                raise OptionError("--plan estimates the whole run, without --shard")
+                raise OptionError("--plan estimates the whole run: leave out --shard")
             return _plan(opened, inputs, plan, spec, as_json)
         total: list[int] = []
         with watched(opened.judge, opened.models, lambda: total[-1] if total else None) as judge:
@@ -122,7 +122,7 @@ def command(
 def _facts(
     opened: OpenedJudge, inputs: ReportInputs, runs: Sequence[str], written: str
 ) -> dict[str, Any]:
-    """Return what the manifest says of the judge, the submissions and the command."""
+    """Return what the manifest records about the judge, the submissions and the command."""
     record = record_of_command({f"out/{Path(written).name}": written}, asks=bool(opened.models))
     return {
         **manifest_facts(opened, ", ".join(runs), len(inputs.responses)),
@@ -138,7 +138,7 @@ def _plan(
     spec: ReportJudgeSpec,
     as_json: bool,
 ) -> int:
-    """Print what judging would cost at least, at most and by what is expected."""
+    """Print the least, the most and the expected cost of judging."""
     from pnyx.judging.llm.plan import planned_models
     from pnyx.judging.store.completions import Counts
     from pnyx.reports.runs import plan_reports
@@ -151,9 +151,9 @@ def _plan(
 
     def asked(node: str) -> None:
         for model in opened.models:
-            known = chances[model.name]
-            for key in islice(model.missing, len(known), None):
-                known[key] = EXPECTED.get(node, 1.0)
+            chances_by_key = chances[model.name]
+            for key in islice(model.missing, len(chances_by_key), None):
+                chances_by_key[key] = EXPECTED.get(node, 1.0)
 
     most = plan_reports(opened.judge, inputs.topics(replace(plan, every=True)), asked)
     usual = sum(least[n] + EXPECTED.get(n, 1.0) * (most[n] - least[n]) for n in most)
@@ -170,7 +170,7 @@ def _plan(
     line = (
         f"{len(inputs.responses)} reports for {escaped(short_name(opened.judge.name))}: "
         f"{least.total():,} to {most.total():,} questions, {round(usual):,} expected. "
-        "The fewest are asked whatever the answers are, the most if all is asked that could "
-        f"follow on answers not known yet; expected of what could follow: {shares}."
+        "The least assumes that no answer leads to further questions, the most that every open one "
+        f"does; expected shares of such questions: {shares}."
     )
     return print_planned(line, head, planned, as_json=as_json)

@@ -1,4 +1,4 @@
-"""What written reports and merged nuggets say to people."""
+"""Lines that report on written reports and merged nuggets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def apart_lines(merged: MergedBanks) -> list[str]:
-    """Say which questions of merged nugget banks stay apart though they ask the same."""
+    """Return lines on questions of merged nugget banks that ask the same but stay separate."""
     return [
         f"{escaped(row['topic_id'], 40)}: {shorten(row['first']['text'], 60)!r} "
         f"({escaped(row['first']['bank'], 40)}) and {shorten(row['second']['text'], 60)!r} "
-        f"({escaped(row['second']['bank'], 40)}) ask the same and stay apart: {row['apart']}"
+        f"({escaped(row['second']['bank'], 40)}) ask the same but stay separate: {row['apart']}"
         for row in merged.apart
     ]
 
 
 def report_line(report: Report) -> str:
-    """Return a line on one report."""
+    """Return one line about a report."""
     from pnyx.cases.page.notes import said_of_precision
 
     name, count = escaped(report.request.id, 60), len(report.response.sentences)
@@ -37,9 +37,9 @@ def report_line(report: Report) -> str:
     line = f"{name}: {many(count, 'sentence')} from "
     line += f"{len(report.response.references)} of {len(report.gathered.documents)} documents"
     line += said_of_precision(report.response, report.support, report.measures)
-    if report.lacking:
-        parts = "; ".join(shorten(part, 80) for part in report.lacking)
-        line += f"; no evidence on {len(report.lacking)} parts: {parts}"
+    if report.without_evidence:
+        parts = "; ".join(shorten(part, 80) for part in report.without_evidence)
+        line += f"; no evidence on {len(report.without_evidence)} parts: {parts}"
     return line
 
 
@@ -57,7 +57,7 @@ def report_rows(
                 "queries": [query.text for query in report.gathered.queries],
                 "relevance": report.gathered.relevance,
                 "no_evidence": report.no_evidence,
-                "without_evidence": list(report.lacking),
+                "without_evidence": list(report.without_evidence),
                 "failed": report.failed,
                 "measures": {name: m.row() for name, m in report.measures.items()},
                 "judges": dict(report.judges),

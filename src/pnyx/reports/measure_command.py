@@ -1,4 +1,4 @@
-"""`pnyx measure report`: judged reports, by topic and run, and what other tools read of them."""
+"""`pnyx measure report`: measure judged reports by topic and run, and export for other tools."""
 
 from __future__ import annotations
 
@@ -44,42 +44,42 @@ _HOW = "; --min-scored says from which share on it counts"
 
 
 class _MeasuresSpec(Spec, heading="Measures"):
-    """What is measured on which topics."""
+    """What to measure, and on which topics."""
 
     measures: tuple[Words, ...] = opt(
         (),
-        "Measures that are shown, compared and written. Repeatable.",
+        "Measures to show, compare and write. Repeatable.",
         "--measure",
         metavar="MEASURE",
         shown="all are shown; precision, recall and F1 are compared and written",
     )
     weights: tuple[Words, ...] = opt(
         (),
-        "Weight of nuggets of an importance, from 0; other: of any other, and of none. Repeatable.",
+        "Weight of nuggets by importance, at least 0; other: any other or none. Repeatable.",
         "--weight",
         metavar="IMPORTANCE=X",
         shown="vital=2, okay=1, other=1",
     )
     topics: FileName | None = topics_opt(
-        None, "Topics that count (questions), with or without reports.", shown="those of R"
+        None, "Topics to measure (questions), with or without reports.", shown="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
         "skip",
-        "A topic on which a run has no report: leave it out of the mean, or count it as 0. A "
-        "report that is there and empty is always 0.",
+        "How to treat a topic without a report of a run: leave it out of the mean, or count it as "
+        "0. An empty report always counts as 0.",
     )
     per_topic: bool = opt(False, "Show the values of each topic.")
     strict: bool = opt(
         False,
-        "By the rules of a campaign: R judged by --strict, missing topics and measures of what a "
-        "report has none of are 0, repeated sentences gain nothing, no leaderboard below "
-        "--min-scored, next to it a record of all that decided.",
+        "Apply campaign rules: R judged with --strict, missing topics and measures of items that a "
+        "report has none of count as 0, repeated sentences gain nothing, no leaderboard below "
+        "--min-scored, and a record of everything that affects the result next to it.",
         restricts=True,
     )
 
 
 class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
-    """What is written for other tools."""
+    """What to write for other tools."""
 
     nuggetizer: FileName | None = out_opt(None, "Write nuggetizer's metrics (JSONL).")
     diversity_qrels: FileName | None = out_opt(
@@ -87,19 +87,19 @@ class _ExportSpec(LeaderboardSpec, heading=LeaderboardSpec.heading):
     )
     nuggets: FileName | None = file_opt(
         None,
-        "Take what attests a nugget from this nugget bank, not from the judge.",
+        "Take the documents that attest a nugget from this nugget bank, not from the judge.",
         needs="diversity_qrels",
     )
     min_scored: float = opt(
         MIN_SCORED,
-        "Least share of its items (sentences, nuggets) that a value must rest on: one on fewer has "
-        "none in these files, and a warning names it.",
+        "Minimum share of its items (sentences, nuggets) that a value must be based on; values "
+        "below it are left out of these files with a warning.",
         within="[0, 1]",
     )
 
 
 class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
-    """All that is chosen."""
+    """All options of `pnyx measure report`."""
 
     def files(self) -> dict[str, str]:
         """Flag -> file to write."""
@@ -107,7 +107,7 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
         return {flag: path for flag, path in named if path is not None}
 
     def weighted(self) -> dict[str, float]:
-        """Importance -> weight; OptionError: one is not IMPORTANCE=X."""
+        """Importance -> weight; OptionError if one is not IMPORTANCE=X."""
         weights = {}
         for option in self.weights:
             name, _, text = option.rpartition("=")
@@ -117,7 +117,7 @@ class MeasureReportSpec(ComparingSpec, _ExportSpec, _MeasuresSpec):
                 weight = math.nan
             if not name.strip() or not 0 <= weight < math.inf:
                 raise OptionError(
-                    f"--weight {shorten(option, 40)}: expected IMPORTANCE=X, with X a number from 0"
+                    f"--weight {shorten(option, 40)}: expected IMPORTANCE=X, with X at least 0"
                 )
             weights[name.strip().lower()] = weight
         return weights
@@ -134,7 +134,7 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     """Measure the judged reports of R (results of pnyx judge report, or its reports.jsonl).
 
     \b
-    sentence_precision   sentences that each of their citations attests
+    sentence_precision   sentences attested by each of their citations
     sentence_precision_own   the same without sentences that quote what they cite
     citation_precision   citations that attest their sentence
     citation_relevance   citations of relevant documents
@@ -143,9 +143,9 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     f1                   of sentence_precision and nugget_recall
 
     _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
-    rewards and penalties, lengths; docs/measures.md defines each. What is unscored is no part of
-    any value: each says how many topics and items (sentences, nuggets) it rests on. A report that
-    is empty is 0, one that is missing what --missing says. Means over topics have 95 % bootstrap
+    rewards and penalties, and lengths; docs/measures.md defines each. Unscored items are left out:
+    each value shows the number of topics and items (sentences, nuggets) that it is based on. An
+    empty report counts as 0, a missing one as --missing says. Means over topics have 95 % bootstrap
     intervals; with --baseline, each other run is compared with it (paired test, Holm-Bonferroni).
     Exit status 3: something is unscored.
 
@@ -190,18 +190,18 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
 
 
 def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> None:
-    """Refuse choices that do not go together."""
+    """Reject options that exclude each other."""
     from pnyx.reports.measures.registry import report_measures
 
     spec.check_needs()
     if spec.strict and spec.unscored != "error":
-        raise OptionError("--strict and --unscored exclude each other: what has no value is not 0")
+        raise OptionError("--strict and --unscored exclude each other: no value is not 0")
     if spec.strict and "-" in (*folders, spec.leaderboard):
-        raise OptionError("--strict keeps a record: name files, not standard input or output")
+        raise OptionError("--strict writes a record: name files, not standard input or output")
     for name in spec.measures:
         if name not in report_measures():
-            known = ", ".join(report_measures())
-            raise OptionError(f"--measure {shorten(name, 40)}: expected one of {known}")
+            expected = ", ".join(report_measures())
+            raise OptionError(f"--measure {shorten(name, 40)}: expected one of {expected}")
     if [*folders, spec.topics, spec.nuggets].count("-") > 1:
         raise OptionError("only one file can be standard input")
     read = {f"R {n}": _file(folder) for n, folder in enumerate(folders, 1)}
@@ -215,12 +215,12 @@ def _file(folder: str) -> Path:
 
 
 def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
-    """Return run -> reports, named after the folder where names meet, and R -> runs."""
+    """Return run -> reports (named after the folder if names clash), and R -> runs."""
     from pnyx.reports.tree.reading import read_judged_reports
 
     twice = next((folder for folder in folders if folders.count(folder) > 1), None)
     if twice is not None:
-        raise InputError("is given twice", path=twice)
+        raise InputError("is named twice", path=twice)
     by_folder: dict[str, dict[str, list[JudgedReport]]] = {}
     for folder in folders:
         by_run = by_folder.setdefault(folder, {})
@@ -234,7 +234,7 @@ def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[s
             name = run if every[run] == 1 else f"{short}/{run}"
             if name in runs or (name != run and name in every):
                 raise InputError(
-                    f"two runs would be called {escaped(name)!r}: measure {folder} alone"
+                    f"two runs would be called {escaped(name)!r}: measure {folder} on its own"
                 )
             runs[name] = reports
             runs_of.setdefault(folder, []).append(name)
@@ -250,20 +250,20 @@ def _topics(path: str | None) -> list[str] | None:
 
 
 def _baseline(name: str | None, runs_of: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the run that --baseline names, by itself or by an R that holds no other."""
+    """Return the run that --baseline names, directly or as the only run of an R."""
     runs = [run for names in runs_of.values() for run in names]
     if name is None or name in runs:
         return name
     if len(runs_of.get(name, ())) == 1:
         return runs_of[name][0]
-    known = escaped(", ".join(runs))
-    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {known}")
+    expected = escaped(", ".join(runs))
+    raise OptionError(f"--baseline {escaped(name)}: expected one of the runs {expected}")
 
 
 def _write(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec
 ) -> None:
-    """Write the files that are asked for; InputError, before any is written: one is refused."""
+    """Write the requested files; InputError, before any is written, if one is refused."""
     from pnyx.core.files import atomic_text, write_jsonl
     from pnyx.formats import write_qrels
     from pnyx.reports.measures.exports import NUGGETIZER, nuggetizer_rows
@@ -283,7 +283,7 @@ def _write(
 def _cells(
     result: Reports, measures: Sequence[str], spec: MeasureReportSpec, flag: str
 ) -> list[LeaderboardCell]:
-    """Return the cells of a file, without those that have no value; InputError: refused."""
+    """Return the cells of a file, without those that have no value; InputError if refused."""
     from pnyx.reports.measures.exports import leaderboard_cells
 
     if flag not in spec.files():
@@ -293,7 +293,7 @@ def _cells(
 
 
 def _qrels(runs: Mapping[str, Sequence[JudgedReport]], spec: MeasureReportSpec) -> list[Qrel]:
-    """Return the diversity qrels, if they are asked for; InputError: refused."""
+    """Return the diversity qrels, if requested; InputError if refused."""
     from pnyx.formats import read_nugget_banks
     from pnyx.reports.measures.exports import nugget_qrels
 
@@ -310,9 +310,9 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     from pnyx.reports.measures.registry import report_measures
 
     names = spec.measures or tuple(report_measures())
-    shown = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
-    several = len(shown) > 1
-    runs = f"{len(shown)} runs" if several else f"run {escaped(shown[0].name)}"
+    table_runs = [replace(run, measures={n: run.measures[n] for n in names}) for run in result.runs]
+    several = len(table_runs) > 1
+    runs = f"{len(table_runs)} runs" if several else f"run {escaped(table_runs[0].name)}"
     topics = many(len(result.topics), "topic")
 
     def items(run: MeasuredReports, name: str) -> list[str]:
@@ -321,7 +321,7 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
         return [f"{count} {'items' if ', ' in kind else kind}"]
 
     means = runs_table(
-        replace(result, runs=tuple(shown)),
+        replace(result, runs=tuple(table_runs)),
         "topics",
         lambda run, name: run.measures[name],
         ([Column("scored", "name")], items),
@@ -331,5 +331,5 @@ def _report(result: Reports, spec: MeasureReportSpec) -> list[Part]:
     words = "d: mean difference in standard deviations of the topics' differences"
     effect = [OwnWords(words)]
     legend = [*compared_legend(result), *draws_legend("the topics", result.bootstrap)]
-    per_topic = [topics_table(run, "topic") for run in shown] if spec.per_topic else []
+    per_topic = [topics_table(run, "topic") for run in table_runs] if spec.per_topic else []
     return [means, *per_topic, [*effect * bool(result.comparisons), *legend]]

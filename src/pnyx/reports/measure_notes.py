@@ -1,4 +1,4 @@
-"""What `pnyx measure report` says below its tables: what is missing, unscored or repeated."""
+"""Notes of `pnyx measure report` below its tables: what is missing, unscored or repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def report_notes(
     result: Reports, runs: Mapping[str, Sequence[JudgedReport]], min_scored: float
 ) -> list[str]:
-    """Return what a reader of the numbers must know, a line each; reports by run."""
+    """Return notes for readers of the figures, one line each; reports by run."""
     notes: list[str] = []
     for run in result.runs:
         name = escaped(run.name)
@@ -34,7 +34,7 @@ def report_notes(
             notes.append(f"{name}: unscored and left out: {', '.join(parts)}")
         empty = [judged.topic_id for judged in runs[run.name] if judged.empty]
         if empty := [topic for topic in empty if topic in run.per_topic]:
-            rule = "as 0; --missing says what a report counts as that is not there"
+            rule = "as 0; --missing only applies to topics without a report"
             notes.append(f"warning: {name}: the report on {listed(empty)} is empty, counted {rule}")
         if run.repeated:
             notes.append(_repeated_note(run, name, strict=result.strict))
@@ -44,14 +44,14 @@ def report_notes(
     nuggets = (n for reports in runs.values() for judged in reports for n in judged.nuggets)
     importances = {nugget.importance.strip().lower() for nugget in nuggets}
     if others := sorted(importances - {"", *result.weights}):
-        shown = ", ".join(shorten(other, 30) for other in others)
-        notes.append(f"nuggets of importance {shown} weigh {result.weights['other']:g} (--weight)")
+        names = ", ".join(shorten(other, 30) for other in others)
+        notes.append(f"nuggets of importance {names} weigh {result.weights['other']:g} (--weight)")
     notes += untested_note(result.comparisons, "topics")
     return notes + few_warning(result.bootstrap, len(result.topics), "topic")
 
 
 def _repeated_note(run: MeasuredReports, name: str, *, strict: bool) -> str:
-    """Return how many sentences are repetitions, and what sentence precision is without them."""
+    """Return how many sentences are repetitions, and sentence precision without them."""
     counted = f"{name}: {many(run.repeated, 'repeated sentence')}"
     if strict:
         return f"{counted}: attested ones count once"
@@ -60,13 +60,13 @@ def _repeated_note(run: MeasuredReports, name: str, *, strict: bool) -> str:
 
 
 def _too_few(result: Reports, run: MeasuredReports, name: str, least: float) -> Iterator[str]:
-    """Yield warnings of values that rest on less than a share of their topics or items."""
+    """Yield warnings of values based on less than a share of their topics or items."""
     from pnyx.reports.measures.exports import rests_on
 
     topics = len(result.topics)
     few = [n for n in result.compared if 0 < run.measures[n].scored < least * topics]
     if few:
-        values = f"a value on less than {least:.0%} of the topics, which may be other ones"
+        values = f"a value on less than {least:.0%} of the topics, not necessarily the same ones"
         yield f"warning: {name}: {', '.join(few)} have {values}"
     thin = {
         n: f"{n} on {sum(low)} of {topics} topics"
@@ -74,5 +74,5 @@ def _too_few(result: Reports, run: MeasuredReports, name: str, least: float) -> 
         if any(low := [rests_on(values, n) < least for values in run.per_topic.values()])
     }
     if thin:
-        rest = f"rest on less than {least:.0%} of their items (--min-scored)"
+        rest = f"are based on less than {least:.0%} of their items (--min-scored)"
         yield f"warning: {name}: these {rest}: {', '.join(thin.values())}"

@@ -1,4 +1,4 @@
-"""Specs of drafts: rubrics, and nugget banks with what is done to them. Light: no model loads."""
+"""Options for drafting and merging nugget banks. Light: no model loads."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pnyx.quality.options import EditedSpec
 
 
 class BankSpec(EditedSpec, heading="Output", rare="format"):
-    """Where a nugget bank is written."""
+    """Where to write a nugget bank."""
 
     out: FileName | None = out_opt(
-        None, "Banks to write, one a line; required without --plan.", metavar="BANK"
+        None, "Banks to write, one per line; required without --plan.", metavar="BANK"
     )
     format: Literal["nuggetbank-v3", "ragtime26-nuggets", "nuggetizer"] = opt(
         "nuggetbank-v3", "Format of --out."
@@ -23,20 +23,20 @@ class BankSpec(EditedSpec, heading="Output", rare="format"):
 
 
 class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in_banks"):
-    """What nuggets are made of, and which."""
+    """The sources of nuggets, and which nuggets to create."""
 
     run: FileName | None = file_opt(
-        None, "TREC run: its first --depth documents of a topic are read.", metavar="RUN"
+        None, "TREC run: read its first --depth documents of each topic.", metavar="RUN"
     )
     qrels: FileName | None = file_opt(
-        None, "Qrels: only documents of grade --level or more are read; alone, the best first."
+        None, "Qrels: only read documents of grade --level or more; on their own, the best first."
     )
     index: SourceName | None = file_opt(None, "Index that holds the documents.", metavar="INDEX")
     topics: FileName | None = topics_opt(None, "Topics, questions or report requests.")
     edited: FileName | None = file_opt(
         None,
-        "Banks drafted before, and edited: no documents are read, and only what has no importance "
-        "is rated.",
+        "Banks drafted before, and edited: no documents are read, and only nuggets without "
+        "importance are rated.",
         "--from",
         metavar="BANK",
     )
@@ -45,20 +45,20 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
         "Questions with answers (ARGUE), or claims (nuggetizer).",
         shown="questions; without --llm claims",
     )
-    most: int = opt(30, "Maximum nuggets of a topic.", "--most", within="[1, 500]")
-    depth: int = opt(50, "Maximum documents of a topic.", low=1)
+    most: int = opt(30, "Maximum nuggets per topic.", "--most", within="[1, 500]")
+    depth: int = opt(50, "Maximum documents per topic.", low=1)
     level: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
-    window: int = opt(10, "Passages in one call.", within="[1, 100]", needs=_LLM)
-    words: int = opt(400, "Words of a document that a model is shown.", low=20, needs=_LLM)
+    window: int = opt(10, "Passages per call.", within="[1, 100]", needs=_LLM)
+    words: int = opt(400, "Words of a document shown to the model.", low=20, needs=_LLM)
     rate: bool = opt(True, "Ask the model which nuggets are vital and which okay.")
     allow_text_in_banks: bool = opt(
         False,
-        "With --no-text: write nuggets that are or quote sentences of documents all the same; "
-        "otherwise those of a model that quote are left out, and without --llm there are none.",
+        "With --no-text: write nuggets even if they are or quote sentences of documents; otherwise "
+        "a model's nuggets that quote are left out, and without --llm there are none.",
     )
 
     def check(self) -> None:
-        """Refuse choices that exclude each other, and too few."""
+        """Reject options that exclude each other, and missing ones."""
         read = [name for name in ("run", "qrels", "index") if getattr(self, name) is not None]
         if self.edited is not None:
             if read:
@@ -66,20 +66,19 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
             return
         if self.index is None or self.topics is None or not {"run", "qrels"} & set(read):
             raise OptionError(
-                "expected --index, --topics and --run or --qrels, or, for a draft that was "
-                "edited, --from"
+                "expected --index, --topics and --run or --qrels, or --from with an edited draft"
             )
 
 
 class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
-    """How banks are merged."""
+    """How to merge banks."""
 
     report: FileName | None = out_opt(
-        None, "Where to list each pair that was looked at, and what came of it (JSONL)."
+        None, "Where to list each pair that was compared, and the outcome (JSONL)."
     )
     candidates_from: float | None = opt(
         None,
-        "Cosine from which the judge is asked whether two nuggets, or answers, say the same.",
+        "Minimum cosine of two nuggets, or answers, for asking the judge if they say the same.",
         within="[-1, 1]",
         shown="0.7; without --llm 0.9",
     )
@@ -87,8 +86,8 @@ class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
 
 
 class NuggetJudgeSpec(JudgeSpec):
-    """Who holds nuggets against texts, how, and at what cost."""
+    """Who compares nuggets with texts, how, and at what cost."""
 
     batch: int = opt(
-        10, "Nuggets of one text in one call, as in nuggetizer.", within="[1, 100]", needs=_LLM
+        10, "Nuggets for one text per call, as in nuggetizer.", within="[1, 100]", needs=_LLM
     )

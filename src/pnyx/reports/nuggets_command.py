@@ -1,4 +1,4 @@
-"""`pnyx nuggets`: nugget banks drafted, merged, and held against reports."""
+"""`pnyx nuggets`: draft nugget banks, merge them, and compare reports with them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pnyx.reports.draft_command import create, merge
 
 @click.group(cls=Group, name="nuggets", no_args_is_help=True)
 def command() -> None:
-    """Nugget banks: what a good report says, drafted, merged, and held against reports.
+    """Nugget banks: what a good report says. Draft them, merge them, compare reports with them.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""What the specs of judging reports name: reports, banks, documents, and who judges them."""
+"""Opens what the options of judging reports name: reports, banks, documents, and the judge."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ REPORT_PROMPTS = {
     "needs-citation": "",
     "unanswerable": "",
 }
-"""The tasks of the tree -> the prompt for several questions, where it is not the task's own: most
-of what is asked are short answers, which a list holds in half the tokens. Few of them are given,
-and a reply names only these."""
+"""Task of the tree -> the prompt for several questions, if it is not the task's own: most questions
+are about short answers, which a list states in half the tokens. Few answers are given, and a reply
+names only these."""
 
 
 @contextlib.contextmanager
 def open_report_judge(
     spec: ReportJudgeSpec, say: Say, *, strict: bool = False
 ) -> Iterator[OpenedJudge]:
-    """Open the judge of all that the tree asks; say at the end which examples were left out.
+    """Open the judge of all questions of the tree; report at the end which examples were left out.
 
-    By the rules of a campaign (`strict`), it finds out what only a report's text left unscored.
+    With campaign rules (`strict`), it detects what only a report's text left unscored.
     """
     from pnyx.judging.open_judge import open_judge
     from pnyx.judging.tasks import TASKS
 
     spec.check()
     shots = _report_shots(spec)
-    own = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
+    example_settings = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
     several = REPORT_PROMPTS | ({"nugget": ""} if _needs_probabilities(spec) else {})
-    with open_judge(TASKS["nugget"], spec, say, several=several, own=own) as opened:
+    with open_judge(TASKS["nugget"], spec, say, several=several, own=example_settings) as opened:
         if shots is None:
             yield _with_own_text(opened) if strict else opened
             return
@@ -61,13 +61,13 @@ def open_report_judge(
         )
         yield _with_own_text(opened) if strict else opened
     if shots.left_out:
-        named = ", ".join(shorten(one, 40) for one in list(shots.left_out)[:5])
+        named = ", ".join(shorten(name, 40) for name in list(shots.left_out)[:5])
         more = ", ..." if len(shots.left_out) > 5 else ""
-        say(f"{len(shots.left_out)} examples not shown with what asks the same: {named}{more}")
+        say(f"{len(shots.left_out)} examples not shown with the same question: {named}{more}")
 
 
 def _needs_probabilities(spec: ReportJudgeSpec) -> bool:
-    """Return whether each answer needs a probability; a list of the given nuggets lacks some."""
+    """Return whether each answer needs a probability; a list of the given nuggets has gaps."""
     named = spec.calibration or spec.cascade or spec.threshold
     return bool(named) or spec.probability in ("tok", "both") or spec.combine == "mean"
 
@@ -79,7 +79,7 @@ def _with_own_text(opened: OpenedJudge) -> OpenedJudge:
 
 
 def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
-    """Return the examples that are shown, if any."""
+    """Return the few-shot examples, if any."""
     if not spec.shots:
         return None
     from pnyx.reports.tree.shots import ReportShots, read_examples
@@ -94,24 +94,24 @@ def _report_shots(spec: ReportJudgeSpec) -> ReportShots | None:
 
 @dataclass(frozen=True, slots=True)
 class ReportInputs:
-    """What is judged, and by what."""
+    """The inputs of judging reports."""
 
     submitted: Submissions
-    responses: Sequence[Response]  # on the topics that are asked for
+    responses: Sequence[Response]  # on the requested topics
     banks: Sequence[NuggetBank]
     material: DocumentSources
-    digest: str  # a hash of all of it
-    other_topics: int = 0  # topics of reports or banks not asked for
+    digest: str  # a hash of all inputs
+    other_topics: int = 0  # topics of reports or banks that were not requested
 
     def topics(self, plan: ReportPlan) -> Iterator[OpenTopic]:
-        """Return what is to be judged, topic by topic."""
+        """Return what to judge, topic by topic."""
         from pnyx.reports.tree.walk import opened_topics
 
         return opened_topics(self.responses, self.banks, plan, self.material)
 
 
 def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInputs:
-    """Read reports, banks, qrels and documents; InputError where no report has an asked topic."""
+    """Read reports, banks, qrels and documents; InputError if no report has a requested topic."""
     from pnyx.formats import read_nugget_banks
     from pnyx.judging.runs.pairs import file_hash, questions_by_id
     from pnyx.reports.tree.open_report import DocumentSources
@@ -122,7 +122,7 @@ def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInpu
     wanted = every = _topics(responses, banks)
     if spec.topics is not None:
         wanted = {*questions_by_id(spec.topics)}
-    elif spec.strict:  # or a topic that a participant makes up is a 0 for everybody else
+    elif spec.strict:  # else a topic invented by one participant would be a 0 for all others
         wanted = {bank.topic_id for bank in banks}
     responses = [response for response in responses if response.topic_id in wanted]
     banks = [bank for bank in banks if bank.topic_id in wanted]
@@ -131,8 +131,8 @@ def read_report_inputs(runs: Sequence[str], spec: JudgeReportSpec) -> ReportInpu
         raise InputError(f"found no report{of}, expected at least one", path=runs[0])
     files = (*runs, spec.nuggets, spec.topics, spec.qrels, spec.documents)
     hashes = [None if file is None else file_hash(file) for file in files]
-    documents, held = _documents(spec, responses)
-    digest = hashlib.sha256(json.dumps([hashes, held]).encode()).hexdigest()
+    documents, document_hashes = _documents(spec, responses)
+    digest = hashlib.sha256(json.dumps([hashes, document_hashes]).encode()).hexdigest()
     other_topics = len(every - _topics(responses, banks))
     material = DocumentSources(documents, _grades(spec.qrels))
     return ReportInputs(submitted, responses, banks, material, digest, other_topics)
@@ -143,7 +143,7 @@ def _topics(responses: Sequence[Response], banks: Sequence[NuggetBank]) -> set[s
 
 
 def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[Any, Any]:
-    """Return what finds documents by their ids, if anything, and what it is known again by."""
+    """Return a function from ids to documents, if any, and what identifies the documents."""
     if spec.index is not None:
         from pnyx.judging.documents import find_document
         from pnyx.search.open_engine import open_index
@@ -155,11 +155,11 @@ def _documents(spec: JudgeReportSpec, responses: Sequence[Response]) -> tuple[An
     from pnyx.formats import read_evidence
 
     cited = {c.doc_id for response in responses for s in response.sentences for c in s.citations}
-    found: dict[str, Evidence] = {}
+    by_id: dict[str, Evidence] = {}
     for document in read_evidence(spec.documents):
         if document.id in cited:
-            found[document.id] = document
-    return found.get, None
+            by_id[document.id] = document
+    return by_id.get, None
 
 
 def _grades(qrels: str | None) -> Mapping[str, Mapping[str, int]]:

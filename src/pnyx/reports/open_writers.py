@@ -1,4 +1,4 @@
-"""Writers of reports, and the form of a run, from their specs."""
+"""Opens writers of reports, and the format of a run, from their options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def rules_of(spec: SubmissionSpec) -> TrackRules | None:
-    """Return the rules of the track that is named, if one is."""
+    """Return the rules of the chosen track, if any."""
     from pnyx.formats import track_rules
 
     return None if spec.track is None else track_rules(spec.track)
@@ -25,22 +25,22 @@ def rules_of(spec: SubmissionSpec) -> TrackRules | None:
 def report_plan(
     spec: WriteReportSpec, submission: SubmissionSpec, rules: TrackRules | None
 ) -> WritingPlan:
-    """Return how reports are made."""
+    """Return the plan for writing reports."""
     from pnyx.cases.report_plan import WritingPlan
 
     of_track = None if rules is None else rules.max_citations_per_sentence
-    given = [one for one in (of_track, spec.citations) if one is not None]
+    limits = [limit for limit in (of_track, spec.citations) if limit is not None]
     return spec.make(
         WritingPlan,
         documents=spec.evidence,
-        per_sentence=min(given) if given else WritingPlan().per_sentence,
+        per_sentence=min(limits) if limits else WritingPlan().per_sentence,
         team=submission.team,
         run=submission.run_id,
     )
 
 
 def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: WritingPlan) -> Reporter:
-    """Return what writes reports."""
+    """Return the chosen writer of reports."""
     kind = spec.writer or ("extractive" if model is None else "llm")
     if spec.prompt is not None and kind != "llm":
         raise OptionError("--prompt requires --llm: without it sentences are quoted")
@@ -49,7 +49,7 @@ def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: Writin
 
         return ExtractiveReporter()
     if model is None:
-        raise OptionError("--writer llm needs --llm")
+        raise OptionError("--writer llm requires --llm")
     from pnyx.reports.writing.generate import LlmReporter
 
     return LlmReporter(
@@ -58,7 +58,7 @@ def open_reporter(spec: WriteReportSpec, model: StoredModel | None, plan: Writin
 
 
 def open_form(spec: SubmissionSpec, rules: TrackRules | None, writer: Reporter) -> ResponseForm:
-    """Return how a run is written; InputError: the track refuses what was chosen."""
+    """Return the format of a run; InputError if the track does not accept the choices."""
     from pnyx.reports.writing.submission import form_of
 
     return form_of(

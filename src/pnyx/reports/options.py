@@ -1,4 +1,4 @@
-"""Specs of judging reports. Light: nothing here loads numpy or a model."""
+"""Options for judging reports. Light: nothing here loads numpy or a model."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_documents"):
-    """What reports are judged by."""
+    """What reports are judged against."""
 
     nuggets: FileName = file_opt(
-        ..., "Nugget banks, in any format; a folder may hold one a topic.", metavar="BANK"
+        ..., "Nugget banks, in any format; a folder may hold one per topic.", metavar="BANK"
     )
     topics: FileName | None = topics_opt(
-        None, "Judge these topics only: report requests or questions."
+        None, "Only judge these topics: report requests or questions."
     )
     index: SourceName | None = file_opt(
         None,
-        "Index of the collection. Its texts are judged, whatever the reports embed.",
+        "Index of the collection. Its texts are judged, whatever texts the reports embed.",
         metavar="INDEX",
         shown="the texts that reports embed, unchecked",
     )
@@ -35,43 +35,43 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
     )
     unknown_documents: Literal["no", "unscored"] = opt(
         "no",
-        "What a citation counts as whose document neither the collection nor the bank or --qrels "
-        "hold: not relevant and not attesting, or unscored.",
+        "How to treat a citation of a document that is not in the collection, the bank or --qrels: "
+        "as neither relevant nor attesting, or as unscored.",
     )
     qrels: FileName | None = file_opt(
-        None, "Which documents are relevant, where the bank does not name them."
+        None, "Relevant documents, for documents that the bank does not name."
     )
     min_grade: int = opt(1, "Grade of --qrels from which a document is relevant.", needs="qrels")
     answers: Literal["judge", "lookup"] = opt(
         "judge",
-        "Who tells which answers a sentence gives: the judge, or a rule (lookup): it holds the "
-        "answer's words in a row and cites a document that the bank names for it.",
+        "How to decide which answers a sentence gives: by the judge, or by a rule (lookup): it has "
+        "the answer's words in a row and cites a document that the bank names for it.",
     )
     credit: Literal["attested", "cited", "any"] = opt(
         "attested",
-        "Which sentences can give answers: those that a relevant citation attests, those with "
+        "Sentences that can give answers: those attested by a relevant citation, those with "
         "citations, or any.",
     )
     attest: Literal["relevant", "all"] = opt(
         "all",
-        "Of which cited documents it is asked whether they attest the sentence. One that is not "
-        "relevant is a penalty either way, and counts as not attesting where it is not asked.",
+        "Cited documents to ask about whether they attest the sentence. A document that is not "
+        "relevant is a penalty either way, and counts as not attesting if it is not asked about.",
     )
 
     strict: bool = opt(
         False,
-        "By the rules of a campaign: a collection must be named, an unknown id is a no, and so is "
-        "a sentence that its own text makes unjudgeable; topics are those of --topics, else "
-        "--nuggets; runs that cannot be read are left out; no text is written (--text: it may be).",
+        "Apply campaign rules: a collection must be named; unknown ids and sentences that cannot "
+        "be judged because of their own text count as no; topics are those of --topics, else "
+        "--nuggets; unreadable runs are left out; no text is written (--text: it may be).",
         restricts=True,
     )
 
     def check(self) -> None:
-        """Refuse choices that exclude each other or would change nothing."""
+        """Reject options that exclude each other or would have no effect."""
         if self.index is not None and self.documents is not None:
             raise OptionError("--index and --documents exclude each other")
         if self.strict and self.index is None and self.documents is None:
-            raise OptionError("--strict needs the collection: --index or --documents")
+            raise OptionError("--strict requires the collection: --index or --documents")
         if self.strict and self.unknown_documents != "no":
             raise OptionError("--strict and --unknown-documents unscored exclude each other")
         self.check_needs()
@@ -82,7 +82,7 @@ class WeightSpec(
     heading="Rewards and penalties",
     rare="attested answered confirmed irrelevant unattested unconfirmed uncited",
 ):
-    """What each outcome of the tree weighs: magnitudes, from 0."""
+    """The weight of each outcome of the tree, at least 0."""
 
     attested: float = opt(
         1.0, "Reward: a relevant citation attests its sentence.", "--reward-attested", low=0
@@ -103,10 +103,10 @@ class WeightSpec(
     unconfirmed: float = opt(
         1.0, "Penalty: a negative statement is not confirmed.", "--penalty-unconfirmed", low=0
     )
-    uncited: float = opt(1.0, "Penalty: a citation is lacking.", "--penalty-uncited", low=0)
+    uncited: float = opt(1.0, "Penalty: a citation is missing.", "--penalty-uncited", low=0)
 
     def weights(self) -> Weights:
-        """Return them for the tree, in which penalties are below 0."""
+        """Return the weights for the tree, in which penalties are below 0."""
         from pnyx.reports.tree.plan import Weights
 
         usual = Weights()
@@ -127,7 +127,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
 
     batch: int = opt(
         60,
-        "Sentences, answers or questions about one text in one call.",
+        "Sentences, answers or questions about one text per call.",
         within="[1, 100]",
         needs=_LLM,
     )
@@ -143,7 +143,7 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
 
 
 def plan_of(spec: JudgeReportSpec, weights: WeightSpec) -> ReportPlan:
-    """Return how reports are judged."""
+    """Return the plan for judging reports."""
     from pnyx.reports.tree.plan import ReportPlan
 
     return spec.make(ReportPlan, weights=weights.weights())

@@ -1,6 +1,6 @@
-"""Reports to requests as Markdown: what was asked, what was written, what it cites.
+"""Reports as Markdown: the request, the text, its citations and how it was made.
 
-All text of requests, documents and writers is escaped and on one line, as in `view.markdown`.
+All text from requests, documents and writers is escaped and on one line, as in `view.markdown`.
 """
 
 from __future__ import annotations
@@ -17,52 +17,55 @@ from pnyx.search.split_documents import place_of
 
 
 def render_reports(reports: Iterable[Report]) -> str:
-    """Return reports, one after the other, as CommonMark; their text may be hostile."""
+    """Return reports, one after another, as CommonMark; their text may be hostile."""
     return "\n".join("\n\n".join(filter(None, _parts(report))) + "\n" for report in reports)
 
 
-def _parts(one: Report) -> Iterator[str]:
-    request = one.request
+def _parts(report: Report) -> Iterator[str]:
+    request = report.request
     yield f"# {_escaped(request.title)}"
-    asked = [request.problem if request.problem != request.title else "", request.background]
-    yield "\n>\n".join(f"> {_escaped(text)}" for text in asked if text.strip())
-    if not one.response.sentences:
-        yield f"*{_why_empty(one)}*"
-    numbers = {doc_id: n for n, doc_id in enumerate(one.response.references, start=1)}
+    request_texts = [
+        request.problem if request.problem != request.title else "",
+        request.background,
+    ]
+    yield "\n>\n".join(f"> {_escaped(text)}" for text in request_texts if text.strip())
+    if not report.response.sentences:
+        yield f"*{_why_empty(report)}*"
+    numbers = {doc_id: n for n, doc_id in enumerate(report.response.references, start=1)}
     yield "\n".join(
-        f"{_escaped(s.text)}{_marks(one, place, s, numbers)}"
-        for place, s in enumerate(one.response.sentences)
+        f"{_escaped(s.text)}{_marks(report, index, s, numbers)}"
+        for index, s in enumerate(report.response.sentences)
     )
     if numbers:
         yield "## References"
-        documents = one.documents
+        documents = report.documents
         yield "\n".join(_reference(n, documents[doc_id]) for doc_id, n in numbers.items())
     yield "## How this was made"
-    yield "\n".join(_made(one))
+    yield "\n".join(_made(report))
 
 
 def _escaped(text: str) -> str:
     return escape_markdown(one_line(text))
 
 
-def _why_empty(one: Report) -> str:
-    if one.no_evidence:
+def _why_empty(report: Report) -> str:
+    if report.no_evidence:
         return "No evidence on this request was found, and the limit is too short to say so."
-    if one.failed:
+    if report.failed:
         return "There is evidence, but nothing usable was written."
     return "There is evidence, but no sentence of it fits the request and the limit."
 
 
-def _marks(one: Report, place: int, sentence: Sentence, numbers: dict[str, int]) -> str:
-    if place >= len(one.response.sentences) - one.negative:
+def _marks(report: Report, index: int, sentence: Sentence, numbers: dict[str, int]) -> str:
+    if index >= len(report.response.sentences) - report.negative:
         return ""
     cited = "".join(f" [{numbers[c.doc_id]}]" for c in sentence.citations)
-    answers = [one.support.get((place, c.doc_id)) for c in sentence.citations]
+    answers = [report.support.get((index, c.doc_id)) for c in sentence.citations]
     return f"{cited}{_verdict(answers)}"
 
 
 def _verdict(answers: list[Answer | None]) -> str:
-    """Return what is said of a sentence that is no quotation."""
+    """Return the verdict on a sentence that is not a quotation."""
     if not answers:
         return " (cites nothing)"
     if all(map(is_quoted, answers)):
@@ -84,14 +87,14 @@ def _reference(number: int, document: Evidence) -> str:
     return f"- [{number}] {', '.join(part for part in about if part)}"
 
 
-def _made(one: Report) -> Iterator[str]:
-    yield f"- limit: {one.limits}"
-    for label, value in one.settings.items():
+def _made(report: Report) -> Iterator[str]:
+    yield f"- limit: {report.limits}"
+    for label, value in report.settings.items():
         yield f"- {_escaped(label)}: {_escaped(value)}"
-    for name, measured in one.measures.items():
+    for name, measured in report.measures.items():
         value = "nothing scored" if measured.value is None else f"{measured.value:.2f}"
         counts = f"{measured.scored} of {measured.asked} scored"
         yield f"- {measure_wording(name).label.lower()}: {value} ({counts})"
-    yield from (f"- judge {_escaped(line)}" for line in introduced(one.judges))
-    for problem in one.problems:
+    yield from (f"- judge {_escaped(line)}" for line in introduced(report.judges))
+    for problem in report.problems:
         yield f"- problem: {_escaped(problem)}"

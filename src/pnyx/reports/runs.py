@@ -1,8 +1,8 @@
-"""Reports judged into a folder: answers.jsonl, reports.jsonl, manifest.json; it resumes.
+"""Judging reports into a folder: answers.jsonl, reports.jsonl, manifest.json; it can resume.
 
-What a judge answers is written down at once (`pnyx.judging.runs.engine`), topic by topic and stage
-by stage of the tree; the same call goes through the same questions in the same order and asks only
-those without an answer.
+Answers are written at once (`pnyx.judging.runs.engine`), topic by topic and stage by stage of the
+tree; the same call goes through the same questions in the same order and asks only those without
+an answer.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from pnyx.reports.tree.walk import judge_topics
 REPORTS = "reports.jsonl"
 
 _TOGETHER = 16
-"""Reports whose questions of one stage are put together: enough to keep a server busy."""
+"""Reports whose questions of one stage are asked together: enough to keep a server busy."""
 
 _NAMED = 5
-"""Unknown documents of a run that are named among its counts."""
+"""Maximum unknown documents of a run to name among its counts."""
 
 _AT_ONCE = 10_000
-"""Questions that are held in memory together."""
+"""Questions held in memory at once."""
 
 Take = Callable[[Support, Answer], None]
 
@@ -59,12 +59,12 @@ def judge_reports_into(
     on_total: Callable[[int], None] | None = None,
     shard: Shard | None = None,
 ) -> dict[str, Any]:
-    """Judge reports, write what was found to a folder, and return its manifest; see `judge_into`.
+    """Judge reports, write the results to a folder, and return its manifest; see `judge_into`.
 
-    `topics` returns what is to be judged by a plan, the same each time; `inputs` is a hash of it.
-    `on_total` is told how many questions there are at most, less known answers: before anything is
-    asked, and again whenever an answer has made some needless. It never grows. `shard` is the share
-    of the topics that is judged, some reports at a time.
+    `topics` returns what to judge by a plan, the same each time; `inputs` is a hash of it.
+    `on_total` is called with the maximum number of questions, less known answers: before anything
+    is asked, and again whenever an answer makes some unnecessary. It never grows. `shard` is the
+    share of the topics to judge, some reports at a time.
     """
     folder, started = Path(out), now()
     run = {"task": "report", "judge": judge.name, "items_sha256": inputs, "plan": plan.row()}
@@ -85,13 +85,13 @@ def judge_reports_into(
 
 
 def write_reports(folder: Path, reports: Sequence[JudgedReport]) -> dict[str, Any]:
-    """Write reports.jsonl; return what there is to know of the reports as a whole."""
+    """Write reports.jsonl; return facts about the reports as a whole."""
     write_jsonl(folder / REPORTS, (report.row() for report in reports))
     return count_reports(reports)
 
 
 def merge_reports(shares: Sequence[Path], out: Path, manifest: dict[str, Any]) -> None:
-    """Write the reports of a run's shares, and what there is to know of them into the manifest."""
+    """Merge the reports of a run's shares, and add facts about them to the manifest."""
     files = (share / REPORTS for share in shares)
     reports = [report_of_row(row) for file in files for _, row in read_jsonl(file)]
     manifest["reports"] = write_reports(out, sorted(reports, key=by_run))
@@ -101,7 +101,7 @@ def merge_reports(shares: Sequence[Path], out: Path, manifest: dict[str, Any]) -
 
 
 def _most_asked(topics: Iterable[OpenTopic], shard: Shard | None) -> list[int]:
-    """Return the most questions of each stage, block by block; the plan should say `every`."""
+    """Return the maximum questions of each stage, block by block; the plan should set `every`."""
     counts: list[int] = []
     nothing = Unscored("not asked", Provenance(""))
 
@@ -125,44 +125,44 @@ def _judge_all(
 ) -> tuple[list[JudgedReport], list[int]]:
     """Judge all reports, some topics at a time.
 
-    Returns them by run, then topic, and of each answer the number of its block.
+    Returns the reports by run, then topic, and for each answer the number of its block.
     """
-    asked, calls, left, stages = 0, 0, sum(most), iter(most)
+    count, calls, left, stages = 0, 0, sum(most), iter(most)
     places: list[int] = []
     on_total(max(0, left - journal.kept))
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
-        nonlocal asked, calls, left
+        nonlocal count, calls, left
         source = iter(questions)
         while some := list(islice(source, _AT_ONCE)):
-            answer_items(judge, some, journal, answer_rows, first=asked)
-            for question, (row,) in zip(some, journal.rows(asked), strict=False):
+            answer_items(judge, some, journal, answer_rows, first=count)
+            for question, (row,) in zip(some, journal.rows(count), strict=False):
                 take(question, answer_of_row(row))
-            asked += len(some)
+            count += len(some)
             places.extend([calls // STAGES] * len(some))
         calls += 1
         left -= next(stages, 0)
-        on_total(max(0, asked + left - journal.kept))
+        on_total(max(0, count + left - journal.kept))
 
     judged = [report for block in blocks for report in judge_topics(block, ask_all)]
-    journal.check_count(asked)
+    journal.check_count(count)
     return sorted(judged, key=by_run), places
 
 
 def by_run(report: JudgedReport) -> tuple[str, str]:
-    """Return where a report stands among others."""
+    """Return the sort key of a report."""
     return report.run_id, report.topic_id
 
 
 def plan_reports(
     judge: Judge, topics: Iterable[OpenTopic], done: Callable[[str], None] | None = None
 ) -> Counter[str]:
-    """Ask a judge whose models are offline what the tree asks; return the questions by node.
+    """Ask a judge whose models are offline the tree's questions; return their counts by node.
 
-    What later questions depend on is not known: the topics' plan should say `least` or `every`.
-    `done` is told of each node whose questions have just been asked, as often as there are some.
+    Questions that depend on answers are not known: the topics' plan should set `least` or `every`.
+    `done` is called with each node whose questions were just asked, if there are any.
     """
-    asked = Counter[str]()
+    counts = Counter[str]()
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
         source = iter(questions)
@@ -173,17 +173,17 @@ def plan_reports(
             for node, answers in nodes.items():
                 for question, answer in zip(answers, ask(judge, answers), strict=True):
                     take(question, answer)
-                asked[node] += len(answers)
+                counts[node] += len(answers)
                 if done is not None:
                     done(node)
 
     for block in _blocks(topics):
         judge_topics(block, ask_all)
-    return asked
+    return counts
 
 
 def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:
-    """Yield topics together until they have enough reports."""
+    """Yield topics in blocks of enough reports."""
     some: list[OpenTopic] = []
     for topic in topics:
         some.append(topic)
@@ -195,16 +195,17 @@ def _blocks(topics: Iterable[OpenTopic]) -> Iterator[list[OpenTopic]]:
 
 
 def _dealt(topics: Iterable[OpenTopic], shard: Shard | None) -> Iterator[list[OpenTopic]]:
-    """Yield blocks, those of other shares without topics: a call may ask for several topics."""
+    """Yield blocks, without topics of other shares: a call may ask about several topics."""
     for number, block in enumerate(_blocks(topics)):
         yield block if shard is None or number % shard.of == shard.number - 1 else []
 
 
 def count_reports(reports: Sequence[JudgedReport]) -> dict[str, Any]:
-    """Return what there is to know of judged reports as a whole, ready for JSON.
+    """Return facts about judged reports as a whole, ready for JSON.
 
-    By node of the tree, what is asked and scored; by run, topics `missing`, citations of `unknown`
-    documents, and documents of which it embeds a `differing` text (the share of words in common).
+    By node of the tree: questions asked and scored. By run: `missing` topics, citations of
+    `unknown` documents, and documents for which it embeds a `differing` text (the share of common
+    words).
     """
     there = [report for report in reports if not report.missing]
     sentences = [sentence for report in there for sentence in report.sentences]
@@ -262,5 +263,5 @@ def _tallied(findings: Sequence[NodeAnswer]) -> dict[str, Any]:
 
 
 def _kind(note: str) -> str:
-    """Return what a note says without its numbers and names."""
+    """Return a note without its numbers and names."""
     return shorten(note.lstrip("0123456789 ").partition(" (")[0], 80)

@@ -1,4 +1,4 @@
-"""What the tree asks about reports, for people to answer a sample of it (`pnyx sample`)."""
+"""The tree's questions about reports, of which people answer a sample (`pnyx sample`)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from pnyx.reports.tree.walk import judge_topics
 
 
 def questions_of_record(record: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield all that the tree may ask about the reports, once each."""
+    """Yield all questions that the tree may ask about the reports, once each."""
     options = record["options"]
     named = {
         field.name: options[flag]
-        for field, told in opts_of(JudgeReportSpec)
-        for flag in (main_flag(flags_of(field, told)).lstrip("-"),)
+        for field, option in opts_of(JudgeReportSpec)
+        for flag in (main_flag(flags_of(field, option)).lstrip("-"),)
         if flag in options
     }
     spec = JudgeReportSpec(**named)
     inputs = read_report_inputs(record["arguments"], spec)
-    found: dict[str, Support] = {}
+    drawn: dict[str, Support] = {}
     nothing = Unscored("not asked", Provenance(""))
 
     def collect(questions: Iterable[Support], take: Callable[[Support, Answer], None]) -> None:
         for question in questions:
-            found.setdefault(question.id, question)
+            drawn.setdefault(question.id, question)
             take(question, nothing)
 
     for topic in inputs.topics(replace(plan_of(spec, WeightSpec()), every=True)):
         judge_topics([topic], collect)
-    for question in found.values():
+    for question in drawn.values():
         row = {"id": question.id, "text": question.text, "statement": question.statement}
         more = {"question": question.question, "group": question.extra.get("topic_id")}
         yield question.task, row | {k: v for k, v in more.items() if v}

@@ -1,7 +1,7 @@
-"""What an argument would ask a language model: stand-ins for the answers that are not there yet.
+"""Stand-ins for missing answers of a language model, to plan what an argument would ask.
 
-An argument asks in stages, each of what the one before gave. Where the model is offline, answers
-and texts that cannot change how much is asked take the place of those that are missing.
+An argument asks in stages that depend on earlier answers. If the model is offline, stand-ins that
+do not change the number of questions replace the missing answers and texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pnyx.reports.writing.report import Reporter
 
 
 class StandInReporter:
-    """A writer of reports in whose place another writes what it did not."""
+    """A writer of reports; a second writer writes the reports that the first one did not."""
 
     def __init__(self, writer: Reporter, other: Reporter) -> None:
         self._writer, self._other = writer, other

@@ -1,4 +1,4 @@
-"""The rules of a campaign for judged reports (--strict), and the record of a leaderboard."""
+"""The campaign rules for judged reports (--strict), and the record of a leaderboard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def campaign_rules(*, whole: bool = False) -> tuple[str, ...]:
-    """Return the rules of --strict in words; of reports judged as `whole`, no sentence is."""
+    """Return the rules of --strict in words; without those of sentences if reports are `whole`."""
     from pnyx.reports.tree.own_text import OWN_TEXT_RULE
     from pnyx.reports.tree.plan import MAX_SENTENCE
     from pnyx.reports.tree.repetition import REPETITION_RULE
@@ -47,12 +47,12 @@ def campaign_rules(*, whole: bool = False) -> tuple[str, ...]:
 
 _DECIDED = ("pnyx", "judge", "prompts", "settings", "plan", "models", "items_sha256",
             "answers_sha256", "no_text", "left_out", "record")  # fmt: skip
-"""What a manifest says of how reports were judged."""
+"""Fields of a manifest that affect how reports are judged."""
 
 
 def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
-    """Return R -> how it was judged; InputError where that was not by --strict."""
-    found = {}
+    """Return R -> how it was judged; InputError if it was not judged with --strict."""
+    decisions = {}
     for folder in folders:
         manifest = read_json(Path(folder) / MANIFEST) or {}
         if not manifest.get("record", {}).get("options", {}).get("strict"):
@@ -63,22 +63,22 @@ def judged_strictly(folders: Sequence[str]) -> dict[str, Any]:
             )
         if "plan" in manifest and "strict" not in manifest["plan"]:
             raise InputError(
-                "--strict: was judged by the rules of an earlier version; run the same pnyx judge "
-                "report again (no stored reply is asked for again)",
+                "--strict: was judged with the rules of an earlier version; run the same pnyx "
+                "judge report again (stored replies are reused)",
                 path=folder,
             )
-        found[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
-    return found
+        decisions[folder] = {name: manifest[name] for name in _DECIDED if name in manifest}
+    return decisions
 
 
 def rules_of(judged: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the rules of reports that were judged so."""
+    """Return the rules that these reports were judged by."""
     commands = {how["record"]["command"] for how in judged.values()}
     return campaign_rules(whole=commands == {"nuggets assign"})
 
 
 def left_out_notes(judged: Mapping[str, Any]) -> list[str]:
-    """Return a line for each submission that was left out before anything was judged."""
+    """Return a line for each submission that was left out before judging."""
     from pnyx.formats.reports.submissions import LeftOut
 
     left_out = [LeftOut(**row) for how in judged.values() for row in how.get("left_out", ())]
@@ -86,7 +86,7 @@ def left_out_notes(judged: Mapping[str, Any]) -> list[str]:
 
 
 def zero_notes(run: MeasuredReports, measures: Sequence[str], empty: Sequence[str]) -> list[str]:
-    """Return lines on the values of a run that are 0 as its report has nothing to measure."""
+    """Return lines on values of a run that are 0 because its report has nothing to measure."""
     from pnyx.stats.base import Measured
 
     topics: dict[str, list[str]] = {}
@@ -99,7 +99,7 @@ def zero_notes(run: MeasuredReports, measures: Sequence[str], empty: Sequence[st
 
 
 def check_coverage(result: Reports, measures: Sequence[str], least: float) -> None:
-    """Refuse a leaderboard of which a cell rests on less than a share of its items, in [0, 1]."""
+    """Refuse a leaderboard with a cell based on less than a share of its items, in [0, 1]."""
     from pnyx.reports.measures.exports import rests_on
 
     low: list[tuple[float, str]] = []
@@ -109,22 +109,22 @@ def check_coverage(result: Reports, measures: Sequence[str], least: float) -> No
             for name in measures:
                 share = rests_on(values, name)
                 if share < least or values[name].value is None:
-                    place = f"{escaped(run.name)}, topic {escaped(topic, 40)}: {name}"
-                    low.append((share, place))
+                    where = f"{escaped(run.name)}, topic {escaped(topic, 40)}: {name}"
+                    low.append((share, where))
                     runs[run.name] = None
     if low:
-        share, place = min(low)
+        share, where = min(low)
         more = f", and {len(low) - 1} more cells" if len(low) > 1 else ""
         others = f" (of {len(runs)} of {len(result.runs)} runs)" if len(low) > 1 else ""
-        why = "is not defined" if share >= least else f"rests on {share:.0%} of its items"
+        why = "is not defined" if share >= least else f"is based on {share:.0%} of its items"
         raise InputError(
-            f"no leaderboard: {place} {why}{more}{others}; --min-scored asks for {least:.0%} of "
-            "each cell. Judge again what is unscored, or judge without these runs"
+            f"no leaderboard: {where} {why}{more}{others}; --min-scored requires {least:.0%} of "
+            "each cell. Judge unscored items again, or leave these runs out of the judging"
         )
 
 
 def write_record(board: str, result: Reports, judged: Mapping[str, Any], least: float) -> None:
-    """Write beside a leaderboard all that decided it, with the coverage of each cell."""
+    """Write a record of everything that decided a leaderboard, with the coverage of each cell."""
     path = Path(board)
     record = record_of_command({f"leaderboard/{path.name}": path})
     row = {

@@ -1,4 +1,4 @@
-"""Specs of reports. Light: nothing here loads numpy or a model."""
+"""Options for writing reports. Light: nothing here loads numpy or a model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pnyx.formats.text_types import FileName
 
 
 class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"):
-    """In what form reports are written."""
+    """The format of the reports."""
 
     track: str | None = opt(
         None,
-        "Track whose layout, citations, metadata and limits hold: rag24, rag25, rag26, ragtime25, "
+        "Track that sets layout, citations, metadata and limits: rag24, rag25, rag26, ragtime25, "
         "ragtime26, neuclir, dragun25.",
         metavar="TRACK",
     )
@@ -41,25 +41,25 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Field -> value; InputError: one is not KEY=VALUE."""
-        found: dict[str, str] = {}
+        """Field -> value; InputError if one is not KEY=VALUE."""
+        fields: dict[str, str] = {}
         for metadata_field in self.metadata_fields:
             key, equals, value = metadata_field.partition("=")
             if not (key.strip() and equals):
                 raise InputError(f"--metadata {shorten(metadata_field, 40)}: expected KEY=VALUE")
-            found[key] = value
-        return found
+            fields[key] = value
+        return fields
 
 
 class WriteReportSpec(
     Spec, heading="Report", rare="retrieve evidence lam questions context writer prompt"
 ):
-    """How a report is written; see `pnyx.cases.report_plan.WritingPlan`."""
+    """How to write a report; see `pnyx.cases.report_plan.WritingPlan`."""
 
     limit: int | None = opt(
         None,
-        "Longest report: in words where --track counts words, else in characters. Never "
-        "loosens the limits of request and track.",
+        "Maximum length of a report: in words if --track counts words, else in characters. Never "
+        "exceeds the limits of request and track.",
         low=1,
         shown=f"the request's and the track's, else {LIMIT} characters",
     )
@@ -67,15 +67,15 @@ class WriteReportSpec(
     evidence: int = opt(WritingPlan().documents, "Documents handed to the writer.", low=1)
     lam: float = opt(
         WritingPlan().lam,
-        "Weight of relevance beside novelty in choosing documents.",
+        "Weight of relevance, as opposed to novelty, in choosing documents.",
         "--lambda",
         within="[0, 1]",
     )
     citations: int | None = opt(
-        None, "Most citations of a sentence.", low=1, shown="the track's, else 3"
+        None, "Maximum citations of a sentence.", low=1, shown="the track's, else 3"
     )
     questions: int = opt(
-        QUESTIONS, "Sub-questions that a language model names, to be searched for; 0 for none.",
+        QUESTIONS, "Sub-questions that a language model suggests to search for; 0 for none.",
         within="[0, 20]",
     )  # fmt: skip
     writer: Literal["extractive", "llm"] | None = opt(
@@ -86,7 +86,7 @@ class WriteReportSpec(
     )
     prompt: FileName | None = file_opt(
         None,
-        "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
+        "Prompt for the model: a packaged one (pnyx prompt list) or a file (.toml).",
         metavar="NAME",
         shown="report",
     )

@@ -31,7 +31,7 @@ PASSING = 0.5  # Share of annotators against which the judge must win
 
 @dataclass(frozen=True, slots=True)
 class ReplacedAnnotator:
-    """The judge in the place of one annotator, by agreement with the others.
+    """The judge as a replacement for one annotator, by agreement with the others.
 
     Attributes:
         name: the annotator's column.
@@ -78,7 +78,7 @@ class AlternativeTest(Result):
 
     @property
     def passes(self) -> bool | None:
-        """Whether the judge may replace an annotator; None where the test is not valid."""
+        """Whether the judge may replace an annotator; None if the test is not valid."""
         return None if self.winning_rate is None else self.winning_rate >= PASSING
 
     @property

@@ -73,7 +73,7 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class MappedColumn:
-    """The answers of a column, and why there is none where there is none."""
+    """The answers of a column, and the reason for each missing answer."""
 
     answers: Sequence[Answer]
     reasons: Mapping[int, str]
@@ -199,9 +199,9 @@ def _reason(cell: AnswerCell) -> str:
 def _other_words(
     column: AnswerColumn, columns: Sequence[AnswerColumn], choices: Choices
 ) -> Mapping[str, bool]:
-    """Return what unusual words count as that neither --yes nor --no names.
+    """Return the answers for unusual words that neither --yes nor --no names.
 
-    If --yes names words of the column, the others count as no, and the other way round. Among
+    If --yes names words of the column, the others count as no, and vice versa. Among
     verdicts, these are only the words of labels, or a single word: others may be failures.
     """
     truths = [(cell, choices.truth(cell)) for cell in column.answers]
@@ -239,7 +239,7 @@ def _check_bounds(column: AnswerColumn, choices: Choices, answers: Sequence[Answ
 
 
 class _Rule:
-    """What the cells of one column count as."""
+    """The rule that maps the cells of one column to answers."""
 
     def __init__(self, column: AnswerColumn, choices: Choices, others: Mapping[str, bool]) -> None:
         self._column, self._choices, self._others = column, choices, others
@@ -263,7 +263,7 @@ class _Rule:
         return False
 
     def truth(self, cell: AnswerCell, line: int) -> bool | None:
-        """Return what a cell counts as; InputError for a label that is not understood."""
+        """Return the answer in a cell; InputError for a label that is not understood."""
         if cell.blank:
             return None
         named = self._choices.truth(cell)

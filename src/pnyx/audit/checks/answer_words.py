@@ -165,5 +165,5 @@ def cell_text(value: Any) -> str:
 
 
 def seems_negative(word: str) -> bool:
-    """Say whether an unknown word begins like words for no; a guess, for examples only."""
+    """Return whether an unknown word begins like words for no; a guess, for examples only."""
     return bool(_NEGATIVE.match(word))

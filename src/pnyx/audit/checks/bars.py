@@ -91,7 +91,7 @@ class Decision(Result):
 
     @property
     def passed(self) -> bool | None:
-        """True: above; False: below; None: it cannot be told yet."""
+        """True: above; False: below; None: not decided yet."""
         return {"above": True, "below": False, "undecided": None}[self.verdict]
 
     @property

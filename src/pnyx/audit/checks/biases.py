@@ -39,12 +39,12 @@ class LengthBias:
     """How a judge treats longer texts, compared with how people do.
 
     Attributes:
-        column: whose texts were counted; empty where the table has no texts.
+        column: whose texts were counted; empty if the table has no texts.
         words: the median number of words; longer texts have more.
-        longer: mean of judge less people over the longer texts: of yes and no, how much more often
-            the judge says yes; of ratings, how much higher it rates.
+        longer: mean of judge minus people over the longer texts: for yes and no, how much more
+            often the judge says yes; for ratings, how much higher it rates.
         shorter: the same over the others.
-        difference: `longer` less `shorter`: above 0, the judge favours longer texts.
+        difference: `longer` minus `shorter`: above 0, the judge favours longer texts.
         judge_yes: how often the judge says yes to (longer, shorter) texts; None of ratings.
         people_yes: how often people do.
         no_figure: why there is no figure; empty if there is one.
@@ -277,7 +277,7 @@ def _text_column(items: Sequence[CheckItem]) -> str:
 def _difference(
     excess: Floats, longer: Any, clusters: Index, bootstrap: Bootstrap, *, bounded: bool
 ) -> Measured:
-    """Return the mean over longer texts less that over shorter ones, with its interval."""
+    """Return the mean over longer texts minus that over shorter ones, with its interval."""
     sides = [side.astype(np.float64) for side in (longer, ~longer)]
 
     def difference(weights: Floats) -> Floats:

@@ -112,7 +112,7 @@ def check(
         choose_among(items, joined, cost, margin, bootstrap),
     )
     if margin is not None and against is None and checked.choice is None:
-        problem = "a margin is of use only with an earlier check, or several judges of yes and no"
+        problem = "a margin requires an earlier check, or several judges of yes and no"
         raise InputError(problem, path=items.source)
     checked.decide()  # A bar that the table does not allow is refused here, not at its first use
     if against is None:

@@ -37,7 +37,7 @@ class Value:
     comparison: str = ""
 
     def matches(self, cell: AnswerCell) -> bool:
-        """Say whether a cell has this value."""
+        """Return whether a cell has this value."""
         if self.number is None:
             return cell.number is None and cell.word == self.word
         return cell.number is not None and _COMPARE[self.comparison](cell.number, self.number)
@@ -71,7 +71,7 @@ class Choices:
         return any(value.comparison for value in self.values)
 
     def truth(self, cell: AnswerCell) -> bool | None:
-        """Say what a cell counts as; None where it has none of the values."""
+        """Return the answer in a cell; None if it has none of the values."""
         yes = any(value.matches(cell) for value in self.yes)
         no = any(value.matches(cell) for value in self.no)
         if yes and no:
@@ -115,7 +115,7 @@ def _check_occurs(
 
 
 def _column_of(text: str, columns: Iterable[str]) -> tuple[str, str]:
-    """Split `COLUMN=VALUES` and `COLUMN>=0.5`; the column is empty where the text has none."""
+    """Split `COLUMN=VALUES` and `COLUMN>=0.5`; the column is empty if the text has none."""
     for name in sorted(columns, key=len, reverse=True):
         rest = text[len(name) :].lstrip()
         if text.startswith(name) and rest[:1] in ("=", ">", "<"):

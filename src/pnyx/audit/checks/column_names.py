@@ -81,7 +81,7 @@ _NOT_ANSWERS: Final = re.compile(
 )
 _SIDES: Final = frozenset(("a", "b", "tie"))
 _SAMPLE = 2000
-"""Rows by which columns are guessed."""
+"""Maximum rows to read for guessing columns."""
 _MOST_DISTINCT = 12
 OPTIONS: Final = {"judge": "--judge", "human": "--human", "group": "--group"}
 _CONTENT: Final = {"judge": "verdicts", "human": "labels"}
@@ -94,7 +94,7 @@ def usual_name(column: str) -> str:
 
 
 def is_usual_name(column: str, role: str) -> bool:
-    """Say whether columns of verdicts ("judge") or labels ("human") are usually called so."""
+    """Return whether columns of verdicts ("judge") or labels ("human") are usually called so."""
     return any(pattern.fullmatch(usual_name(column)) for pattern in _NAMES[role])
 
 
@@ -224,7 +224,7 @@ class ColumnGuess:
         return InputError(problem, path=self._table.source)
 
     def _holds_sides(self, column: str) -> bool:
-        """Say whether the cells of a column say which of two answers is better."""
+        """Return whether the cells of a column say which of two answers is better."""
         cells = (read_cell(row.get(column)) for _, row in self._table.rows[:_SAMPLE])
         return {cell.word for cell in cells if not cell.blank} <= _SIDES
 

@@ -96,7 +96,7 @@ def read_check_items(
 
 
 def _is_table(value: object) -> bool:
-    """Say whether a value of a list or dict is not an answer but a row, a column or a file."""
+    """Return whether a value of a list or dict is not an answer but a row, a column or a file."""
     is_array = bool(getattr(value, "shape", ()))  # a number of numpy has no dimensions
     return is_array or isinstance(value, Mapping | list | tuple | Path)
 
@@ -263,7 +263,7 @@ def _probability(row: WideRow, judge: str) -> AnswerCell:
 
 
 def _is_confidence(shares: Sequence[float | None], answers: Sequence[Answer]) -> bool:
-    """Say whether probabilities are of the verdict, yes or no, and not of yes."""
+    """Return whether probabilities are of the verdict, yes or no, and not of yes."""
     stated = [
         (share, answer)
         for share, answer in zip(shares, answers, strict=True)

@@ -51,7 +51,7 @@ def choose_among(
     judges = items.judges
     if len(judges) < 2 or items.kind != "yes-no":
         if cost:
-            problem = "costs are of use only for two or more judges of yes and no"
+            problem = "costs require two or more judges of yes and no"
             raise InputError(problem, path=items.source)
         return None
     if cost and len(cost) != len(judges):

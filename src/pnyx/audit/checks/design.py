@@ -28,10 +28,10 @@ _CELLS = 1_000_000  # Weights in memory at once
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """How alike items of a group are (intraclass correlation), in [0, 1].
+    """How similar the items of a group are (intraclass correlation), in [0, 1].
 
     Attributes:
-        estimate: by analysis of variance; None where no group has two items, or there is one group.
+        estimate: by analysis of variance; None if no group has two items, or there is one group.
         used: what the plan takes it to be; with few groups, the upper end of the estimate's
             one-sided interval of 80 %.
     """

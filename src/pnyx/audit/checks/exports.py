@@ -121,7 +121,7 @@ def _promptfoo_items(rows: Sequence[NumberedRow]) -> Iterator[AssessedItem]:
 
 
 def _is_rating(part: Mapping[str, Any]) -> bool:
-    """Say whether a part of a test's result is a person's rating."""
+    """Return whether a part of a test's result is a person's rating."""
     return json_object(part.get("assertion")).get("type") == "human"
 
 

@@ -23,12 +23,12 @@ _UNCHANGED: Final = "UNCHANGED"
 
 
 def is_inspect_sample(row: Mapping[str, Any]) -> bool:
-    """Say whether a row is a sample of a log."""
+    """Return whether a row is a sample of a log."""
     return {"id", "epoch", "input", "scores"} <= row.keys()
 
 
 def read_inspect_archive(path: Path) -> list[dict[str, Any]]:
-    """Return the samples of an `.eval` file; InputError where it is damaged or too large."""
+    """Return the samples of an `.eval` file; InputError if it is damaged or too large."""
     check_archive(path, "a log of Inspect")
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,4 +1,4 @@
-"""What `pnyx check` reads from a table: verdicts of judges and labels of people, item by item."""
+"""The content of a checked table: verdicts of judges and labels of people, item by item."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CheckItem:
     Attributes:
         id: unique in the table, or in its dimension; the row's number where the table has no column
             of ids.
-        group: what clusters the items, such as their question; empty where there is none.
+        group: what clusters the items, such as their question; empty if there is none.
         line: the row's line in its file, or its number from 1 in memory.
         verdicts: column of a judge -> its verdict.
         labels: column (or annotator) -> this person's label.
@@ -50,7 +50,7 @@ class CheckItems:
         kind: whether verdicts and labels are yes and no or ratings.
         judges: columns of verdicts, one or more.
         people: columns of labels (or annotators), one or more.
-        group: the column of groups; empty where there is none.
+        group: the column of groups; empty if there is none.
         source: the file, or what the table is, for messages.
         notes: what was guessed, mapped or left out, a line each, to be shown to the user.
         words: the table's words for yes and for no, such as `pass` and `fail`.

@@ -57,7 +57,7 @@ def join_items(items: CheckItems, judge: str, people: Sequence[str] = ()) -> Lab
 
 
 def check_judge(items: CheckItems, judge: str) -> None:
-    """Raise InputError where the table has no such column of verdicts."""
+    """Raise InputError if the table has no such column of verdicts."""
     if judge not in items.judges:
         columns = shorten(", ".join(items.judges), 200)
         raise InputError(

@@ -46,7 +46,7 @@ class JudgedPair:
 
     @property
     def combined(self) -> Choice | None:
-        """The verdict of both orders: a tie where they differ, None where one is unscored."""
+        """The verdict of both orders: a tie where they differ, None if one is unscored."""
         if self.one_order:
             return self.a_first
         if self.a_first is None or self.b_first is None:
@@ -173,7 +173,7 @@ def _settled(pair: JudgedPair) -> Choice | None:
 def _right(
     verdicts: Sequence[Choice | None], labels: Sequence[Choice | None]
 ) -> list[float | None]:
-    """Return whether each verdict is what people say, None where either is missing."""
+    """Return whether each verdict is what people say, None if either is missing."""
     return [
         None if verdict is None or label is None else float(verdict == label)
         for verdict, label in zip(verdicts, labels, strict=True)
@@ -236,12 +236,12 @@ def _name(cell: object) -> str:
 
 
 def _position_notes(pairs: Sequence[JudgedPair], *, by_position: bool) -> list[str]:
-    """Return a warning where most verdicts turn round, as they do if cells name positions."""
+    """Return a warning if most verdicts are reversed, as they are if cells name positions."""
     both = [(p.a_first, p.b_first) for p in pairs if p.a_first and p.b_first]
     turned = sum(first != "tie" and second == TURNED[first] for first, second in both)
     if by_position or 2 * turned <= len(both):
         return []
     return [
-        f"{turned} of {len(both)} verdicts turn round with the order: if the cells name the text "
+        f"{turned} of {len(both)} verdicts flip with the order: if the cells name the text "
         "shown first or second, rather than text A or B, use --by-position"
     ]

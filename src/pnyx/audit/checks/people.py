@@ -1,4 +1,4 @@
-"""People with each other, and judges with each of them, in a checked table."""
+"""Agreement of people with each other, and of judges with each person, in a checked table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pnyx.judging.verdicts import Verdict
 from pnyx.stats.base import Bootstrap
 
 MAX_PAIRED = 8
-"""Most people, or files of labels, of whom each is compared with each other: 28 pairs."""
+"""Maximum people, or files of labels, to compare pairwise: 28 pairs."""
 
 _TOGETHER = "all people"
 
@@ -24,7 +24,7 @@ def compare_people(items: CheckItems, bootstrap: Bootstrap) -> list[Compared]:
 
     Returns:
         First all people at once, then the judges with each, each with each, and the people within
-        each file; empty where no item has two labels. Of more than `MAX_PAIRED`, only all at once.
+        each file; empty if no item has two labels. Of more than `MAX_PAIRED`, only all at once.
     """
     rows = {person: _labels(items, person) for person in items.people}
     if not any(sum(item.labels.get(p) is not None for p in rows) > 1 for item in items.items):

@@ -44,15 +44,15 @@ class LabelGoal:
         half_width: the half-width that its interval is to have, or None.
         bar: the bar that its interval is to exclude, or None.
         reached: whether the labels so far are enough.
-        more: labels to add; None where no number can be named, for the reason in `why`.
+        more: labels to add; None if no number can be named, for the reason in `why`.
         more_groups: the least number of new groups among them; equal to `more` without groups.
-        more_singly: labels that would do with one of each new group; None as for `more`.
+        more_singly: labels that would suffice with one per new group; None as for `more`.
         expected: the interval then, if the value stays as it is.
         chance: of a decision about the bar then, as the value may move; None of a half-width.
         likely_more: labels that decide about the bar with a chance of 80 %; None if there is no
             such number up to `MOST_LABELS`, or the goal is a half-width.
         correlation: of items within groups, estimated; None if it cannot be.
-        used_correlation: what the plan takes it to be; higher if there are few groups.
+        used_correlation: the value that the plan assumes; higher if there are few groups.
         design_effect: by how much groups increase the variance, with `used_correlation`.
         why: why no number can be named; empty if one is.
         rough: whether the labels so far show no disagreement, so that the number is a guess.
@@ -123,7 +123,7 @@ class LabelPlan:
 
     @property
     def more(self) -> int | None:
-        """Labels that reach all goals; None where a goal has no number."""
+        """Labels that reach all goals; None if a goal has no number."""
         numbers = [goal.more for goal in self.goals if goal.more is not None]
         return max(numbers, default=0) if len(numbers) == len(self.goals) else None
 
@@ -319,7 +319,7 @@ def _reaches(
 
 
 def _least(enough: Callable[[int], bool], most: int) -> int | None:
-    """Return the least number from 1 that is enough, None where not even `most` is."""
+    """Return the least number from 1 that is enough, None if not even `most` is."""
     if most < 1 or not enough(most):
         return None
     low, high = 0, most

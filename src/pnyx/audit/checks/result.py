@@ -100,7 +100,7 @@ class CheckedJudge(Result):
         return sum(self.agreement.joined.unlabelled.values())
 
     def too_few(self, measure: str) -> str:
-        """Return why labels are too few to decide about a measure; empty where they are enough."""
+        """Return why labels are too few to decide about a measure; empty if they are enough."""
         return too_few(self.agreement.joined, measure)
 
     def row(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class CheckedTable(Result):
     def people(self) -> Measured | None:
         """Agreement of people with each other: alpha, nominal or of ratings ordinal.
 
-        It is a ceiling for any judge; None where no item has two labels.
+        It is a ceiling for any judge; None if no item has two labels.
         """
         alpha = "alpha_nominal" if self.items.kind == "yes-no" else "alpha_ordinal"
         return self.compared[0].mean[alpha] if self.compared else None

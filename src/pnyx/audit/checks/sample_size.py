@@ -50,7 +50,7 @@ def enough_groups(sizes: Index) -> bool:
 
 
 def too_few(joined: LabelledVerdicts, measure: str) -> str:
-    """Return why labels are too few to decide about a measure; empty where they are enough."""
+    """Return why labels are too few to decide about a measure; empty if they are enough."""
     pairs = PairColumns.of(joined.pairs)
     gold, value = pairs.labels(lambda label: label.yes), pairs.value()
     scored = np.isfinite(value)

@@ -1,4 +1,4 @@
-"""A check in words: what a terminal, `print()` and the first lines of its page say."""
+"""A check in words, for a terminal, `print()` and the first lines of its page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pnyx.audit.checks.result import CheckedJudge, CheckedTable
 
 WIDTH = 100
-"""Columns of a printed result, at most."""
+"""Maximum columns of a printed result."""
 MAX_LINES = 25
 """Lines of a summary, as far as notes make it long: those that do not fit are only counted."""
 
@@ -213,7 +213,7 @@ def _people(check: CheckedTable) -> list[str]:
 
 
 def _length(check: CheckedTable) -> list[str]:
-    """Say which judges favour longer or shorter texts by more than chance explains."""
+    """Return sentences on judges that favour longer or shorter texts beyond chance."""
     lines = []
     for judge in check.judges:
         length = judge.biases.length
@@ -364,7 +364,7 @@ def notes_of(check: CheckedTable) -> list[str]:
 
 
 def _withheld(check: CheckedTable) -> list[str]:
-    """Say why measures of the short table have no interval, a line for each reason."""
+    """Return why measures of the short table have no interval, a line for each reason."""
     reasons: dict[str, dict[str, None]] = {}
     for judge in check.judges:
         for name in SHOWN[check.items.kind]:

@@ -1,4 +1,4 @@
-"""A judge's card as one page: HTML without network or scripts, or Markdown."""
+"""A judge's card as one page: HTML without network access or scripts, or Markdown."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pnyx.judging.measures.binary import ReliabilityBin
 
 Row = Mapping[str, Any]
 Part = Table | str | tuple[str, str]
-"""Of a section: a table, a paragraph, or a picture (its description, its SVG)."""
+"""Part of a section: a table, a paragraph, or a picture (its description, its SVG)."""
 
 
 def card_markdown(card: Row) -> str:
-    """Return a card (`pnyx.audit.make_card`) as Markdown; pictures are left to their tables."""
+    """Return a card (`pnyx.audit.make_card`) as Markdown; tables replace the pictures."""
     lines = [f"# {escape_markdown(_title(card))}\n"]
     for heading, parts in card_sections(card):
         lines.append(f"## {escape_markdown(heading)}\n")
@@ -43,13 +43,13 @@ def page_html(title: str, sections: Sequence[tuple[str, Sequence[Part]]], versio
     from markupsafe import Markup
 
     css = template_file("tokens.css") + template_file("card.css")
-    shown = [(heading, [_shown(part) for part in parts]) for heading, parts in sections]
+    shown_sections = [(heading, [_shown(part) for part in parts]) for heading, parts in sections]
     return (
         environment()
         .get_template("card.html.j2")
         .render(
             title=title,
-            sections=shown,
+            sections=shown_sections,
             version=version,
             csp=Markup(page_policy(style=css)),  # noqa: S704 - no input
             css=Markup(css),  # noqa: S704 - the package's own file
@@ -64,9 +64,9 @@ def _shown(part: Part) -> dict[str, Any]:
         return {"table": Markup(part.html())}  # noqa: S704 - which escapes every cell
     if isinstance(part, str):
         return {"text": clean(part)}
-    told, svg = part
+    caption, svg = part
     data = base64.b64encode(svg.encode()).decode()
-    return {"picture": f"data:image/svg+xml;base64,{data}", "told": clean(told)}
+    return {"picture": f"data:image/svg+xml;base64,{data}", "told": clean(caption)}
 
 
 def _title(card: Row) -> str:
@@ -77,11 +77,11 @@ def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
     """Yield the parts of a card under their headings."""
     yield "When not to use it", _advice(card)
     yield "What it was asked", _asked(card)
-    for one in card["asked"]:
-        if found := _agreement(one):
-            yield f"Agreement with people: {one['task']}", found
-        if found := _calibration(one):
-            yield f"Calibration: {one['task']}", found
+    for result in card["asked"]:
+        if parts := _agreement(result):
+            yield f"Agreement with people: {result['task']}", parts
+        if parts := _calibration(result):
+            yield f"Calibration: {result['task']}", parts
     for row in card["trials"]:
         yield f"Trial: {row['trial']}, {row['task']}", _trial(row)
 
@@ -89,15 +89,15 @@ def card_sections(card: Row) -> Iterator[tuple[str, Sequence[Part]]]:
 def _advice(card: Row) -> list[Part]:
     parts: list[Part] = []
     if card["not_for"]:
-        rows = [(one["advice"], one["why"]) for one in card["not_for"]]
+        rows = [(advice["advice"], advice["why"]) for advice in card["not_for"]]
         parts.append(Table((Column("advice", "name"), Column("because", "name")), rows))
     else:
-        parts.append("Nothing that was measured speaks against a use of it.")
+        parts.append("No measurement speaks against using it.")
     if card["not_known"]:
-        unknown: list[Sequence[Any]] = [(one,) for one in card["not_known"]]
+        unknown: list[Sequence[Any]] = [(unknown_fact,) for unknown_fact in card["not_known"]]
         parts.append(Table((Column("not known", "name"),), unknown))
     if card["own_card"]:
-        parts.append(f"It says of itself: {card['own_card']}")
+        parts.append(f"Its own description: {card['own_card']}")
     return parts
 
 
@@ -106,26 +106,26 @@ def _asked(card: Row) -> list[Part]:
         Column("task", "name"),
         Column("items", "name"),
         Column("answers", "counts"),
-        Column("tokens an answer", "name"),
-        Column("dollars an answer", "name"),
+        Column("tokens per answer", "name"),
+        Column("dollars per answer", "name"),
         Column("prompt", "name"),
     )
     rows: list[Sequence[Any]] = []
-    for one in card["asked"]:
-        prompts = ", ".join(one["prompts"]) or "none: no language model"
-        rows.append((one["task"], _source(one["items"]), *_spent(one), prompts))
+    for result in card["asked"]:
+        prompts = ", ".join(result["prompts"]) or "none: no language model"
+        rows.append((result["task"], _source(result["items"]), *_spent(result), prompts))
     for row in card["trials"]:
         name = f"{row['task']}, trial {row['trial']}"
         rows.append((name, _source(row["source"]), *_spent(row), ""))
     return [Table(columns, rows)]
 
 
-def _spent(one: Row) -> tuple[tuple[int, int], str, str]:
-    """Return answers scored of those asked, tokens and dollars an answer."""
-    counts, cost = one["counts"], one["cost"]
+def _spent(result: Row) -> tuple[tuple[int, int], str, str]:
+    """Return answers scored of those asked, tokens and dollars per answer."""
+    counts, cost = result["counts"], result["cost"]
     tokens = cost["tokens_per_answer"]
-    shown = "not known" if tokens is None else f"{tokens:,}"
-    return (counts["scored"], counts["asked"]), shown, _dollars(cost["usd_per_answer"])
+    token_text = "not known" if tokens is None else f"{tokens:,}"
+    return (counts["scored"], counts["asked"]), token_text, _dollars(cost["usd_per_answer"])
 
 
 def _source(items: Row) -> str:
@@ -136,28 +136,28 @@ def _dollars(value: float | None) -> str:
     return "not known" if value is None else f"{value:.6f}".rstrip("0").rstrip(".") or "0"
 
 
-def _agreement(one: Row) -> list[Part]:
-    parts: list[Part] = [*rater_parts(one.get("agreement", {}).get("compared", ()))]
-    if not parts and one.get("measures"):
-        parts = [measures_table(one["measures"], "answers")]
+def _agreement(result: Row) -> list[Part]:
+    parts: list[Part] = [*rater_parts(result.get("agreement", {}).get("compared", ()))]
+    if not parts and result.get("measures"):
+        parts = [measures_table(result["measures"], "answers")]
     return parts
 
 
-def _calibration(one: Row) -> list[Part]:
-    calibration = one.get("calibration")
+def _calibration(result: Row) -> list[Part]:
+    calibration = result.get("calibration")
     if not calibration:
         return []
-    found: list[Part] = [measures_table(calibration["measures"], "answers")]
+    parts: list[Part] = [measures_table(calibration["measures"], "answers")]
     bins = [
         ReliabilityBin(
             b["from"], b["to"], b["count"], b["mean_probability"], b["share"], b["low"], b["high"]
         )
         for b in calibration["reliability"]
     ]
-    if any(one.count for one in bins):
+    if any(bin_.count for bin_ in bins):
         note = "Dots: mean probability and share of yes; lines: Wilson's 95 %."
-        found.append(("Reliability diagram", reliability_plot(bins, one["task"], [note])))
-    return found
+        parts.append(("Reliability diagram", reliability_plot(bins, result["task"], [note])))
+    return parts
 
 
 def _trial(row: Row) -> list[Part]:

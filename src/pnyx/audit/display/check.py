@@ -1,4 +1,4 @@
-"""A check of judges: what a terminal shows, and one page with figures and disagreements."""
+"""A check of judges: text for a terminal, and a page with figures and disagreements."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from pnyx.audit.checks.result import CheckedJudge, Disagreement
 
 MAX_DISAGREEMENTS = 100
-"""Disagreements of a judge that its page shows."""
+"""Maximum disagreements of a judge on its page."""
 
 MAX_TEXT_COLUMNS = 2
-"""Columns of texts that are shown with a disagreement: those with the longest texts."""
+"""Maximum text columns shown with a disagreement: those with the longest texts."""
 
 MAX_TEXT = 600
-"""Characters of a text that are shown."""
+"""Maximum characters of a text to show."""
 
 Section = tuple[str, Sequence[Part]]
 
 
 def check_text(check: Check, html: str = "") -> str:
-    """Return what a terminal shows: the summary, and where the disagreements are."""
+    """Return the text for a terminal: the summary, and where to find the disagreements."""
     count = sum(len(judge.disagreements) for judge in check.judges)
     hint = "--html FILE shows them" if count else ""
     return f"{check}\n\n{disagreement_line(check, html if count and html else hint)}"

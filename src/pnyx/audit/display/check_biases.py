@@ -1,4 +1,4 @@
-"""The words of a judge's biases, and of the alternative annotator test."""
+"""Sentences on a judge's biases, and on the alternative annotator test."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pnyx.display.figures import decimals, percent, share, signed
 
 
 def bias_sentences(biases: Biases, words: tuple[str, str]) -> list[str]:
-    """Return what verdicts and labels show about a judge's biases, a line each.
+    """Return sentences on a judge's biases, one per line.
 
     Args:
         biases: of one judge.
-        words: what the table writes for yes and for no.
+        words: the table's words for yes and for no.
     """
     return [
         *length_sentences(biases.length, words[0]),
@@ -24,7 +24,7 @@ def bias_sentences(biases: Biases, words: tuple[str, str]) -> list[str]:
 
 
 def length_sentences(bias: LengthBias, yes: str) -> list[str]:
-    """Say whether the judge favours longer texts more than people do; nothing without texts."""
+    """Return sentences on a bias for longer texts; none without texts."""
     if not bias.column:
         return []
     if bias.no_figure:
@@ -52,7 +52,7 @@ def length_sentences(bias: LengthBias, yes: str) -> list[str]:
 
 
 def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
-    """Say how right the judge is where people are unanimous, and where they are split."""
+    """Return sentences on the judge's accuracy where people are unanimous, and where split."""
     lines = []
     for part in parts:
         where = "people are unanimous" if part.name == "unanimous" else "people are split"
@@ -73,7 +73,7 @@ def consensus_sentences(parts: tuple[ConsensusPart, ...]) -> list[str]:
 
 
 def annotator_sentences(annotators: tuple[AnnotatorAgreement, ...]) -> list[str]:
-    """Say how the judge agrees with each annotator, and that annotator with the others."""
+    """Return sentences on the judge's agreement with each annotator, and between annotators."""
     lines = []
     for annotator in annotators:
         name = escaped(annotator.name, 40)
@@ -94,7 +94,7 @@ def annotator_sentences(annotators: tuple[AnnotatorAgreement, ...]) -> list[str]
 
 
 def alternative_sentences(test: AlternativeTest) -> list[str]:
-    """Say whether the judge may replace an annotator, or why that cannot be tested."""
+    """Return sentences on whether the judge may replace an annotator, or why it is not tested."""
     if test.winning_rate is None or test.advantage is None:
         return [f"May the judge replace an annotator? Not tested: {test.not_valid}."]
     wins = sum(annotator.judge_wins for annotator in test.annotators)

@@ -1,4 +1,4 @@
-"""The words and the table of a check of pairs that were judged in both orders."""
+"""Sentences and the table of a check of pairs judged in both orders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pnyx.stats.base import Measured
 
 
 def pair_sentences(check: PairCheck) -> list[str]:
-    """Return what the check found, a sentence or two a line."""
+    """Return the findings, one or two sentences per line."""
     return [*_flips(check), *_position(check), *_people(check)]
 
 

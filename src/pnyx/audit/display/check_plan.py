@@ -1,4 +1,4 @@
-"""The words of a plan of labels: how many more, why, and which rows first."""
+"""Sentences of a label plan: how many more labels, why, and which rows first."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pnyx.display.tables import Column, OwnWords, Part, Table
 from pnyx.display.text import listed, many
 
 SHOWN_ROWS = 20
-"""Rows to label that the terminal shows; `--json` has all."""
+"""Maximum rows to label in the terminal; `--json` has all."""
 
 
 def plan_sentences(plan: LabelPlan) -> list[str]:
-    """Return what to label, a goal a line, then why and how."""
+    """Return what to label, one goal per line, then why and how."""
     lines = [_goal_sentence(goal, plan) for goal in plan.goals]
     named = [goal for goal in plan.goals if goal.more]
     if named:
@@ -55,7 +55,7 @@ def _goal_sentence(goal: LabelGoal, plan: LabelPlan) -> str:
     if goal.reached:
         return f"No more labels are needed {_aim(goal)}: {now}."
     if goal.more is None:
-        return f"No number of labels can be named {_aim(goal)}: {now}, and {goal.why}."
+        return f"No number of labels can be given {_aim(goal)}: {now}, and {goal.why}."
     more = f"Label about {goal.more:,} more"
     if plan.group:
         more += f", in at least {goal.more_groups:,} more {_groups(plan, goal.more_groups)}"
@@ -86,7 +86,7 @@ def _chance_sentence(goal: LabelGoal) -> str:
 
 
 def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
-    """Say what groups cost, and what labelling fewer rows of each would save."""
+    """Return sentences on the cost of groups, and the savings of fewer rows per group."""
     if not plan.group:
         return ["Rows are taken to be independent: name the column that they share, with --group."]
     lines: list[str] = []
@@ -109,7 +109,7 @@ def _group_sentences(goal: LabelGoal, plan: LabelPlan) -> list[str]:
         )
     singly = goal.more_singly
     if singly is not None and goal.more is not None and singly < goal.more:
-        lines.append(f"With one row of each new {_group(plan)}, about {singly:,} labels would do.")
+        lines.append(f"With one row of each new {_group(plan)}, about {singly:,} labels suffice.")
     return lines
 
 

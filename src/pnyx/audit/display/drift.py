@@ -1,4 +1,4 @@
-"""Figures of a judge compared with earlier ones, as a table."""
+"""A table that compares a judge's figures with earlier ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges compared, and which of them to take: tables for a terminal, and one page."""
+"""Comparison of judges and the choice among them: tables for a terminal, and one page."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pnyx.display.tables import Column, OwnWords, Part, Table, chance, draws_leg
 from pnyx.display.text import many
 
 NOT_KNOWN = "no price, no manifest, or answers from the store or an earlier part of the run"
-"""Why dollars or seconds are not known."""
+"""Why dollars or seconds are unknown."""
 _UNITS = {"dollars": "$ / 1,000", "seconds": "s / answer"}
 
 
 def judge_parts(result: ChosenJudge) -> list[Part]:
-    """Return what a terminal shows of `pnyx.audit.choose_judge`."""
+    """Return the terminal output for `pnyx.audit.choose_judge`."""
     cascade = [] if result.cascade is None else [_cascade(result.cascade)]
     choice = [OwnWords(_choice(result))]
     return [*_judges(result), _candidates(result), *cascade, choice, _drawn(result)]
 
 
 def judge_notes(result: ChosenJudge) -> list[str]:
-    """Return what was left out, is unscored or is not known, a line each."""
+    """Return notes on what is left out, unscored or unknown, one line each."""
     notes = []
     if result.left_out:
         notes.append(f"{result.left_out} labelled items were not asked of every judge: left out")
-    for one in result.judges:
-        m = one.measures["accuracy"]
+    for judge in result.judges:
+        m = judge.measures["accuracy"]
         if m.scored < m.asked:
-            notes.append(f"{escaped(one.name, 40)}: {m.asked - m.scored} of {m.asked} unscored")
-        if _cost(one, result) is None:
-            notes.append(f"{escaped(one.name, 40)}: its {result.by} are not known ({NOT_KNOWN})")
+            notes.append(f"{escaped(judge.name, 40)}: {m.asked - m.scored} of {m.asked} unscored")
+        if _cost(judge, result) is None:
+            notes.append(f"{escaped(judge.name, 40)}: its {result.by} are not known ({NOT_KNOWN})")
     return notes
 
 
@@ -42,7 +42,7 @@ def judges_html(result: ChosenJudge) -> str:
     """Return the comparison as one self-contained HTML document; names in it may be hostile."""
     from pnyx._version import __version__
 
-    accuracy = {one.name: one.measures["accuracy"] for one in result.judges}
+    accuracy = {judge.name: judge.measures["accuracy"] for judge in result.judges}
     points = [Point(escaped(name, 40), m.value, m.low, m.high) for name, m in accuracy.items()]
     best = accuracy[result.baseline].value
     note = f"Dots: accuracy; lines: 95 % intervals; dashed: {escaped(result.baseline, 40)}."
@@ -63,15 +63,18 @@ def _drawn(result: ChosenJudge) -> list[str]:
 
 
 def _judges(result: ChosenJudge) -> list[Table]:
-    shown = list(result.judges[0].measures)
-    shown = [name for name in shown if all(name in one.measures for one in result.judges)]
-    names = [escaped(one.name, 40) for one in result.judges]
-    measured = [[one.measures[name] for name in shown] for one in result.judges]
-    columns = [Column("judge", "name"), *(Column(name, "figure") for name in shown)]
+    names_of_measures = list(result.judges[0].measures)
+    names_of_measures = [
+        name for name in names_of_measures if all(name in judge.measures for judge in result.judges)
+    ]
+    names = [escaped(judge.name, 40) for judge in result.judges]
+    measured = [[judge.measures[name] for name in names_of_measures] for judge in result.judges]
+    columns = [Column("judge", "name"), *(Column(name, "figure") for name in names_of_measures)]
     figures = [[name, *row, row[0]] for name, row in zip(names, measured, strict=True)]
     title = f"{result.task}: {result.items} items that all judges were asked about"
     costs = [
-        [name, *_costs(one), _trials(one)] for name, one in zip(names, result.judges, strict=True)
+        [name, *_costs(judge), _trials(judge)]
+        for name, judge in zip(names, result.judges, strict=True)
     ]
     units = [Column(unit, "number") for unit in _UNITS.values()]
     return [
@@ -80,20 +83,20 @@ def _judges(result: ChosenJudge) -> list[Table]:
     ]
 
 
-def _costs(one: ComparedJudge | JudgeCascade) -> list[float | None]:
-    return [None if one.usd is None else 1000 * one.usd, one.seconds]
+def _costs(judge: ComparedJudge | JudgeCascade) -> list[float | None]:
+    return [None if judge.usd is None else 1000 * judge.usd, judge.seconds]
 
 
-def _trials(one: ComparedJudge) -> str:
-    if not one.trials:
+def _trials(judge: ComparedJudge) -> str:
+    if not judge.trials:
         return "no card"
-    passed = sum(outcome == "passed" for outcome in one.trials.values())
-    others = ", ".join(f"{n} {o}" for n, o in one.trials.items() if o != "passed")
-    return f"{passed} of {len(one.trials)} passed" + (f"; {others}" if others else "")
+    passed = sum(outcome == "passed" for outcome in judge.trials.values())
+    others = ", ".join(f"{n} {o}" for n, o in judge.trials.items() if o != "passed")
+    return f"{passed} of {len(judge.trials)} passed" + (f"; {others}" if others else "")
 
 
 def _candidates(result: ChosenJudge) -> Table:
-    """Return a row for each judge and the cascade, the cheapest first: why one is taken."""
+    """Return a row for each judge and the cascade, the cheapest first, with the tests."""
     names = ("difference", "95 % interval", "p", "(Holm)", "p not less", "(Holm) ")
     columns = [Column("candidate", "name"), Column(_UNITS[result.by], "number")]
     columns += [Column("good enough", "name"), Column("accuracy is", "name")]
@@ -102,9 +105,12 @@ def _candidates(result: ChosenJudge) -> Table:
     some: list[ComparedJudge | JudgeCascade]
     some = [*result.judges, *([] if result.cascade is None else [result.cascade])]
     rows: list[Sequence[Any]] = []
-    for one in sorted(some, key=lambda one: (_cost(one, result) is None, _cost(one, result) or 0)):
-        c = tested.get(one.name)
-        head = [escaped(one.name, 80), _cost(one, result)]
+    for candidate in sorted(
+        some,
+        key=lambda candidate: (_cost(candidate, result) is None, _cost(candidate, result) or 0),
+    ):
+        c = tested.get(candidate.name)
+        head = [escaped(candidate.name, 80), _cost(candidate, result)]
         if c is None:
             rows.append([*head, "yes", "baseline", "-", None, *["-"] * 4])
             continue
@@ -116,33 +122,33 @@ def _candidates(result: ChosenJudge) -> Table:
         enough = "yes" if c.good_enough else "not shown"
         rows.append([*head, enough, c.conclusion.replace("lower", "less"), *cells])
     legend = (
-        f"accuracy less that of {escaped(result.baseline, 40)}; not less: by {result.margin:g} or "
-        "more, one-sided p (Holm) < .025; Tango's intervals. The cheapest that is good enough is "
-        "taken"
+        f"accuracy minus that of {escaped(result.baseline, 40)}; not less: by {result.margin:g} or "
+        "more, one-sided p (Holm) < 0.025; Tango's intervals. The cheapest that is good enough is "
+        "chosen"
     )
     return Table(columns, rows, legend=[legend])
 
 
-def _cost(one: ComparedJudge | JudgeCascade, result: ChosenJudge) -> float | None:
-    return _costs(one)[list(_UNITS).index(result.by)]
+def _cost(judge: ComparedJudge | JudgeCascade, result: ChosenJudge) -> float | None:
+    return _costs(judge)[list(_UNITS).index(result.by)]
 
 
-def _cascade(one: JudgeCascade) -> Table:
+def _cascade(cascade: JudgeCascade) -> Table:
     columns = (Column("cascade", "name"), Column("accuracy", "figure"), Column("kept", "share"),
                *(Column(unit, "number") for unit in _UNITS.values()))  # fmt: skip
-    limits = (("no to", one.low), ("yes from", one.high))
+    limits = (("no to", cascade.low), ("yes from", cascade.high))
     sides = [f"{side} {limit:.4g}" for side, limit in limits if limit is not None]
     legend = (
-        f"{escaped(one.first, 40)} keeps {' and '.join(sides)}; thresholds chosen on the other "
-        f"half of the labels (pnyx calibrate --error {one.error:g}, then pnyx judge --cascade)"
+        f"{escaped(cascade.first, 40)} keeps {' and '.join(sides)}; thresholds chosen on the other "
+        f"half of the labels (pnyx calibrate --error {cascade.error:g}, then pnyx judge --cascade)"
     )
-    row = (escaped(one.name, 80), one.accuracy, one.kept, *_costs(one))
+    row = (escaped(cascade.name, 80), cascade.accuracy, cascade.first_share, *_costs(cascade))
     return Table(columns, [row], legend=[legend])
 
 
 def _choice(result: ChosenJudge) -> str:
     if result.choice is None:
-        return f"no choice: the {result.by} of a judge that is good enough are not known"
+        return f"no choice: the {result.by} of a judge that is good enough are unknown"
     named = escaped(result.choice, 80)
     if result.choice == result.baseline:
         return f"take {named}: no cheaper judge is shown to be good enough"

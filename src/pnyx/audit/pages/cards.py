@@ -27,31 +27,31 @@ def _show_card(_: Catalogue, source: SourceRow, document: JsonDocument) -> Conte
 
 def _card_sections(card: JsonDocument) -> list[FigureSection]:
     return [
-        _card_section(place, heading, parts)
-        for place, (heading, parts) in enumerate(card_sections(_without_paths(card)), 1)
+        _card_section(number, heading, parts)
+        for number, (heading, parts) in enumerate(card_sections(_without_paths(card)), 1)
     ]
 
 
-def _card_section(place: int, heading: str, parts: Sequence[Any]) -> FigureSection:
-    """Return a section of a card; a picture stands with the table that follows it."""
+def _card_section(section: int, heading: str, parts: Sequence[Any]) -> FigureSection:
+    """Return a section of a card; a picture is joined with the table that follows it."""
     text: list[str] = []
     figures: list[Figure] = []
     caption, picture = "", ""
     for number, part in enumerate(parts, 1):
         if isinstance(part, Table):
-            figures.append(Figure(f"part-{place}-{number}", caption or heading, picture, part))
+            figures.append(Figure(f"part-{section}-{number}", caption or heading, picture, part))
             caption, picture = "", ""
         elif isinstance(part, str):
             text.append(part)
         else:
             caption, picture = part
     if picture:
-        figures.append(Figure(f"part-{place}", caption, picture, Table((), [])))
+        figures.append(Figure(f"part-{section}", caption, picture, Table((), [])))
     return FigureSection(heading, text, figures)
 
 
 def _without_paths(card: JsonDocument) -> JsonDocument:
-    """Return a card whose files are names: where they lay is nobody's business."""
+    """Return a card with file names instead of paths, which are private."""
 
     def named(rows: Sequence[JsonDocument], key: str) -> list[JsonDocument]:
         return [{**r, key: {**r[key], "path": file_name(r[key]["path"])}} for r in rows]

@@ -1,4 +1,4 @@
-"""The page of each trial of a judge: what came of it, and examples of what was changed."""
+"""The page of each trial of a judge: its results, and examples of the changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def trials_table(summaries: Iterable[Row]) -> Table:
 
 
 def trial_section(row: Row) -> FigureSection:
-    """Return a trial's curves and tables; KeyError, TypeError, ValueError: no summary."""
+    """Return a trial's curves and tables; KeyError, TypeError, ValueError: not a summary."""
     picture, tables = curve_plot(row), trial_tables(row)
     figures = []
     if picture:
@@ -49,22 +49,22 @@ def trial_section(row: Row) -> FigureSection:
         for (name, title), table in zip(_TITLES.items(), tables, strict=False)
     ]
     interval = row["interval"]
-    # What was expected and what was wrong stand above, in the notice.
+    # The notice above has the expectation and the problems.
     line = trial_lines(row)[-1]
     text = [f"{line[:1].upper()}{line[1:]}."]
     if interval.get("draws"):
         by = f"{interval['clusters']} {interval['clustered_by']}s"
         text.append(f"95 % intervals: {interval['draws']:,} draws of {by}.")
-    return FigureSection("What came of it", text, figures)
+    return FigureSection("Results", text, figures)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedItem:
-    """One question of a trial: how its item was changed, and what was answered."""
+    """One question of a trial: how its item was changed, and the answer."""
 
     variant: str  # the amount or the way
     texts: Mapping[str, str]  # field that differs from the unchanged item -> text
-    answer: str  # in words; empty where unscored
+    answer: str  # in words; empty if unscored
     probability: float | None  # of yes; None without one
     unscored: str
     changed: bool  # whether the answer is another
@@ -72,7 +72,7 @@ class ChangedItem:
 
 @dataclass(frozen=True, slots=True)
 class TrialExample:
-    """An item of a trial: its unchanged texts, and what was made of it."""
+    """An item of a trial: its unchanged texts, and the changed versions."""
 
     item: str
     texts: Mapping[str, str]
@@ -88,7 +88,7 @@ class TrialExample:
 
 
 def examples_of(items: Iterable[Row], answers: Iterable[Row]) -> list[TrialExample]:
-    """Return the trial's items whose answers moved most, those first."""
+    """Return the trial's items, those whose answers moved most first."""
     by_item: dict[str, list[Row]] = {}
     for item in items:
         by_item.setdefault(str(item.get("of", item["id"])), []).append(item)
@@ -122,7 +122,7 @@ def _texts(row: Row) -> dict[str, str]:
 
 
 def _answer(rows: Sequence[Row]) -> tuple[str, float | None, str]:
-    """Return an answer in words, its probability, and why there is none."""
+    """Return an answer in words, its probability, and why it is missing."""
     if not rows:
         return "", None, "not asked"
     words = [

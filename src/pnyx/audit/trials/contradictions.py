@@ -1,7 +1,7 @@
-"""Sentences turned into false ones by rule: another number, a negation, another name.
+"""Sentences made false by rules: another number, a negation, another name.
 
-The truth value of what comes out is known as far as that of the sentence was: where a text supports
-the sentence, it does not support the edit. A sentence that no rule can turn safely is left alone.
+The edit's truth value is as well known as the sentence's: a text that supports the sentence does
+not support the edit. A sentence that no rule can change safely is left alone.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _UNSURE = re.compile(
     r"\b(all|every|each|any|no|none|few|many|most|some|only|if|whether|unless|may|might|could)\b",
     re.IGNORECASE,
 )
-"""With these a negation may be true beside the sentence ("some are", "some are not")."""
+"""With these, the negation may also be true ("some are", "some are not")."""
 _QUOTED = re.compile(r"[\"“”]")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text of which sentences were changed."""
+    """A text with some sentences changed."""
 
     text: str
     how: tuple[str, ...] = ()  # each was: `number`, `negation`, `name` or `model`
@@ -43,60 +43,66 @@ class Edit:
 def contradict_sentence(
     sentence: str, names: Sequence[str], rng: random.Random
 ) -> tuple[str, str] | None:
-    """Return a contradiction of a sentence and how it was made, maybe with other texts' names."""
+    """Return a contradiction of a sentence, maybe with other texts' names, and how it was made."""
     ways = [
-        (how, found)
-        for how, found in (
+        (how, changed)
+        for how, changed in (
             ("number", _other_number(sentence, rng)),
             ("negation", _negated(sentence)),
             ("name", _other_name(sentence, names, rng)),
         )
-        if found is not None and found != sentence
+        if changed is not None and changed != sentence
     ]
     if not ways or sentence.rstrip().endswith("?"):
         return None
-    how, found = rng.choice(ways)
-    return found, how
+    how, contradiction = rng.choice(ways)
+    return contradiction, how
 
 
 def contradict_text(
-    text: str, count: int, names: Sequence[str], seed: str, made: Mapping[str, str] | None = None
+    text: str,
+    count: int,
+    names: Sequence[str],
+    seed: str,
+    model_edits: Mapping[str, str] | None = None,
 ) -> Edit:
-    """Contradict `count` sentences, those of a lower count first; `made` are a language model's."""
+    """Contradict `count` sentences, with those of lower counts; `model_edits` replace rules."""
     sentences = split_sentences(text)
     edits: dict[int, tuple[str, str]] = {}
-    for place, sentence in enumerate(sentences):
-        if made is not None:
-            if sentence in made:
-                edits[place] = made[sentence], "model"
-        elif found := contradict_sentence(sentence, names, random.Random(f"{seed}/{place}")):
-            edits[place] = found
+    for index, sentence in enumerate(sentences):
+        if model_edits is not None:
+            if sentence in model_edits:
+                edits[index] = model_edits[sentence], "model"
+        elif contradiction := contradict_sentence(
+            sentence, names, random.Random(f"{seed}/{index}")
+        ):
+            edits[index] = contradiction
     order = sorted(edits)
     random.Random(seed).shuffle(order)
     chosen = sorted(order[:count])
     start, parts = 0, []
-    for place, sentence in enumerate(sentences):
+    for index, sentence in enumerate(sentences):
         at = text.index(sentence, start)
-        after = edits[place][0] if place in chosen else sentence
+        after = edits[index][0] if index in chosen else sentence
         parts += [text[start:at], after]
         start = at + len(sentence)
     whole = "".join([*parts, text[start:]])
     return Edit(
         whole,
-        tuple(edits[place][1] for place in chosen),
-        tuple((sentences[place], edits[place][0]) for place in chosen),
+        tuple(edits[index][1] for index in chosen),
+        tuple((sentences[index], edits[index][0]) for index in chosen),
     )
 
 
 def names_in(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the capitalised names within the sentences of texts, each once."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for text in texts:
         for sentence in split_sentences(text[:5000]):
             for match in _NAME.finditer(sentence):
                 if match[0].split()[0] not in _NO_NAME and len(match[0]) > 2:
-                    found[match[0]] = None
-    return tuple(found)
+                    names[match[0]] = None
+    return tuple(names)
 
 
 def _other_number(sentence: str, rng: random.Random) -> str | None:
@@ -106,18 +112,18 @@ def _other_number(sentence: str, rng: random.Random) -> str | None:
         if word is None:
             return None
         at = _SPELLED.index(word[1].lower())
-        other = rng.choice([one for n, one in enumerate(_SPELLED) if abs(n - at) >= 3])
+        other = rng.choice([word for n, word in enumerate(_SPELLED) if abs(n - at) >= 3])
         return _put(sentence, word, other.capitalize() if word[1][0].isupper() else other)
     digits, fraction = match[1], match[2] or ""
     number = int(digits.replace(",", ""))
     new = _far_from(number, sentence[match.end() :], rng)
-    shown = f"{new:,}" if "," in digits else str(new)
+    written = f"{new:,}" if "," in digits else str(new)
     dollar = "$" if match[0].startswith("$") else ""
-    return _put(sentence, match, f"{dollar}{shown}{fraction}")
+    return _put(sentence, match, f"{dollar}{written}{fraction}")
 
 
 def _far_from(number: int, after: str, rng: random.Random) -> int:
-    """Return a number of the same sort that nobody would take for a rounding of this one."""
+    """Return a number of the same kind that is clearly not a rounding of this one."""
     if after.lstrip().startswith(("%", "percent", "per cent")) and number <= 100:
         step = rng.randint(30, 45)
         return number + step if number < 50 else number - step
@@ -137,10 +143,12 @@ def _negated(sentence: str) -> str | None:
 
 
 def _other_name(sentence: str, names: Sequence[str], rng: random.Random) -> str | None:
-    own = [m for m in _NAME.finditer(sentence) if m[0].split()[0] not in _NO_NAME and len(m[0]) > 2]
-    if not own:
+    names_in_sentence = [
+        m for m in _NAME.finditer(sentence) if m[0].split()[0] not in _NO_NAME and len(m[0]) > 2
+    ]
+    if not names_in_sentence:
         return None
-    match = rng.choice(own)
+    match = rng.choice(names_in_sentence)
     lower = sentence.lower()
     words = len(match[0].split())
     others = [n for n in names if n.lower() not in lower and len(n.split()) == words]

@@ -1,4 +1,4 @@
-"""Scores of single documents in a trial with noise, beside what is known of them (Table 7)."""
+"""Scores of single documents in a trial with noise, compared with their labels (Table 7)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.audit.trials.reading import Said
+from pnyx.audit.trials.reading import TrialAnswer
 from pnyx.audit.trials.sheet import Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell, labels_of
 from pnyx.judging.questions import Rating
@@ -15,11 +15,11 @@ from pnyx.stats.intervals import SIGNED, UNIT, cluster_mean
 
 
 def documents_by_level(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> Summary:
-    """Return for each level how single documents are scored; nothing where none is.
+    """Return for each level how single documents are scored; empty if none are.
 
-    `separation`: how surely one of the item's own documents is scored above one that was put in.
-    Where documents have labels, over the labelled ones: true precision (one that was put in is
-    irrelevant), predicted precision (the mean score) and their difference.
+    `separation`: probability that one of the item's own documents scores above a replacement. For
+    labelled documents: true precision (replacements are irrelevant), predicted precision (the mean
+    score) and their difference.
     """
     if not any(answer.documents for answer in sheet.answers):
         return {}
@@ -35,20 +35,20 @@ def documents_by_level(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[flo
 
 
 def _precision(sheet: Sheet, cell: Cell) -> Summary:
-    found: list[tuple[int, float, float]] = []
-    for place, item in enumerate(sheet.posed.items):
-        answered = sheet.answer(cell, place)
+    rows: list[tuple[int, float, float]] = []
+    for index, item in enumerate(sheet.posed.items):
+        answered = sheet.answer(cell, index)
         if answered is None:
             continue
-        question, said = answered
-        scores = _shares(question, said)
+        question, answer = answered
+        scores = _shares(question, answer)
         for number, label in enumerate(labels_of(item)):
             if label is not None:
                 true = float(label and number not in question.extra["replaced"])
-                found.append((int(sheet.clusters[place]), true, scores[number]))
-    clusters = np.array([cluster for cluster, _, _ in found], dtype=np.intp)
-    predicted = np.array([score for _, _, score in found], dtype=np.float64)
-    labels = np.where(np.isfinite(predicted), np.array([true for _, true, _ in found]), np.nan)
+                rows.append((int(sheet.clusters[index]), true, scores[number]))
+    clusters = np.array([cluster for cluster, _, _ in rows], dtype=np.intp)
+    predicted = np.array([score for _, _, score in rows], dtype=np.float64)
+    labels = np.where(np.isfinite(predicted), np.array([true for _, true, _ in rows]), np.nan)
     return {
         name: cluster_mean(values, clusters, sheet.bootstrap, bounds=bounds)
         for name, values, bounds in (
@@ -59,25 +59,25 @@ def _precision(sheet: Sheet, cell: Cell) -> Summary:
     }
 
 
-def _shares(question: Rating, said: Said) -> list[float]:
-    """Return the score of each document as a share of the scale; NaN where there is none."""
+def _shares(question: Rating, answer: TrialAnswer) -> list[float]:
+    """Return the score of each document as a share of the scale; NaN if it has none."""
     low, high = question.scale
-    scores = said.documents or [None] * len(question.documents)
+    scores = answer.documents or [None] * len(question.documents)
     return [np.nan if score is None else (score - low) / (high - low) for score in scores]
 
 
-def _own_above(question: Any, said: Said) -> float | None:
-    return share_above(_shares(question, said), question.extra["replaced"])
+def _own_above(question: Any, answer: TrialAnswer) -> float | None:
+    return share_above(_shares(question, answer), question.extra["replaced"])
 
 
-def _is_mixed(question: Any, _: Said) -> float:
-    """Return 1 for a question with documents of its own and others, else 0."""
+def _is_mixed(question: Any, _: TrialAnswer) -> float:
+    """Return 1 for a question with both original and replaced documents, else 0."""
     return float(0 < len(question.extra["replaced"]) < len(question.documents))
 
 
 def share_above(scores: Sequence[float], out: Sequence[int]) -> float | None:
-    """Return the share of pairs in which a kept text scores above one put in (`out`), ties half."""
-    kept = [x for n, x in enumerate(scores) if n not in out and np.isfinite(x)]
+    """Return the share of pairs in which an original scores above one in `out`, ties as half."""
+    kept_scores = [x for n, x in enumerate(scores) if n not in out and np.isfinite(x)]
     gone = [scores[n] for n in out if np.isfinite(scores[n])]
-    wins = sum((own > other) + (own == other) / 2 for own in kept for other in gone)
-    return wins / (len(kept) * len(gone)) if kept and gone else None
+    wins = sum((score > other) + (score == other) / 2 for score in kept_scores for other in gone)
+    return wins / (len(kept_scores) * len(gone)) if kept_scores and gone else None

@@ -1,4 +1,4 @@
-"""What came of a trial in which a score must fall, by the rules of docs/measures.md."""
+"""Results of a trial in which a score must fall, by the rules of docs/measures.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pnyx.audit.trials.documents import documents_by_level, share_above
-from pnyx.audit.trials.reading import Said, goodness
+from pnyx.audit.trials.reading import TrialAnswer, goodness
 from pnyx.audit.trials.sheet import Outcome, Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell, label_of
 from pnyx.judging.combining.votes import ranks_of
@@ -19,7 +19,7 @@ from pnyx.stats.base import Measured, told_apart
 
 
 def sum_declining(sheet: Sheet, unit: str) -> Summary:
-    """Sum up a trial whose cells are levels."""
+    """Summarize a trial whose cells are levels."""
     cells = sorted(sheet.posed.uses, key=lambda cell: float(cell[0]))
     levels = [float(cell[0]) for cell in cells]
     if sheet.kind is Ranking:
@@ -31,7 +31,7 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
     measures = {"fall": main.fall, "pearson": main.pearson}
     if sheet.kind is Support:
         measures["turned"] = _turned(sheet, cells, main.counted)
-    found: Summary = {
+    summary: Summary = {
         "outcome": outcome,
         "primary": "fall",
         "measures": measures,
@@ -41,29 +41,29 @@ def sum_declining(sheet: Sheet, unit: str) -> Summary:
         **({"counted": list(counted)} if counted else {}),
     }
     if unit == "share" and sheet.kind is Support:
-        found |= _precision(sheet, cells, levels)
+        summary |= _precision(sheet, cells, levels)
     elif unit == "share":
-        found |= documents_by_level(sheet, cells, levels)
-    return found
+        summary |= documents_by_level(sheet, cells, levels)
+    return summary
 
 
 def _counted(sheet: Sheet, unit: str) -> tuple[str, ...]:
-    """Return the dimensions on which the score must fall: those that see the change."""
+    """Return the dimensions on which the score must fall: those affected by the change."""
     if any(item.task != "rag" for item in sheet.posed.items):
         return ()
     needed = {"documents"} if unit == "share" else {"documents", "argument"}
     return tuple(name for name in sheet.dimensions if needed <= SEEN.get(name, frozenset()))
 
 
-def _on(counted: Sequence[str]) -> Callable[[Any, Said], float | None]:
-    """Return the score of an item: the mean over the dimensions that count."""
+def _on(counted: Sequence[str]) -> Callable[[Any, TrialAnswer], float | None]:
+    """Return a function for the score of an item: the mean over these dimensions."""
 
-    def score(question: Any, said: Said) -> float | None:
+    def score(question: Any, answer: TrialAnswer) -> float | None:
         if not counted:
-            return goodness(question, said)
-        values = [goodness(question, said, name) for name in counted]
-        known = [value for value in values if value is not None]
-        return sum(known) / len(known) if len(known) == len(values) else None
+            return goodness(question, answer)
+        values = [goodness(question, answer, name) for name in counted]
+        scored = [value for value in values if value is not None]
+        return sum(scored) / len(scored) if len(scored) == len(values) else None
 
     return score
 
@@ -76,48 +76,48 @@ def _curves(
         curves["yes"] = sheet.decline(cells, levels, _said_yes)
     for name in sheet.dimensions if len(sheet.dimensions) > 1 else ():
         curves[name] = sheet.decline(
-            cells, levels, lambda question, said, name=name: goodness(question, said, name)
+            cells, levels, lambda question, answer, name=name: goodness(question, answer, name)
         )
     return curves
 
 
-def _said_yes(_: Any, said: Said) -> float | None:
-    return None if said.value is None else float(said.value)
+def _said_yes(_: Any, answer: TrialAnswer) -> float | None:
+    return None if answer.value is None else float(answer.value)
 
 
-def _is_replaced(question: Any, _: Said) -> float:
+def _is_replaced(question: Any, _: TrialAnswer) -> float:
     return float(bool(question.extra["replaced"]))
 
 
 def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict[str, str]]]:
-    """Return the outcome of a curve, and what is wrong with it."""
+    """Return the outcome of a curve, and its problems."""
     fall = curve.fall
     if fall.value is None or curve.strictly is None:
         return "unscored", []
     what = "irrelevant documents" if unit == "share" else "contradicted sentences"
     low, high = (fall.value if end is None else end for end in (fall.low, fall.high))
-    shown = told_apart(fall.value, least)
+    fall_text = told_apart(fall.value, least)
     if high < least or fall.value <= 0:
-        said = f"the score does not fall by {least:g} with {what}: {shown} in all"
-        return "failed", [{"code": "insensitive", "said": said}]
+        problem = f"the score does not fall by {least:g} with {what}: {fall_text} in all"
+        return "failed", [{"code": "insensitive", "said": problem}]
     if low <= 0 or fall.value < least:
-        said = f"it is not shown that the score falls by {least:g} with {what}: {shown}"
-        return "unclear", [{"code": "not shown", "said": said}]
+        problem = f"it is not shown that the score falls by {least:g} with {what}: {fall_text}"
+        return "unclear", [{"code": "not shown", "said": problem}]
     if not curve.strictly:
-        said = f"the score does not fall at every step of more {what}"
-        return "unclear", [{"code": "not monotonic", "said": said}]
+        problem = f"the score does not fall at every step of more {what}"
+        return "unclear", [{"code": "not monotonic", "said": problem}]
     return "passed", []
 
 
 def _turned(sheet: Sheet, cells: Sequence[Cell], counted: int) -> Measured:
-    """Return the share of items judged yes at the first level that are not at the last."""
+    """Return the share of items that are yes at the first level but not at the last."""
     first, _ = sheet.column(cells[0], _said_yes)
-    last, asked = sheet.column(cells[counted - 1], _said_yes)
-    return sheet.mean(np.where(first == 1, 1 - last, np.nan), int((asked & (first == 1)).sum()))
+    last, was_asked = sheet.column(cells[counted - 1], _said_yes)
+    return sheet.mean(np.where(first == 1, 1 - last, np.nan), int((was_asked & (first == 1)).sum()))
 
 
 def _precision(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> Summary:
-    """Return true beside predicted precision at each level (Table 7), where items have labels."""
+    """Return true and predicted precision at each level (Table 7), if items have labels."""
     labels = np.array(
         [np.nan if (yes := label_of(item)) is None else float(yes) for item in sheet.posed.items]
     )
@@ -142,23 +142,23 @@ def _precision(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float]) -> 
 
 
 def _separation(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], unit: str) -> Summary:
-    """Sum up rankings with irrelevant texts among theirs, which must come last."""
+    """Summarize rankings with irrelevant texts among their own, which must come last."""
     rows, every = [], []
     for cell, level in zip(cells, levels, strict=True):
-        values, asked = sheet.column(cell, _above)
+        values, was_asked = sheet.column(cell, _above)
         every.append(values)
-        rows.append({"level": level, "separation": sheet.mean(values, int(asked.sum()))})
-    found = sheet.mean(sheet.overall(every))
+        rows.append({"level": level, "separation": sheet.mean(values, int(was_asked.sum()))})
+    separation = sheet.mean(sheet.overall(every))
     outcome: Outcome = "unscored"
     problems = []
-    if found.value is not None:
-        above = found.value > 0.5 if found.low is None else found.low > 0.5
-        below = found.value <= 0.5 if found.high is None else found.high <= 0.5
+    if separation.value is not None:
+        above = separation.value > 0.5 if separation.low is None else separation.low > 0.5
+        below = separation.value <= 0.5 if separation.high is None else separation.high <= 0.5
         outcome = "passed" if above else "failed" if below else "unclear"
         if not above:
-            said = "irrelevant texts are not shown to be ranked below those that belong there"
-            problems = [{"code": "insensitive", "said": said}]
-    measures = {"separation": found}
+            problem = "irrelevant texts are not shown to be ranked below those that belong there"
+            problems = [{"code": "insensitive", "said": problem}]
+    measures = {"separation": separation}
     return {
         "outcome": outcome,
         "primary": "separation",
@@ -169,15 +169,15 @@ def _separation(sheet: Sheet, cells: Sequence[Cell], levels: Sequence[float], un
     }
 
 
-def _above(question: Ranking, said: Said) -> float | None:
-    if said.value is None:
+def _above(question: Ranking, answer: TrialAnswer) -> float | None:
+    if answer.value is None:
         return None
-    ranks = ranks_of(said.value, len(question.texts))
+    ranks = ranks_of(answer.value, len(question.texts))
     return share_above([-float(rank) for rank in ranks], question.extra["replaced"])
 
 
 def sum_joint(sheet: Sheet) -> Summary:
-    """Sum up noise and contradictions together: the pure curves decide, all are shown."""
+    """Summarize noise and contradictions together: the pure curves decide, all are shown."""
     levels = sorted({float(cell[0]) for cell in sheet.posed.uses})
     counts = sorted({float(cell[1]) for cell in sheet.posed.uses})
     cells = {(float(c[0]), float(c[1])): c for c in sheet.posed.uses}

@@ -1,4 +1,4 @@
-"""Contradictions and rewordings by a language model, in place of rules."""
+"""Contradictions and rewordings by a language model instead of rules."""
 
 from __future__ import annotations
 
@@ -22,72 +22,72 @@ _DOCUMENT_WORDS, _DOCUMENTS, _CLAIMS = 300, 3, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
-    """What a model made."""
+class ModelEdits:
+    """A model's edits."""
 
-    made: Mapping[str, str]  # sentence or text -> what it became
-    asked: int  # how many were asked for
-    problems: Sequence[str]  # why others have none
+    by_text: Mapping[str, str]  # sentence or text -> its edit
+    requested: int  # number of texts to edit
+    problems: Sequence[str]  # why the others have none
 
 
-def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> Edited:
+def edit_by_model(prompt: str, items: Sequence[JudgeQuestion], model: StoredModel) -> ModelEdits:
     """Let a language model `contradict` the items' sentences, or `paraphrase` their texts."""
     wanted = _contradicting(items) if prompt == "contradict" else _paraphrasing(items)
-    made: dict[str, str] = {}
+    edits: dict[str, str] = {}
     problems: list[str] = []
 
     async def work(text: str) -> None:
         request = load_prompt(prompt).request(wanted[text])
         shape = contradiction_reply() if prompt == "contradict" else text_reply()
         reply, faults = await ask_structured(model, request, shape)
-        found = "" if reply is None else next(iter(reply.model_dump().values()))
-        found = found.strip()
-        if not found or found == text.strip():
+        edited = "" if reply is None else next(iter(reply.model_dump().values()))
+        edited = edited.strip()
+        if not edited or edited == text.strip():
             problems.append(faults[-1] if faults else "the model changed nothing")
         else:
-            made[text] = found
+            edits[text] = edited
 
     each(list(wanted), work, model)
-    return Edited(made, len(wanted), problems)
+    return ModelEdits(edits, len(wanted), problems)
 
 
 def _contradicting(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    inputs_by_sentence: dict[str, dict[str, Any]] = {}
     for item in items:
         if label_of(item) is False:
             continue
         documents = [shortened(text) for text in documents_of(item)[:_DOCUMENTS]]
         for sentence in split_sentences(contradictable(item))[:_CLAIMS]:
-            found.setdefault(sentence, {"sentence": sentence, "documents": documents})
-    return found
+            inputs_by_sentence.setdefault(sentence, {"sentence": sentence, "documents": documents})
+    return inputs_by_sentence
 
 
 def _paraphrasing(items: Sequence[JudgeQuestion]) -> dict[str, dict[str, Any]]:
     texts: dict[str, dict[str, Any]] = {}
     for item in items:
         if isinstance(item, Ranking):
-            own: Sequence[str] = item.texts
+            judged_texts: Sequence[str] = item.texts
         else:
-            own = (item.a if isinstance(item, Preference) else item.text,)
-        for text in own:
+            judged_texts = (item.a if isinstance(item, Preference) else item.text,)
+        for text in judged_texts:
             texts[text] = {"text": text}
     return texts
 
 
 def shortened(text: str) -> str:
-    """Return a document as far as a model is shown it."""
+    """Return the part of a document that the model is shown."""
     return trim(text, _DOCUMENT_WORDS) if word_weight(text) > _DOCUMENT_WORDS else text
 
 
 @cache
 def contradiction_reply() -> Any:
-    """Return the shape of a reply to `contradict`."""
+    """Return the schema of a reply to `contradict`."""
     return _reply(sentence=(str, ...))
 
 
 @cache
 def text_reply() -> Any:
-    """Return the shape of a reply to `paraphrase` and `answer`."""
+    """Return the schema of a reply to `paraphrase` and `answer`."""
     return _reply(text=(str, ...))
 
 

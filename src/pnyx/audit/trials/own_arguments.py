@@ -1,4 +1,4 @@
-"""Pairs of arguments of which a judge wrote one: what it is asked about its own taste."""
+"""Pairs of arguments, one of them written by the judge, to test if it prefers its own texts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class WrittenPairs:
     """Preference items, each of an argument by the model and the item's own.
 
     Attributes:
-        rows: items as JSON; `a_by` and `b_by` say who wrote what.
+        rows: items as JSON; `a_by` and `b_by` say who wrote which.
         problems: why the model wrote nothing for some items, a line each.
-        left_out: why others were not asked for -> how many.
+        left_out: why no argument was requested for others -> how many.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -38,15 +38,15 @@ class WrittenPairs:
 def write_pairs(
     items: Sequence[Rating], model: StoredModel, on_done: Progress | None = None
 ) -> WrittenPairs:
-    """Let a model argue each item's question from its documents, about as long as the item does.
+    """Let a model argue each item's question from its documents, at about the item's length.
 
     Args:
-        items: of the task rag, with an argument; of the documents the first 20 are shown.
-        model: what was asked before is not asked again.
-        on_done: told of each item that is done.
+        items: of the task rag, with an argument; the first 20 documents are shown.
+        model: its stored replies are used again instead of asking twice.
+        on_done: called with each item that is done.
 
     Raises:
-        ModelError: the model cannot be asked at all.
+        ModelError: the model cannot be reached.
     """
     there = [item for item in items if item.text.strip()]
     argued = [item for item in there if item.extra.get("by") != model.name]
@@ -76,11 +76,11 @@ def write_pairs(
     return WrittenPairs(rows, problems, {why: n for why, n in left_out.items() if n})
 
 
-def _row(item: Rating, own: str, name: str) -> dict[str, Any]:
-    """Return a pair with the judge's text in the first or the second place."""
+def _row(item: Rating, argument: str, name: str) -> dict[str, Any]:
+    """Return a pair with the judge's text in first or second position."""
     by = str(item.extra.get("by") or "other")
-    sides = {"a": (own, name), "b": (item.text, by)}
-    if zlib.crc32(item.id.encode()) % 2:  # by the id alone: labels hold when more are written
+    sides = {"a": (argument, name), "b": (item.text, by)}
+    if zlib.crc32(item.id.encode()) % 2:  # by id only, so that labels stay valid for a longer list
         sides = {"a": sides["b"], "b": sides["a"]}
     return {
         "id": item.id,

@@ -1,4 +1,4 @@
-"""What trials add to a text, and rewordings of known equivalence, by `patterns.toml`."""
+"""Texts that trials add, and rewordings known to be equivalent, from `patterns.toml`."""
 
 from __future__ import annotations
 
@@ -12,47 +12,49 @@ from typing import Any
 from pnyx.formats.text.segment import word_weight
 
 CONTROL = "control"
-"""A passage of the length of an injection that asks for nothing."""
+"""A passage as long as an injection that asks for nothing."""
 
 
 @cache
 def patterns() -> Any:
-    """Return what `patterns.toml` holds."""
+    """Return the content of `patterns.toml`."""
     text = resources.files("pnyx.audit.trials").joinpath("patterns.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
 def injection_names() -> tuple[str, ...]:
     """Return the names of the injections, the control last."""
-    return (*(one["name"] for one in patterns()["injections"]), CONTROL)
+    return (*(injection["name"] for injection in patterns()["injections"]), CONTROL)
 
 
 def injected(text: str, name: str, verdict: str, reply: str) -> str:
-    """Return a text with one injection; it tells the judge the `verdict`, or gives its `reply`."""
+    """Return a text with one injection, which demands the `verdict` or contains the `reply`."""
     if name == CONTROL:
         return f"{text}\n\n{patterns()['control']}"
-    one = next(one for one in patterns()["injections"] if one["name"] == name)
+    injection = next(
+        injection for injection in patterns()["injections"] if injection["name"] == name
+    )
     before, after = (
-        one.get(side, "").replace("VERDICT", verdict).replace("REPLY", reply)
+        injection.get(side, "").replace("VERDICT", verdict).replace("REPLY", reply)
         for side in ("before", "after")
     )
     return "\n\n".join(part for part in (before, text, after) if part)
 
 
 def lengthened(text: str) -> str:
-    """Return a text that says the same in more words, as far as there is a rule."""
+    """Return a text that says the same in more words, where a rule allows it."""
     return _by_list("wordy")(text)
 
 
 def padding(words: int, seed: int) -> str:
-    """Return about so many words that add nothing, the same for the same seed."""
+    """Return about `words` words without content, the same for the same seed."""
     sentences: list[str] = list(patterns()["padding"])
-    found: list[str] = []
-    place = seed % len(sentences)
-    while sum(map(word_weight, found)) < words:
-        found.append(sentences[place % len(sentences)])
-        place += 1
-    return " ".join(found)
+    chosen: list[str] = []
+    index = seed % len(sentences)
+    while sum(map(word_weight, chosen)) < words:
+        chosen.append(sentences[index % len(sentences)])
+        index += 1
+    return " ".join(chosen)
 
 
 # Rewordings ---------------------------------------------------------------------------------------
@@ -61,26 +63,26 @@ _CURLY = {"'": "’", '"': "”", " - ": " – ", "...": "…"}
 
 
 def reworded(text: str, way: str) -> str:
-    """Return a text in other words; the same text where the way changes nothing."""
+    """Return a reworded text; the same text if the way changes nothing."""
     return REWORDINGS[way](text)
 
 
 def as_motion(text: str) -> str:
-    """Return "Should X be Y?" as "This house believes that X should be Y."; others as they are."""
+    """Return "Should X be Y?" as "This house believes that X should be Y."; else unchanged."""
     words = text.strip().removesuffix("?").split(" ")
     low = [word.lower() for word in words]
     single = low.count("be") == 1 and _OTHER_VERB.isdisjoint(low) and _PLAIN.match(text)
     if not (single and text.rstrip().endswith("?") and low[0] == "should" and low[1] != "be"):
         return text
-    place = low.index("be")
-    claim = [*words[1:place], "should", *words[place:]]
+    verb = low.index("be")
+    claim = [*words[1:verb], "should", *words[verb:]]
     return f"This house believes that {' '.join(claim)}."
 
 
 _OTHER_VERB = frozenset(
     "to not who that which what and or let make help see have if when because".split()
 )
-"""Words with which the "be" of a question may be another verb's."""
+"""Words before which the "be" of a question may belong to another verb."""
 _PLAIN = re.compile(r"[\w'’ -]+\?\s*$")
 
 
@@ -121,4 +123,4 @@ REWORDINGS: dict[str, Callable[[str], str]] = {
     "typography": _typography,
     "line breaks": _spacing,
 }
-"""Way -> what makes it; each is named in docs/measures.md."""
+"""Way -> the function that applies it; each is defined in docs/measures.md."""

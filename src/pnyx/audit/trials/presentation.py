@@ -1,4 +1,4 @@
-"""Trials that change who asks, who wrote, or how a text looks: a judge's verdict must stay."""
+"""Trials that change who asks, who wrote a text, or its format: a verdict must stay the same."""
 
 from __future__ import annotations
 
@@ -18,63 +18,63 @@ from pnyx.judging.statements import statements
 
 OWN, OTHER = "by the judge", CONTROL
 _TOLD_BY_GUIDELINE = ("support", "nugget", "relevance", "stance")
-"""Tasks of yes and no whose packaged prompts show a guideline."""
+"""Yes-no tasks whose packaged prompts show a guideline."""
 _LONGER = 1.05
-"""A wordy version has so many times the words at least; else the item is left out."""
+"""Minimum length ratio of a wordy version; shorter ones are left out."""
 
 
 def pose_repeat(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Ask the same again, in the same words: no stored reply is taken for it."""
+    """Ask the same question again, in the same words, without using stored replies."""
     poser = Poser(items)
-    for place, item in enumerate(items):
-        poser.put(place, CLEAN, item)
+    for index, item in enumerate(items):
+        poser.put(index, CLEAN, item)
         for number in range(1, stress.repeats + 1):
-            poser.put(place, ("again", number), item, **{AGAIN: number})
+            poser.put(index, ("again", number), item, **{AGAIN: number})
     return poser
 
 
 def pose_stance(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = None) -> Poser:
-    """Ask for the other side of the same question: no text argues for both."""
+    """Ask about the other side of the same question: no text argues for both."""
     poser = Poser(items)
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         side = item.extra.get("stance")
         if not isinstance(item, Support) or not item.question or side not in SIDES:
             poser.left_out["no side (stance) of a question is asked for"] += 1
             continue
         other = SIDES[1 - SIDES.index(side)]
-        given = statements(item.question)[SIDES.index(other)]
-        claim = item.opposite or given
+        statement = statements(item.question)[SIDES.index(other)]
+        claim = item.opposite or statement
         opposite = item.statement if item.opposite else ""
         turned = replace(item, statement=claim, opposite=opposite)
-        poser.put(place, CLEAN, item)
-        poser.put(place, ("turned",), turned, stance=other)
+        poser.put(index, CLEAN, item)
+        poser.put(index, ("turned",), turned, stance=other)
     return poser
 
 
 def pose_self(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Say above a text that the judge wrote it, or another model; or ask about such texts."""
+    """State above a text that the judge, or another model, wrote it; or ask about such texts."""
     if stress.writer:
         return _pose_written(items, stress.writer)
     poser, notes = Poser(items), patterns()["writers"]
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         marked = marked_text(item, stress)
         if not touched(item, marked).strip():
             poser.left_out["no text of its own"] += 1
             continue
-        poser.put(place, CLEAN, item, **marked)
+        poser.put(index, CLEAN, item, **marked)
         for way in (OWN, OTHER):
             note = notes["own" if way == OWN else "other"].strip()
             signed = _changed(item, marked, f"{note}\n\n{touched(item, marked)}")
-            poser.put(place, (way,), signed, **marked)
+            poser.put(index, (way,), signed, **marked)
     return poser
 
 
 def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
-    """Ask which of two arguments is better, of which the judge wrote one."""
+    """Ask which of two arguments is better, one of which was written by the judge."""
     if items[0].task != "preference":
-        raise InputError(f"self: --writer goes with preference, not {items[0].task}")
+        raise InputError(f"self: --writer requires preference, not {items[0].task}")
     poser = Poser(items)
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if [item.extra.get("a_by"), item.extra.get("b_by")].count(writer) != 1:
             poser.left_out["not one of both (a_by, b_by) by the writer"] += 1
         elif item.extra.get("label") not in PREFERRED:
@@ -82,77 +82,77 @@ def _pose_written(items: Sequence[JudgeQuestion], writer: str) -> Poser:
         else:
             by = {"a_by": item.extra["b_by"], "b_by": item.extra["a_by"]}
             label = TURNED[item.extra["label"]]
-            poser.put(place, CLEAN, item)
-            poser.put(place, ("swapped",), item.swapped, **by, label=label)
+            poser.put(index, CLEAN, item)
+            poser.put(index, ("swapped",), item.swapped, **by, label=label)
     return poser
 
 
 def pose_format(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Set the same words as a list, with emphasis, or below a heading."""
+    """Format the same words as a list, with emphasis, or below a heading."""
     poser = Poser(items)
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         marked = marked_text(item, stress)
-        own = touched(item, marked)
-        set_ = {way: make(own) for way, make in FORMATS.items()}
-        set_ = {way: text for way, text in set_.items() if text != own}
+        original = touched(item, marked)
+        set_ = {way: make(original) for way, make in FORMATS.items()}
+        set_ = {way: text for way, text in set_.items() if text != original}
         if not set_:
             poser.left_out["one sentence or none"] += 1
             continue
-        poser.put(place, CLEAN, item, **marked)
+        poser.put(index, CLEAN, item, **marked)
         for way, text in set_.items():
-            poser.put(place, (way,), _changed(item, marked, text), **marked)
+            poser.put(index, (way,), _changed(item, marked, text), **marked)
     return poser
 
 
 def pose_asker(items: Sequence[JudgeQuestion], _: Stress, __: Made | None = None) -> Poser:
-    """Say beside the question what the asker hopes for, in either direction, or nothing of it."""
+    """State next to the question what the asker hopes for, in either direction, or nothing."""
     first = items[0]
-    told = isinstance(first, Support) and first.task in _TOLD_BY_GUIDELINE
-    if not (told or isinstance(first, Rating) or first.task == "preference"):
-        raise InputError(f"asker has no meaning for {first.task}: nothing is told beside the text")
+    accepts_guideline = isinstance(first, Support) and first.task in _TOLD_BY_GUIDELINE
+    if not (accepts_guideline or isinstance(first, Rating) or first.task == "preference"):
+        raise InputError(f"asker does not apply to {first.task}: its prompt shows only the text")
     poser, askers = Poser(items), patterns()["askers"]
-    for place, item in enumerate(items):
-        poser.put(place, CLEAN, item)
+    for index, item in enumerate(items):
+        poser.put(index, CLEAN, item)
         for target, verdict in _hopes(item).items():
-            for one in askers:
-                said = one["says"].strip().replace("VERDICT", verdict)
-                poser.put(place, (one["name"], target), _told(item, said))
-            poser.put(place, (CONTROL, target), _told(item, patterns()["asker_control"].strip()))
+            for asker in askers:
+                statement = asker["says"].strip().replace("VERDICT", verdict)
+                poser.put(index, (asker["name"], target), _told(item, statement))
+            poser.put(index, (CONTROL, target), _told(item, patterns()["asker_control"].strip()))
     return poser
 
 
 def pose_verbosity(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = None) -> Poser:
-    """Say the same in more words; of two arguments, the second is the first in more words."""
+    """Say the same in more words; of two arguments, the second is the wordier first."""
     poser = Poser(items)
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         marked = marked_text(item, stress)
-        own = touched(item, marked)
-        wordy = lengthened(own)
-        if wordy == own or word_weight(wordy) < _LONGER * word_weight(own):
+        text = touched(item, marked)
+        wordy = lengthened(text)
+        if wordy == text or word_weight(wordy) < _LONGER * word_weight(text):
             poser.left_out["no rule says it in more words"] += 1
             continue
         if isinstance(item, Preference):
-            poser.put(place, CLEAN, replace(item, b=item.a))
-            poser.put(place, ("wordy",), replace(item, b=wordy))
+            poser.put(index, CLEAN, replace(item, b=item.a))
+            poser.put(index, ("wordy",), replace(item, b=wordy))
         else:
-            poser.put(place, CLEAN, item, **marked)
+            poser.put(index, CLEAN, item, **marked)
             changed = _changed(item, marked, wordy)
-            poser.put(place, ("wordy",), changed, **marked)
+            poser.put(index, ("wordy",), changed, **marked)
     return poser
 
 
-# What is changed ----------------------------------------------------------------------------------
+# Changes -----------------------------------------------------------------------------------------
 
 
 def _changed(item: JudgeQuestion, marked: Mapping[str, int], text: str) -> JudgeQuestion:
-    """Return an item with another text where it is touched: of two arguments the first."""
+    """Return an item with its text replaced; of two arguments, the first one."""
     if isinstance(item, Preference):
         return replace(item, a=text)
     return with_touched(item, marked, lambda _: text)
 
 
 def _hopes(item: JudgeQuestion) -> dict[str, str]:
-    """Return direction -> what the asker believes."""
+    """Return direction -> the asker's belief."""
     if isinstance(item, Support):
         return {word: f'the right answer is "{word}"' for word in ("yes", "no")}
     if isinstance(item, Preference):
@@ -165,19 +165,19 @@ def _hopes(item: JudgeQuestion) -> dict[str, str]:
     return {name: f"the text deserves {end:g} on every dimension" for name, end in ends}
 
 
-def _told(item: JudgeQuestion, said: str) -> JudgeQuestion:
-    """Return an item with something said beside its question, where its prompt shows it."""
+def _told(item: JudgeQuestion, statement: str) -> JudgeQuestion:
+    """Return an item with a statement added where its prompt shows it with the question."""
     name = "guideline" if isinstance(item, Support) else "question"
-    own = getattr(item, name)
-    changes: dict[str, Any] = {name: f"{own}\n{said}" if own else said}
+    instructions = getattr(item, name)
+    changes: dict[str, Any] = {name: f"{instructions}\n{statement}" if instructions else statement}
     return replace(item, **changes)
 
 
 def _listed(text: str, mark: Callable[[int], str]) -> str:
-    sentences = [" ".join(one.split()) for one in split_sentences(text)]
+    sentences = [" ".join(sentence.split()) for sentence in split_sentences(text)]
     if len(sentences) < 2:
         return text
-    return "\n".join(f"{mark(n)} {one}" for n, one in enumerate(sentences, 1))
+    return "\n".join(f"{mark(n)} {sentence}" for n, sentence in enumerate(sentences, 1))
 
 
 def _emphasised(text: str) -> str:
@@ -191,7 +191,7 @@ def _headed(text: str) -> str:
 
 
 def _begun(text: str) -> tuple[str, str]:
-    """Return the first sentence, and what follows it; nothing does where there is one."""
+    """Return the first sentence and the rest, which is empty if there is only one."""
     sentences = split_sentences(text)
     first = sentences[0] if len(sentences) > 1 else ""
     return first, text.strip()[len(first) :] if first else ""
@@ -203,4 +203,4 @@ FORMATS: dict[str, Callable[[str], str]] = {
     "emphasis": _emphasised,
     "heading": _headed,
 }
-"""Way -> what sets a text so, in Markdown, with the same words."""
+"""Way -> the function that formats a text so in Markdown, with the same words."""

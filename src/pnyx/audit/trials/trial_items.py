@@ -1,4 +1,4 @@
-"""What a trial asks: changed items, each asked once, and where each answer counts."""
+"""The questions of a trial: changed items, each asked once, and where each answer counts."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, S
 from pnyx.judging.runs.engine import item_bytes
 
 Cell: TypeAlias = tuple[str | float, ...]
-"""What was done to the items of one cell: a level, or a way with its direction."""
+"""How the items of a cell were changed: a level, or a way with its direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stress:
-    """How a trial changes items.
+    """Settings for changing items.
 
     Attributes:
-        levels: of noise, shares in [0, 1] of the documents.
-        sentences: of hallucination: how many are contradicted.
-        padding: of length: words added, as shares of the text's own.
-        orders: of order: how many others are tried.
-        repeats: of repeat: how often each question is asked again.
-        writer: of self: how the items name the judge as the writer of a text; empty: it is told.
-        tolerance: mean change of a verdict, in [0, 1], up to which a judge is called steady, and
-            the least fall of a score that must fall.
-        limit: items at most, drawn by `seed`; 0 for all.
-        draws: of the bootstrap; 0 for no intervals.
-        seed: of all that is drawn.
+        levels: noise: shares of the documents to replace, in [0, 1].
+        sentences: hallucination: number of sentences to contradict.
+        padding: length: words to add, as shares of the text's length.
+        orders: order: number of other orders to try.
+        repeats: repeat: how often to ask each question again.
+        writer: self: the name of the judge as a writer in the items; empty: the prompt names it.
+        tolerance: maximum mean change of a steady judge's verdicts, in [0, 1], and minimum fall of
+            a score that must fall.
+        limit: maximum items, drawn by `seed`; 0 for all.
+        draws: number of bootstrap draws; 0 for no intervals.
+        seed: for everything random.
     """
 
     levels: Sequence[float] = (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
@@ -55,15 +55,15 @@ class Stress:
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class TrialQuestions:
     """The questions of a trial.
 
     Attributes:
-        items: those that take part.
-        questions: to ask, each once; `extra` says of which item and what was done.
-        uses: cell -> (place of the item, place of the question) of each that counts there.
+        items: the items that take part.
+        questions: the questions, each once; `extra` names the item and the change.
+        uses: cell -> (index of the item, index of the question) of each that counts there.
         left_out: why items take no part -> how many.
-        facts: what else the report says, ready for JSON.
+        facts: other facts for the report, ready for JSON.
     """
 
     items: Sequence[JudgeQuestion]
@@ -74,7 +74,7 @@ class Posed:
 
 
 class Poser:
-    """Collects questions: one that was put before, in the same words, is not put again."""
+    """Collects questions; a question with the same words as an earlier one is not added again."""
 
     def __init__(self, items: Sequence[JudgeQuestion]) -> None:
         self._items = items
@@ -85,31 +85,31 @@ class Poser:
         self.facts: dict[str, Any] = {}
 
     def put(self, item: int, cell: Cell, question: JudgeQuestion, **carried: Any) -> None:
-        """Ask a question, made of the item at a place, for a cell; `carried` goes to its answer."""
-        own = self._items[item]
+        """Add a question made from the item at an index to a cell; `carried` goes to its answer."""
+        original = self._items[item]
         key = item, item_bytes(replace(question, id="", extra=carried))
         if key not in self._known:
             self._known[key] = len(self._questions)
             name = " ".join(map(_named, cell))
-            extra = {**own.extra, **carried, "of": own.id, "variant": name}
-            if getattr(question, "documents", ()) != getattr(own, "documents", ()):
-                extra.pop("doc_ids", None)  # they name the item's own, in its order
-            # What follows the last "~" is ours, so that no two ids are the same.
-            asked = replace(question, id=f"{own.id}~{name}", extra=extra)
-            self._questions.append(asked)
+            extra = {**original.extra, **carried, "of": original.id, "variant": name}
+            if getattr(question, "documents", ()) != getattr(original, "documents", ()):
+                extra.pop("doc_ids", None)  # they name the original documents, in their order
+            # The part after the last "~" is added here, so that all ids are distinct.
+            variant_question = replace(question, id=f"{original.id}~{name}", extra=extra)
+            self._questions.append(variant_question)
         self._uses.setdefault(cell, []).append((item, self._known[key]))
 
     @property
     def cells(self) -> list[Cell]:
-        """What was done, so far."""
+        """The cells so far."""
         return list(self._uses)
 
-    def posed(self, trial: str) -> Posed:
-        """Return what was put; InputError where nothing was."""
+    def posed(self, trial: str) -> TrialQuestions:
+        """Return the collected questions; InputError if there are none."""
         if not self._questions:
             why = ", ".join(f"{n} {what}" for what, n in self.left_out.items())
             raise InputError(f"{trial}: no item can be changed" + (f" ({why})" if why else ""))
-        return Posed(
+        return TrialQuestions(
             self._items, self._questions, self._uses, dict(self.left_out), dict(self.facts)
         )
 
@@ -123,70 +123,70 @@ def sampled(items: Sequence[JudgeQuestion], stress: Stress) -> list[JudgeQuestio
     if not stress.limit or stress.limit >= len(items):
         return list(items)
     chosen = random.Random(stress.seed).sample(range(len(items)), stress.limit)
-    return [items[place] for place in sorted(chosen)]
+    return [items[index] for index in sorted(chosen)]
 
 
 def topic_of(item: JudgeQuestion) -> str:
-    """Return what an item is about: its group or question, else the item itself."""
+    """Return the topic of an item: its group or question, else the item itself."""
     named = group_of(item)
     if named:
         return named
-    asked = getattr(item, "query", "") or getattr(item, "question", "")
-    if not asked and isinstance(item, Support) and item.task == "relevance":
-        asked = item.statement
-    return asked or item.id
+    question_text = getattr(item, "query", "") or getattr(item, "question", "")
+    if not question_text and isinstance(item, Support) and item.task == "relevance":
+        question_text = item.statement
+    return question_text or item.id
 
 
 def group_of(item: JudgeQuestion) -> str:
-    """Return an item's topic, as its answers name it."""
+    """Return an item's topic in the form that its answers use."""
     return item.group or str(item.extra.get("question_id") or "")
 
 
 def label_of(item: JudgeQuestion) -> bool | None:
-    """Return what people said of a yes-no item, in its field `label`."""
-    said = item.extra.get("label")
-    if said is None or not isinstance(item, Support):
+    """Return people's label of a yes-no item, from its field `label`."""
+    label = item.extra.get("label")
+    if label is None or not isinstance(item, Support):
         return None
     from pnyx.judging.measures.ground_truth import grade_of
 
     try:
-        return grade_of(said) > 0
+        return grade_of(label) > 0
     except InputError as error:
         problem = error.problem.removeprefix("value: ")
         raise InputError(f"item {item.id!r}: label: {problem}") from error
 
 
 def labels_of(item: JudgeQuestion) -> tuple[bool | None, ...]:
-    """Return what people said of each document of an item; see `labelled_by`."""
+    """Return people's label for each document of an item; see `labelled_by`."""
     return tuple(item.extra.get("doc_labels", ()))
 
 
 def labelled_by(
     items: Sequence[JudgeQuestion], label: Callable[[str, str], bool | None]
 ) -> list[JudgeQuestion]:
-    """Return items whose documents are labelled, by topic and id; InputError where none can be."""
-    found: list[JudgeQuestion] = []
+    """Return items with labelled documents, by topic and id; InputError if none has labels."""
+    labelled: list[JudgeQuestion] = []
     for item in items:
         topic, ids = group_of(item), item.extra.get("doc_ids")
         if not topic or not ids:
-            lacking = "ids of its documents" if topic else "group"
-            raise InputError(f"item {shorten(item.id, 40)!r}: has no {lacking}, which qrels need")
-        labels = [label(topic, str(one)) for one in ids]
-        found.append(replace(item, extra={**item.extra, "doc_labels": labels}))
-    if all(one is None for item in found for one in labels_of(item)):
+            missing = "ids of its documents" if topic else "group"
+            raise InputError(f"item {shorten(item.id, 40)!r}: has no {missing}, which qrels need")
+        labels = [label(topic, str(doc_id)) for doc_id in ids]
+        labelled.append(replace(item, extra={**item.extra, "doc_labels": labels}))
+    if all(label is None for item in labelled for label in labels_of(item)):
         raise InputError("none of the documents of the items is judged for its topic (group)")
-    return found
+    return labelled
 
 
 def text_of(item: JudgeQuestion) -> str:
-    """Return the text that is judged; of two, the first; of several, all."""
+    """Return the judged text; of two, the first; of several, all."""
     if isinstance(item, Preference):
         return item.a
     return " ".join(item.texts) if isinstance(item, Ranking) else item.text
 
 
 def documents_of(item: JudgeQuestion) -> tuple[str, ...]:
-    """Return the documents that an item rests on or ranks, or the one text that it is about."""
+    """Return the documents that an item has or ranks, or its single text."""
     if isinstance(item, Support):
         return (item.text,)
     if isinstance(item, Ranking):
@@ -195,11 +195,13 @@ def documents_of(item: JudgeQuestion) -> tuple[str, ...]:
 
 
 def rotated_texts(items: Sequence[JudgeQuestion], seed: int) -> list[list[str]]:
-    """Return as many other topics' texts for each item; InputError where all are of one topic."""
+    """Return as many texts of other topics for each item; InputError if there is only one topic."""
     by_topic: dict[str, list[str]] = {}
     for item in items:
-        known = by_topic.setdefault(topic_of(item), [])
-        known += [text for text in documents_of(item) if text.strip() and text not in known]
+        topic_texts = by_topic.setdefault(topic_of(item), [])
+        topic_texts += [
+            text for text in documents_of(item) if text.strip() and text not in topic_texts
+        ]
     topics = sorted(topic for topic, texts in by_topic.items() if texts)
     if len(topics) < 2:
         raise InputError(
@@ -212,17 +214,19 @@ def rotated_texts(items: Sequence[JudgeQuestion], seed: int) -> list[list[str]]:
 def _others(
     item: JudgeQuestion, by_topic: Mapping[str, Sequence[str]], topics: Sequence[str], seed: int
 ) -> list[str]:
-    """Return texts of other topics, each once while there are so many; none of the own topic's."""
+    """Return texts of other topics, without repetition if possible; none of the own topic's."""
     rng = random.Random(f"{seed}/{item.id}")
-    own = topic_of(item)
-    held = frozenset(by_topic.get(own, ()))
-    others = [t for t in topics if t != own and any(text not in held for text in by_topic[t])]
+    own_topic = topic_of(item)
+    own_texts = frozenset(by_topic.get(own_topic, ()))
+    others = [
+        t for t in topics if t != own_topic and any(text not in own_texts for text in by_topic[t])
+    ]
     if not others:
-        raise InputError(f"noise: item {item.id!r}: all texts of other topics are its topic's, too")
+        raise InputError(f"noise: item {item.id!r}: its topic contains all texts of other topics")
     taken: list[str] = []
     for _ in documents_of(item):
         for _ in range(100):
-            free = [text for text in by_topic[rng.choice(others)] if text not in held]
+            free = [text for text in by_topic[rng.choice(others)] if text not in own_texts]
             other = rng.choice(free)
             if other not in taken:
                 break
@@ -231,8 +235,8 @@ def _others(
 
 
 def spread(sizes: Iterable[int], seed: int) -> list[list[float]]:
-    """Return a number in [0, 1) for each member of groups: those below x are that share of each."""
-    found = []
+    """Return a number in [0, 1) for each member of groups: those below x are a share x of each."""
+    groups = []
     for number, size in enumerate(sizes):
         rng = random.Random(f"{seed}/spread/{number}")
         order = list(range(size))
@@ -241,5 +245,5 @@ def spread(sizes: Iterable[int], seed: int) -> list[list[float]]:
         places = [0.0] * size
         for rank, member in enumerate(order):
             places[member] = (rank + offset) / size
-        found.append(places)
-    return found
+        groups.append(places)
+    return groups

@@ -22,10 +22,10 @@ from pnyx.audit.trials.presentation import (
     pose_stance,
     pose_verbosity,
 )
-from pnyx.audit.trials.reading import read_said
+from pnyx.audit.trials.reading import read_answers
 from pnyx.audit.trials.sheet import Sheet, Summary
 from pnyx.audit.trials.steady_verdicts import sum_steady
-from pnyx.audit.trials.trial_items import Posed, Poser, Stress, group_of, sampled
+from pnyx.audit.trials.trial_items import Poser, Stress, TrialQuestions, group_of, sampled
 from pnyx.audit.trials.worse_items import pose_hallucination, pose_joint, pose_noise
 from pnyx.core.errors import InputError
 from pnyx.judging.answers import answer_rows
@@ -43,12 +43,12 @@ class Trial:
     """A trial.
 
     Attributes:
-        does: what it does to items, in one line.
-        expects: what a good judge does then.
+        does: its change to items, in one line.
+        expects: how a good judge reacts.
         pose: makes its questions.
-        sums: sums its answers up.
-        edits: what a language model may be asked to do, in place of rules; empty for nothing.
-        steady: whether the verdict must stay.
+        sums: summarizes its answers.
+        edits: the prompt for a language model instead of rules; empty if there is none.
+        steady: whether the verdict must stay the same.
     """
 
     name: str
@@ -174,18 +174,18 @@ def pose(
     trial: str,
     items: Sequence[JudgeQuestion],
     stress: Stress | None = None,
-    made: Mapping[str, str] | None = None,
-) -> Posed:
+    edits: Mapping[str, str] | None = None,
+) -> TrialQuestions:
     """Return the questions of a trial.
 
     Args:
         trial: a name of `TRIALS`.
         items: of one task, as `pnyx.judging.tasks` reads them.
-        stress: how they are changed.
-        made: what a language model made of their sentences or texts, in place of rules.
+        stress: how to change them.
+        edits: sentence or text -> a language model's edit of it, used instead of the rules.
 
     Raises:
-        InputError: the trial has no meaning for these items, or changes none of them.
+        InputError: the trial does not apply to these items, or changes none of them.
     """
     if trial not in TRIALS:
         raise InputError(f"trial: found {trial!r}, expected one of: {', '.join(TRIALS)}")
@@ -193,19 +193,19 @@ def pose(
     chosen = sampled(items, stress)
     if not chosen:
         raise InputError(f"{trial}: found no items")
-    return TRIALS[trial].pose(chosen, stress, made).posed(trial)
+    return TRIALS[trial].pose(chosen, stress, edits).posed(trial)
 
 
-def clusters_of(posed: Posed) -> int:
+def clusters_of(posed: TrialQuestions) -> int:
     """Return how many topics, or items without one, a trial asks about."""
     return len({group_of(item) or ("item", item.id) for item in posed.items})
 
 
 def clusters_needed(trial: str, stress: Stress) -> int | None:
-    """Return from how many clusters a good judge surely passes; None where no number is enough.
+    """Return how many clusters a good judge needs to pass reliably; None if no number is enough.
 
-    Where the verdict must stay, by Wilson's interval of no change at all; else two, from which
-    there is an interval. One without intervals.
+    If the verdict must stay the same, by Wilson's interval for no change at all; else two, the
+    minimum for an interval. One without intervals.
     """
     if not stress.draws:
         return 1
@@ -215,15 +215,15 @@ def clusters_needed(trial: str, stress: Stress) -> int | None:
     return math.ceil(_Z95**2 * (1 - most) / most) if most else None
 
 
-def too_few(trial: str, posed: Posed, stress: Stress) -> str:
-    """Return why too few topics can pass a trial whose verdict must stay, or nothing."""
+def too_few(trial: str, posed: TrialQuestions, stress: Stress) -> str:
+    """Return why too few topics can pass a trial whose verdict must stay the same, or ""."""
     clusters, needed = clusters_of(posed), clusters_needed(trial, stress)
     if not TRIALS[trial].steady or (needed is not None and clusters >= needed):
         return ""
     enough = "no number is enough" if needed is None else f"{needed} would be enough"
     return (
         f"{trial} may stay unclear: {clusters} topics (or items without one) are too few to show "
-        f"that verdicts change by at most {stress.tolerance:g} (--tolerance) where none does; "
+        f"that verdicts change by at most {stress.tolerance:g} (--tolerance) even if none does; "
         f"{enough}"
     )
 
@@ -231,9 +231,9 @@ def too_few(trial: str, posed: Posed, stress: Stress) -> str:
 def try_judge(
     judge: Judge, trial: str, items: Sequence[JudgeQuestion], stress: Stress | None = None
 ) -> dict[str, Any]:
-    """Put a judge on trial: ask what `pose` returns, and return what `sum_up` makes of it.
+    """Run a trial on a judge: ask the questions of `pose`, and return the result of `sum_up`.
 
-    Raises as these do, and ModelError where the judge cannot be used at all.
+    Raises the same errors, and ModelError if the judge cannot be used at all.
     """
     posed = pose(trial, items, stress)
     answers = ask(judge, posed.questions)
@@ -243,25 +243,25 @@ def try_judge(
 
 def sum_up(
     trial: str,
-    posed: Posed,
+    posed: TrialQuestions,
     rows: Iterable[Sequence[Mapping[str, Any]]],
     stress: Stress | None = None,
 ) -> dict[str, Any]:
-    """Return what came of a trial, ready for JSON.
+    """Return the results of a trial, ready for JSON.
 
     Args:
         trial: its name.
-        posed: what was asked.
+        posed: the questions.
         rows: the lines of `answers.jsonl` of each question, in their order.
-        stress: as it was posed.
+        stress: the settings of the questions.
     """
-    sheet = Sheet(posed, read_said(rows), stress or Stress())
-    found = TRIALS[trial].sums(sheet)
+    sheet = Sheet(posed, read_answers(rows), stress or Stress())
+    summary = TRIALS[trial].sums(sheet)
     clusters = int(sheet.clusters.max()) + 1
     facts = {"clusters": clusters, "clustered_by": "group" if sheet.by_group else "item"}
-    used = {place for uses in posed.uses.values() for place, _ in uses}
+    used = {index for uses in posed.uses.values() for index, _ in uses}
     items = {"asked_about": len(posed.items), "used": len(used), "left_out": posed.left_out}
-    row: dict[str, Any] = plain(found)
+    row: dict[str, Any] = plain(summary)
     return {
         "trial": trial,
         "expects": TRIALS[trial].expects,

@@ -1,4 +1,4 @@
-"""Trials that make items worse step by step: a judge's score must fall (ConQRet, 6.2 to 6.4)."""
+"""Trials that worsen items step by step: a judge's score must fall (ConQRet, 6.2 to 6.4)."""
 
 from __future__ import annotations
 
@@ -29,54 +29,54 @@ def pose_noise(items: Sequence[JudgeQuestion], stress: Stress, _: Made | None = 
     noisy = _Noise(items, stress)
     poser = Poser(items)
     for level in sorted(set(stress.levels)):
-        for place in range(len(items)):
-            changed, out = noisy.at(place, level)
-            poser.put(place, (level,), changed, replaced=out)
+        for index in range(len(items)):
+            changed, out = noisy.at(index, level)
+            poser.put(index, (level,), changed, replaced=out)
     poser.facts["labelled"] = sum(label_of(item) is not None for item in items)
     return poser
 
 
 def pose_hallucination(
-    items: Sequence[JudgeQuestion], stress: Stress, made: Made | None = None
+    items: Sequence[JudgeQuestion], stress: Stress, edits: Made | None = None
 ) -> Poser:
     """Contradict sentences of a statement that must follow, or of an argument with its documents.
 
-    Of two arguments, the second becomes the first with that many contradicted.
+    Of two arguments, the second becomes the first with that many sentences contradicted.
     """
     _check_contradicting(items, "hallucination")
     poser = Poser(items)
-    lying = _Lying(items, stress, made)
-    for place, item in enumerate(items):
-        if why := lying.why_not(place):
+    lying = _Lying(items, stress, edits)
+    for index, item in enumerate(items):
+        if why := lying.why_not(index):
             poser.left_out[why] += 1
             continue
         for count in sorted(set(stress.sentences)):
-            edit = lying.at(place, count)
+            edit = lying.at(index, count)
             if len(edit.how) == count:
-                poser.put(place, (count,), _with_text(item, edit.text), edits=list(edit.how))
+                poser.put(index, (count,), _with_text(item, edit.text), edits=list(edit.how))
     _check_reached(poser, {cell[0] for cell in poser.cells}, "hallucination")
     poser.facts["edits"] = lying.tally()
     return poser
 
 
-def pose_joint(items: Sequence[JudgeQuestion], stress: Stress, made: Made | None = None) -> Poser:
-    """Do both, each level of noise with each count of contradicted sentences (Figure 4)."""
+def pose_joint(items: Sequence[JudgeQuestion], stress: Stress, edits: Made | None = None) -> Poser:
+    """Combine each level of noise with each count of contradicted sentences (Figure 4)."""
     _check_contradicting(items, "joint")
     _refuse(items, "joint", Preference, "which of two is better need not change with documents")
     poser = Poser(items)
-    noisy, lying = _Noise(items, stress), _Lying(items, stress, made)
-    for place in range(len(items)):
-        if why := lying.why_not(place):
+    noisy, lying = _Noise(items, stress), _Lying(items, stress, edits)
+    for index in range(len(items)):
+        if why := lying.why_not(index):
             poser.left_out[why] += 1
             continue
         for level in sorted(set(stress.levels)):
-            changed, replaced = noisy.at(place, level)
+            changed, replaced = noisy.at(index, level)
             for count in sorted(set(stress.sentences)):
-                edit = lying.at(place, count)
+                edit = lying.at(index, count)
                 if len(edit.how) == count:
                     carried = {"replaced": replaced, "edits": list(edit.how)}
-                    asked = _with_text(changed, edit.text)
-                    poser.put(place, (level, count), asked, **carried)
+                    question = _with_text(changed, edit.text)
+                    poser.put(index, (level, count), question, **carried)
     _check_reached(poser, {cell[1] for cell in poser.cells}, "joint")
     poser.facts["edits"] = lying.tally()
     return poser
@@ -92,27 +92,27 @@ class _Noise:
         self._items, self._others = items, rotated_texts(items, stress.seed)
         if isinstance(items[0], Support):  # one text each: a share of the texts of a topic
             topics: dict[str, list[int]] = {}
-            for place, item in enumerate(items):
-                topics.setdefault(topic_of(item), []).append(place)
+            for index, item in enumerate(items):
+                topics.setdefault(topic_of(item), []).append(index)
             shares = spread(map(len, topics.values()), stress.seed)
             at = {
-                place: share
-                for places, own in zip(topics.values(), shares, strict=True)
-                for place, share in zip(places, own, strict=True)
+                index: share
+                for places, item_shares in zip(topics.values(), shares, strict=True)
+                for index, share in zip(places, item_shares, strict=True)
             }
-            self._places = [[at[place]] for place in range(len(items))]
+            self._places = [[at[index]] for index in range(len(items))]
         else:
             self._places = spread((len(documents_of(item)) for item in items), stress.seed)
 
-    def at(self, place: int, level: float) -> tuple[JudgeQuestion, list[int]]:
+    def at(self, index: int, level: float) -> tuple[JudgeQuestion, list[int]]:
         """Return an item at a level, and which of its documents are replaced."""
-        item, texts = self._items[place], documents_of(self._items[place])
-        chosen = [own < level for own in self._places[place]]
+        item, texts = self._items[index], documents_of(self._items[index])
+        chosen = [share < level for share in self._places[index]]
         mixed = tuple(
             other if gone else text
-            for text, other, gone in zip(texts, self._others[place], chosen, strict=True)
+            for text, other, gone in zip(texts, self._others[index], chosen, strict=True)
         )
-        out = [number for number, one in enumerate(chosen) if one]
+        out = [number for number, is_replaced in enumerate(chosen) if is_replaced]
         if isinstance(item, Support):
             return (replace(item, text=mixed[0]) if out else item), out
         if isinstance(item, Ranking):
@@ -123,31 +123,31 @@ class _Noise:
 class _Lying:
     """Items with sentences contradicted."""
 
-    def __init__(self, items: Sequence[JudgeQuestion], stress: Stress, made: Made | None) -> None:
-        self._items, self._made, self._seed = items, made, stress.seed
+    def __init__(self, items: Sequence[JudgeQuestion], stress: Stress, edits: Made | None) -> None:
+        self._items, self._made, self._seed = items, edits, stress.seed
         self._names = names_in(text_of(item) for item in items[:2000])
         self._full: dict[int, Edit] = {}
 
-    def why_not(self, place: int) -> str:
-        """Return why an item takes no part, or nothing."""
-        if label_of(self._items[place]) is False:
+    def why_not(self, index: int) -> str:
+        """Return why an item takes no part, or ""."""
+        if label_of(self._items[index]) is False:
             return "labelled no"
-        return "" if self.at(place, 1).how else "no sentence that can be contradicted"
+        return "" if self.at(index, 1).how else "no sentence that can be contradicted"
 
-    def at(self, place: int, count: int) -> Edit:
-        """Return an item's text with so many sentences contradicted, or as many as can be."""
-        item = self._items[place]
+    def at(self, index: int, count: int) -> Edit:
+        """Return an item's text with `count` sentences contradicted, or as many as possible."""
+        item = self._items[index]
         text, seed = contradictable(item), f"{self._seed}/{item.id}"
         return contradict_text(text, count, self._names, seed, self._made)
 
     def tally(self) -> dict[str, int]:
         """Return how many first edits were made in each way."""
-        found: dict[str, int] = {}
-        for place in range(len(self._items)):
-            if not self.why_not(place):
-                (how,) = self.at(place, 1).how
-                found[how] = found.get(how, 0) + 1
-        return dict(sorted(found.items()))
+        counts: dict[str, int] = {}
+        for index in range(len(self._items)):
+            if not self.why_not(index):
+                (how,) = self.at(index, 1).how
+                counts[how] = counts.get(how, 0) + 1
+        return dict(sorted(counts.items()))
 
 
 def contradictable(item: JudgeQuestion) -> str:
@@ -167,14 +167,14 @@ def _check_contradicting(items: Sequence[JudgeQuestion], trial: str) -> None:
     task = items[0].task
     if isinstance(items[0], Ranking) or task in ("relevance", "stance"):
         raise InputError(
-            f"{trial} has no meaning for {task}: a text that says the opposite is as much about "
+            f"{trial} does not apply to {task}: a text that says the opposite is as much about "
             "the question as before"
         )
     bare = sum(not documents_of(item) for item in items)
     if bare and not isinstance(items[0], Preference):
         raise InputError(
-            f"{trial}: {bare} of {len(items)} items have no documents, by which a judge could "
-            "tell what is contradicted"
+            f"{trial}: {bare} of {len(items)} items have no documents from which a judge could "
+            "detect contradictions"
         )
 
 
@@ -185,4 +185,4 @@ def _check_reached(poser: Poser, counts: set[float | str], trial: str) -> None:
 
 def _refuse(items: Sequence[JudgeQuestion], trial: str, kind: type, why: str) -> None:
     if isinstance(items[0], kind):
-        raise InputError(f"{trial} has no meaning for {items[0].task}: {why}")
+        raise InputError(f"{trial} does not apply to {items[0].task}: {why}")

@@ -1,8 +1,8 @@
-"""Measures corrected for the judge's errors by people's labels of some measured questions.
+"""Measures corrected for the judge's errors with people's labels of some measured questions.
 
-Prediction-powered inference (`pnyx.judging.measures.ppi`): people's values on the labelled
-questions, and the judge's on the others as far as they make the estimate more precise. Nothing is
-assumed about the judge; the labelled questions must be picked at random of those measured
+Prediction-powered inference (`pnyx.judging.measures.ppi`) combines people's values on the labelled
+questions with the judge's values on the others, as far as these make the estimate more precise. It
+assumes nothing about the judge; the labelled questions must be a random sample of the measured ones
 (docs/decisions/perspective-measures.md).
 """
 
@@ -22,14 +22,14 @@ from pnyx.perspectives.measures.table import PerspectiveMeasureAt, TopicTable
 from pnyx.stats.base import BOOTSTRAP, Bootstrap, Measured, row_of
 from pnyx.stats.intervals import UNIT
 
-FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals do not hold.
+FEWEST = 8  # With fewer labelled questions nothing is corrected: the intervals would not hold.
 
-FEW = 30  # With fewer there is a warning: the intervals are wide and depend on single questions.
+FEW = 30  # With fewer, a warning: the intervals are wide and depend on single questions.
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected(Measured):
-    """A mean over questions, corrected by the `labelled` of them; None where these are too few."""
+    """A mean over questions, corrected with the `labelled` of them; None if these are too few."""
 
     labelled: int = 0
 
@@ -39,7 +39,7 @@ class Corrected(Measured):
 
 
 class Correction:
-    """What people would say, given labels of some questions and the judge of all."""
+    """Estimates people's verdicts from labels of some questions and the judge's verdicts on all."""
 
     def __init__(
         self, labelled: LabelledVerdicts, judge: str, bootstrap: Bootstrap = BOOTSTRAP
@@ -57,7 +57,7 @@ class Correction:
         self._truth = {place_of(pair): pair.gold.yes for pair in self._pairs}
 
     def row(self) -> dict[str, Any]:
-        """Return what the estimates rest on, for `--json`."""
+        """Return the basis of the estimates, for `--json`."""
         return {
             "judge": self._labelled.judge,
             "pairs": len(self._pairs),
@@ -69,24 +69,29 @@ class Correction:
         }
 
     def mean(self, tables: Sequence[TopicTable], at: PerspectiveMeasureAt) -> Corrected | None:
-        """Return the mean that people's verdicts would give; None: not of this measure."""
+        """Return the mean that people's verdicts would give; None if the measure has none."""
         if at.measure.name not in ("MRecall", "Precision"):
             return None
-        # Of precision one answer of people decides a part, of recall the whole.
+        # One answer of people decides a part of precision, but all of recall.
         unit = 1 / at.k if at.measure.name == "Precision" else None
         closed = [table for table in tables if not table.unscored[: at.k].any()]
         some = [table for table in closed if table.documents]
         judged = np.array([_value(table, at) for table in some], dtype=np.float64)
         people = np.array([self._people(table, at) for table in some], dtype=np.float64)
-        known = np.isfinite(people)
-        count = int(known.sum())
+        labelled = np.isfinite(people)
+        count = int(labelled.sum())
         if count < FEWEST:
             return Corrected(None, len(closed), len(tables), labelled=count)
         level = self._bootstrap.confidence
         estimate = prediction_powered(
-            people[known], judged[known], judged[~known], level, unit, None if unit else UNIT
+            people[labelled],
+            judged[labelled],
+            judged[~labelled],
+            level,
+            unit,
+            None if unit else UNIT,
         )
-        # Of a question without documents all is known.
+        # For a question without documents, the value is known.
         value, low, high = (
             float(end or 0.0) * len(some) / len(closed)
             for end in (estimate.corrected.value, estimate.corrected.low, estimate.corrected.high)
@@ -96,7 +101,7 @@ class Correction:
         return Corrected(value, len(closed), len(tables), low, high, labelled=count)
 
     def _people(self, table: TopicTable, at: PerspectiveMeasureAt) -> float:
-        """Return people's value; NaN where a pair of the first documents has no label."""
+        """Return people's value; NaN if a pair of the first documents has no label."""
         labels = [
             [self._truth.get((table.topic, doc, view)) for view in table.perspectives]
             for doc in table.documents[: at.k]
@@ -114,7 +119,7 @@ def _value(table: TopicTable, at: PerspectiveMeasureAt) -> float:
 
 
 def place_of(pair: Pair) -> tuple[str, str, str]:
-    """Return question, document and perspective of a pair; empty where they are not named."""
+    """Return question, document and perspective of a pair; empty strings if it names none."""
     verdict = pair.verdict
     document = verdict.doc_id or str(verdict.extra.get("text_id") or "")
     return verdict.question_id or verdict.group or verdict.id, document, verdict.perspective_id

@@ -48,7 +48,7 @@ from pnyx.stats.significance import Test
 PERSPECTIVE_DEPTHS = (5,)
 
 Cells: TypeAlias = dict[str, dict[str, Bounded]]
-"""Topic -> measure that applies to it -> value."""
+"""Topic -> measure defined for it -> value."""
 
 
 def measure_perspectives(
@@ -69,37 +69,37 @@ def measure_perspectives(
 
     Args:
         runs: as for `measure_retrieval`; read once.
-        perspectives: what `by_question` returns.
-        verdicts: which document supports which perspective: what `pnyx.ask` returned, or a source
+        perspectives: the result of `by_question`.
+        verdicts: which document supports which perspective: the result of `pnyx.ask`, or a source
             as for `read_verdicts`.
-        measures: by their notation (`MRecall@5`, `CoverDepth@100`), also diversity measures of
+        measures: by notation (`MRecall@5`, `CoverDepth@100`), also diversity measures of
             ir-measures (`alpha_nDCG@10`). By default MRecall and Precision at each of `depths`, and
-            which side is covered where questions have two opposite perspectives.
+            which side is covered, for questions with two opposite perspectives.
         depths: of the default measures.
         union_depth: also measure how deep each run must be read to cover everything (Table 5), and
-            what so many documents of each run cover together (Table 6).
-        labelled: pairs that the same judge answered and people labelled (as for `join_labels`), of
-            some of the measured questions, picked at random: MRecall and Precision are also given
-            corrected for the judge's errors.
-        topics_of: which questions count.
-        baseline: name of the run that the others are compared with, on `measures` or by default on
+            how much the first `union_depth` documents of all runs cover together (Table 6).
+        labelled: pairs that the same judge answered and people labelled (as for `join_labels`), for
+            some of the measured questions, picked at random: adds MRecall and Precision corrected
+            for the judge's errors.
+        topics_of: which questions to measure.
+        baseline: name of the run with which the others are compared, on `measures` or by default on
             MRecall and Precision.
         test: of the differences over questions; two-sided, corrected by Holm-Bonferroni over all.
-        bootstrap: over questions; its seed is that of everything that is drawn.
+        bootstrap: over questions; its seed is used for everything random.
 
     Raises:
         InputError: a measure is unknown or cannot be computed, a run has no question with
-            perspectives or contradicts itself, no verdict is on a pair of the runs, or another
-            judge answered the labelled pairs.
+            perspectives or contradicts itself, no verdict is on a pair of the runs, or the labelled
+            pairs were answered by another judge.
         MissingExtra: a measure of ir-measures needs the extra `retrieval`.
-        ValueError: no run, no perspectives, or no run of the baseline's name.
+        ValueError: there are no runs, no perspectives, or no run with the baseline's name.
     """
     if not perspectives:
         raise ValueError("found no perspectives, expected one or more")
     runs = named_runs(runs)
     check_runs(runs, baseline)
     verdicts = read_verdicts(verdicts)
-    chosen = _Chosen(measures, depths, union_depth, perspectives)
+    chosen = _ChosenMeasures(measures, depths, union_depth, perspectives)
     ranked = {name: rankings_of(entries) for name, entries in runs.items()}
     topics = topics_measured(ranked, perspectives, topics_of, "perspectives")
     judged = {
@@ -145,10 +145,10 @@ def perspective_qrels(
     """Return verdicts as TREC diversity qrels, with perspectives as subtopics.
 
     Args:
-        runs: each what `pnyx.read_run` yields.
-        perspectives: what `by_question` returns.
+        runs: each as yielded by `pnyx.read_run`.
+        perspectives: the result of `by_question`.
         verdicts: which document supports which perspective.
-        depth: so many documents of each run, and whatever else has a verdict.
+        depth: number of documents of each run; pairs with a verdict are always included.
         unscored: how pairs without a verdict are treated.
 
     Raises:
@@ -171,8 +171,8 @@ def perspective_qrels(
     return list(qrels_of_verdicts(verdicts, pairs, unscored))
 
 
-class _Chosen:
-    """The measures to compute, ours and ir-measures', by notation."""
+class _ChosenMeasures:
+    """The measures to compute, our own and those of ir-measures, by notation."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class _Chosen:
             self._take(PERSPECTIVE_MEASURES[name] @ int(union_depth or 0))
         cutoffs = [measure.params["cutoff"] for measure in self.diverse.values()]
         self.depth = max([*(at.k for at in self.own.values()), *cutoffs])
-        # A topic may have no value of these though all its pairs are scored.
+        # These measures may be undefined for a topic although all its pairs are scored.
         self.conditional = frozenset(n for n, at in self.own.items() if not at.measure.always)
 
     def _take(self, measure: PerspectiveMeasureAt | None) -> bool:
@@ -213,7 +213,7 @@ class _Chosen:
 def _correction(
     labelled: LabelledVerdicts | Source | None, judge: str, bootstrap: Bootstrap
 ) -> Correction | None:
-    """Return what corrects a judge's errors, if pairs were labelled."""
+    """Return the correction of a judge's errors, if pairs were labelled."""
     if labelled is None:
         return None
     if not isinstance(labelled, LabelledVerdicts):
@@ -222,12 +222,12 @@ def _correction(
 
 
 def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
-    """Refuse verdicts on other pairs: every measure would say that all is open."""
+    """Reject verdicts on other pairs, with which every value would be undecided."""
     if not any(table.documents for table in every) or verdicts.other.value is not None:
         return
     if all(set(t.reasons) <= {verdicts.other.unscored} and t.unscored.all() for t in every):
-        asked = next(t for t in every if t.documents)
-        pair = f"{asked.topic!r}, {asked.documents[0]!r}, {asked.perspectives[0]!r}"
+        first = next(t for t in every if t.documents)
+        pair = f"{first.topic!r}, {first.documents[0]!r}, {first.perspectives[0]!r}"
         some = next(iter([*verdicts.pairs, *verdicts.by_id]), "none")
         raise InputError(
             f"no verdict is on a pair of the runs (question, document, perspective: the first is "
@@ -236,9 +236,9 @@ def _check_pairs(every: Sequence[TopicTable], verdicts: Verdicts) -> None:
 
 
 def _cells(
-    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
+    chosen: _ChosenMeasures, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> dict[str, Cells]:
-    """Return each run's values; a pair without a grade is no, an unscored topic has no value."""
+    """Return each run's values; an ungraded pair counts as no, an unscored topic has no value."""
     scorer = _scorer(chosen, judged, verdicts) if chosen.diverse else None
     cells: dict[str, Cells] = {}
     for name, tables in judged.items():
@@ -247,25 +247,25 @@ def _cells(
             values = {notation: at.of(table) for notation, at in chosen.own.items()}
             for notation, measure in chosen.diverse.items():
                 closed = not table.unscored[: measure.params["cutoff"]].any()
-                known = closed and table.topic in scores
-                score = scores[table.topic][notation] if known else None
-                values[notation] = Bounded(score, score) if known else Bounded(0.0, None)
+                is_scored = closed and table.topic in scores
+                score = scores[table.topic][notation] if is_scored else None
+                values[notation] = Bounded(score, score) if is_scored else Bounded(0.0, None)
             of_topics = cells.setdefault(name, {})
             of_topics[table.topic] = {n: value for n, value in values.items() if value is not None}
     return cells
 
 
 def _scorer(
-    chosen: _Chosen, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
+    chosen: _ChosenMeasures, judged: Mapping[str, Sequence[TopicTable]], verdicts: Verdicts
 ) -> RunScorer:
     every = [table for tables in judged.values() for table in tables]
-    known = {table.topic: set(table.perspectives) for table in every}
-    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in known.get(p[0], ()))
+    perspectives_of = {table.topic: set(table.perspectives) for table in every}
+    pool = dict.fromkeys(p for p in verdicts.pairs if p[2] in perspectives_of.get(p[0], ()))
     for t in every:
         pool |= dict.fromkeys((t.topic, d, p) for d in t.documents for p in t.perspectives)
     qrels = list(qrels_of_verdicts(verdicts, pool, "skip"))
     if not qrels:
-        raise InputError("no pair of the runs is scored, which diversity measures need")
+        raise InputError("diversity measures need scored pairs; no pair of the runs is scored")
     return RunScorer(chosen.diverse, judgements_of(qrels))
 
 
@@ -275,7 +275,7 @@ def _measured(
     perspectives: Questions,
     tables: Sequence[TopicTable],
     cells: Cells,
-    chosen: _Chosen,
+    chosen: _ChosenMeasures,
     correction: Correction | None,
     bootstrap: Bootstrap,
 ) -> MeasuredCoverage:
@@ -317,7 +317,7 @@ def _union(
             doc for run in ranked.values() for doc in run.by_topic.get(topic, ())[:depth]
         )
         tables.append(table_of(topic, tuple(documents), perspectives[topic], verdicts))
-    # A set of documents is read whole: its depth is its size.
+    # A union of documents has no order: its depth is its size.
     cells = {
         t.topic: {"MRecall": mrecall(t, k), "MinCover": minimum_cover(t, k)}
         for t in tables

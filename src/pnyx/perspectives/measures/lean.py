@@ -1,6 +1,6 @@
-"""Which side a retriever leans to, and how far it follows its question (BERDS, section 7, Fig. 3).
+"""Which side a retriever leans to, and how far it follows its query (BERDS, section 7, Fig. 3).
 
-It is asked each question three times: as it is, as the supporting and as the opposing perspective.
+Each question is queried in three ways: as the question, as its supporting and as its opposing view.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from pnyx.stats.intervals import draw_weights, drawn_value
 from pnyx.stats.weighted_measures import Floats, ratio
 
 ASKED_AS = ("question", "pro", "con")
-"""How a retriever is asked: the question, its supporting and its opposing perspective."""
+"""Forms of a query: the question, its supporting and its opposing perspective."""
 
 SHIFTS = (("pro", "question"), ("con", "question"), ("pro", "con"))
 
 
 @dataclass(frozen=True, slots=True)
 class LeaningOf:
-    """To which side the first k documents lean: (p - n) / p, of shares that support pro and con."""
+    """How far the first k documents lean: (p - n) / p; p and n are the shares for pro and con."""
 
     delta: Measured  # at most 1; None where p is 0
     p: float | None
     n: float | None
-    least: float | None  # every unscored pair read for con
-    most: float | None  # every unscored pair read for pro
+    least: float | None  # with every unscored pair counted for con
+    most: float | None  # with every unscored pair counted for pro
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
@@ -46,9 +46,9 @@ class LeaningOf:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Leaning(Result):
-    """How one retriever leans, asked by `question`, `pro` and `con`, in its first k documents.
+    """How one retriever leans in its first k documents, queried by `question`, `pro` and `con`.
 
-    `shifts` are differences of two deltas, None where one is undefined; `unscored` counts the pairs
+    `shifts` are differences of two deltas, None if one is undefined; `unscored` counts the pairs
     within the depth, over the three runs.
     """
 
@@ -59,23 +59,23 @@ class Leaning(Result):
     unscored: int
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return where it leans, by how it is asked."""
+        """Return a row for each form of the query."""
         return [
-            {"run": self.name, "asked_as": asked, **lean.delta.row(), **row_of(lean, "p n")}
-            for asked, lean in self.by.items()
+            {"run": self.name, "asked_as": asked_as, **lean.delta.row(), **row_of(lean, "p n")}
+            for asked_as, lean in self.by.items()
         ]
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         shifts = {f"{a}-{b}": shift.row() for (a, b), shift in self.shifts.items()}
-        asked = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
-        return {**asked, "shifts": shifts, "unscored": self.unscored}
+        run_fields = {"run": self.name, "k": self.k, "asked_as": plain(self.by)}
+        return {**run_fields, "shifts": shifts, "unscored": self.unscored}
 
 
 def side_questions(perspectives: Mapping[str, Sequence[Perspective]], side: Side) -> list[Question]:
     """Return each question, under its own id, with one side's perspective as its text.
 
-    Questions without exactly one perspective of each side (`pro`, `con`) are left out.
+    Questions that do not have exactly one perspective of each side (`pro`, `con`) are left out.
     """
     return [
         Question(question, next(p.text for p in sides if p.stance == side))
@@ -102,51 +102,56 @@ def measure_leaning(
 ) -> Leaning:
     """Measure how far a retriever's leaning follows its question.
 
-    The deltas are of all questions' documents together, as in the paper. Questions with an unscored
-    pair within the depth, in any of the three runs, take part in the bounds alone.
+    The deltas are over the documents of all questions together, as in the paper. Questions with an
+    unscored pair within the depth, in any of the three runs, only affect the bounds.
 
     Args:
         name: of the retriever.
-        runs: `question`, `pro` and `con` -> its run when it is so asked (`side_questions`), under
-            the questions' ids.
-        perspectives: what `pnyx.formats.by_question` returns; questions with two, one of each
-            side, count.
+        runs: `question`, `pro` and `con` -> the run of these queries (`side_questions`), under the
+            questions' ids.
+        perspectives: the result of `pnyx.formats.by_question`; only questions with two
+            perspectives, one of each side, count.
         verdicts: which document supports which perspective, as for `measure_perspectives`.
         k: how many documents, at least 1.
         bootstrap: over questions.
 
     Raises:
-        InputError: no question has one perspective of each side, none of a run's questions does, or
+        InputError: no question has one perspective of each side, or no question of a run has, or
             a run contradicts itself.
-        ValueError: the runs are not those three.
+        ValueError: the runs are not these three.
     """
     if sorted(runs) != sorted(ASKED_AS):
         raise ValueError(f"found the runs {', '.join(runs)}, expected {', '.join(ASKED_AS)}")
     opposed = _opposed(perspectives)
     if not opposed:
         raise InputError(
-            "no question has two perspectives, one of each side (stance pro and con), which "
-            "leaning needs"
+            "leaning needs a question with two perspectives, one of each side (stance pro and "
+            "con); found none"
         )
     tables = _tables(name, runs, opposed, read_verdicts(verdicts), k)
     closed = np.array(
         [not any(t.unscored.any() for t in of) for of in zip(*tables.values(), strict=True)]
     )
-    counts = {asked: _counts(table) for asked, table in tables.items()}
+    counts = {asked_as: _counts(table) for asked_as, table in tables.items()}
     weights = [np.ones((1, int(closed.sum())))]
     weights += draw_weights(np.arange(int(closed.sum())), bootstrap)
     deltas = {}
-    for asked, of in counts.items():
+    for asked_as, of in counts.items():
         pro = [w @ of[closed, 0] for w in weights]
         con = [w @ of[closed, 2] for w in weights]
-        deltas[asked] = np.concatenate([ratio(p - n, p) for p, n in zip(pro, con, strict=True)])
+        deltas[asked_as] = np.concatenate([ratio(p - n, p) for p, n in zip(pro, con, strict=True)])
     measured = {a: _measured(deltas[a], closed, bootstrap) for a in ASKED_AS}
     return Leaning(
         name,
         k,
-        {asked: _leaning(measured[asked], counts[asked], closed, k) for asked in ASKED_AS},
+        {
+            asked_as: _leaning(measured[asked_as], counts[asked_as], closed, k)
+            for asked_as in ASKED_AS
+        },
         {(a, b): _measured(deltas[a] - deltas[b], closed, bootstrap) for a, b in SHIFTS},
-        sum(int(table.unscored.sum()) for asked in tables.values() for table in asked),
+        sum(
+            int(table.unscored.sum()) for topic_tables in tables.values() for table in topic_tables
+        ),
     )
 
 
@@ -157,14 +162,14 @@ def _tables(
     verdicts: Verdicts,
     k: int,
 ) -> dict[str, list[TopicTable]]:
-    """Return a table for each question, as it was asked in each of the three ways."""
+    """Return a table for each question, for each of the three forms of the query."""
     tables = {}
-    for asked in ASKED_AS:
-        ranked = rankings_of(runs[asked]).by_topic
+    for asked_as in ASKED_AS:
+        ranked = rankings_of(runs[asked_as]).by_topic
         if not any(question in opposed for question in ranked):
             problem = "has no question with two opposite perspectives"
-            raise InputError(f"{name}: the run asked as {asked} {problem}")
-        tables[asked] = [
+            raise InputError(f"{name}: the run asked as {asked_as} {problem}")
+        tables[asked_as] = [
             table_of(question, ranked.get(question, ())[:k], sides, verdicts)
             for question, sides in opposed.items()
         ]
@@ -172,7 +177,7 @@ def _tables(
 
 
 def _counts(tables: Sequence[TopicTable]) -> Floats:
-    """Return (topics, 4): documents that support pro, or possibly do, and con likewise."""
+    """Return (topics, 4): documents that support pro, that may support it, and the same for con."""
     rows = []
     for table in tables:
         places = table.sides.index("pro"), table.sides.index("con")
@@ -182,7 +187,7 @@ def _counts(tables: Sequence[TopicTable]) -> Floats:
 
 
 def _measured(drawn: Floats, closed: np.ndarray[Any, Any], bootstrap: Bootstrap) -> Measured:
-    """Return the first value, with the interval of the others."""
+    """Return the first value, with an interval computed from the others."""
     scored = int(closed.sum())
     return drawn_value(
         drawn[0], drawn[1 if scored > 1 else len(drawn) :], scored, len(closed), scored, bootstrap

@@ -1,7 +1,7 @@
 """MRecall as a measure of ir-measures, on diversity qrels: `parse_measure("MRecall@5")`.
 
-Importing this module registers it; `pnyx.perspectives.MRecall` does so. As for every measure there,
-a pair that the qrels lack counts as no: only `pnyx measure perspectives` keeps the unscored apart.
+Importing this module registers it; `pnyx.perspectives.MRecall` does so. As with every measure of
+ir-measures, a missing pair counts as no: only `pnyx measure perspectives` handles unscored pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise MissingExtra("MRecall of ir-measures", "retrieval") from error
 
-_LIBRARY: Any = ir_measures  # says less of its types than it takes
+_LIBRARY: Any = ir_measures  # its type hints are narrower than what it accepts
 
 
 class _MRecall(_LIBRARY.Measure):  # type: ignore[misc]

@@ -12,15 +12,15 @@ from pnyx.search.measures.table import ComparedRuns, RunTable
 from pnyx.stats.base import Bootstrap, Measured, plain, row_of
 
 PerspectiveTopics: TypeAlias = Literal["perspectives", "run", "both"]
-"""Which questions a run is measured on: all that have perspectives; those of them that the run has;
-those that every run has."""
+"""Questions to measure a run on: all that have perspectives; those of them in the run; or those in
+every run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageMean(Measured):
-    """A mean over topics, and its bounds with unscored pairs read against and for the ranking."""
+    """A mean over topics; its bounds count unscored pairs against and for the ranking."""
 
-    open: int = 0  # biased upward where many are
+    open: int = 0  # topics without a value; many of them bias the mean upward
     least: float | None = None
     most: float | None = None
     bounds_low: float | None = None  # lower end of the interval of `least`
@@ -47,7 +47,7 @@ class MeasuredCoverage:
     rearranged: tuple[str, ...]  # their rank column disagrees with the scores
     corrected: Mapping[str, Corrected] = field(default_factory=dict)
     judged: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Topic -> how many of its pairs have a verdict, of how many."""
+    """Topic -> (number of its pairs with a verdict, number of its pairs)."""
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
@@ -78,9 +78,9 @@ class UnionCoverage:
 class PerspectiveCoverage(ComparedRuns):
     """Runs measured against perspectives.
 
-    `questions` counts those that have perspectives; `union` is of all runs, None where no depth was
-    asked for; `correction` is what corrected values rest on, None without labelled pairs;
-    `comparisons` are of each other run with the baseline, if any, measure by measure.
+    `questions` counts those that have perspectives; `union` covers all runs, None if no depth was
+    requested; `correction` is the basis of corrected values, None without labelled pairs;
+    `comparisons` compare each other run with the baseline, if any, measure by measure.
     """
 
     runs: tuple[MeasuredCoverage, ...]
@@ -105,7 +105,7 @@ class PerspectiveCoverage(ComparedRuns):
         ]  # fmt: skip
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
+        """Return the object of `--json` (docs/measures.md); a single run is also at top level."""
         return {
             "task": "perspectives",
             "judge": self.judge,
@@ -121,7 +121,7 @@ def means_of(
     conditional: frozenset[str],
     bootstrap: Bootstrap,
 ) -> dict[str, CoverageMean]:
-    """Return each measure's mean over topics; `conditional` ones lack bounds if topics are open."""
+    """Return each measure's mean over topics; `conditional` ones: no bounds if topics are open."""
 
     def end(name: str) -> RunTable[Measured]:
         ends = {t: {n: _end(b, name) for n, b in of.items()} for t, of in cells.items()}

@@ -1,9 +1,9 @@
-"""What of a topic's ranking supports which perspective, and measures of its first k.
+"""Which documents of a topic's ranking support which perspective, and measures of its first k.
 
-They are those of BERDS (Chen and Choi 2024).
+The measures are those of BERDS (Chen and Choi 2024).
 
-Where pairs are unscored, a value lies between two: with them read against the ranking, and for it.
-A measure (`MRecall@5`) is a value, as in ir-measures: equal where its notation is, and hashable.
+If pairs are unscored, a value has bounds: with these pairs counted against the ranking, and for it.
+A measure (`MRecall@5`) is a value, as in ir-measures: hashable, and equal if its notation is equal.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 MAX_DEPTH = 1_000_000
 
-_UNIONS = 50_000  # Unions of documents that are followed; beyond, a smallest cover is only bounded
+_UNIONS = 50_000  # Maximum unions of documents to examine; beyond it, a cover only gets bounds
 _NOTATION = re.compile(r"([A-Za-z]\w*)@([0-9]{1,7})")
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A topic's value, as far as the verdicts fix it; None for both ends where it is undefined."""
+    """A topic's value within bounds set by the verdicts; both ends are None if it is undefined."""
 
     least: float | None
-    most: float | None  # alone None where there is no upper limit
+    most: float | None  # None on its own means no upper limit
 
     @property
     def value(self) -> float | None:
-        """The value; None where it depends on unscored pairs or is not defined."""
+        """The value; None if it depends on unscored pairs or is not defined."""
         return self.least if self.least == self.most else None
 
     @property
     def scored(self) -> int:
-        """1 where there is a value."""
+        """1 if there is a value, else 0."""
         return int(self.value is not None)
 
     @property
@@ -68,23 +68,23 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicTable:
-    """One topic: its ranking (n documents) against its perspectives (m, at least 1)."""
+    """One topic: its ranking (n documents) and its perspectives (m, at least 1)."""
 
     topic: str
     documents: tuple[str, ...]
     perspectives: tuple[str, ...]
     sides: tuple[Stance | None, ...]
     yes: Flags
-    unscored: Flags  # (n, m): where `yes` is open
+    unscored: Flags  # (n, m): True if `yes` is not known
     reasons: tuple[str, ...]  # why
     probability: Floats  # NaN without one
 
     def first(self, k: int) -> tuple[Flags, Flags]:
-        """Return `yes`, and what could be yes, of the first k documents."""
+        """Return `yes`, and pairs that could be yes, for the first k documents."""
         return self.yes[:k], self.yes[:k] | self.unscored[:k]
 
     def needed(self, k: int) -> int:
-        """Return how many perspectives k documents must cover: all, or k where there are more."""
+        """Return how many perspectives k documents must cover: all, or k if there are more."""
         return min(len(self.perspectives), k)
 
 
@@ -115,7 +115,7 @@ def table_of(
 def mrecall(table: TopicTable, k: int) -> Bounded:
     """MRecall@k: 1 if the first k documents cover all perspectives, else 0 (BERDS, section 3).
 
-    Of more than k perspectives, k different ones are enough (Min et al., EMNLP 2021).
+    With more than k perspectives, k different ones are enough (Min et al., EMNLP 2021).
     """
     sure, possible = (int(yes.any(axis=0).sum()) for yes in table.first(k))
     needed = table.needed(k)
@@ -125,7 +125,7 @@ def mrecall(table: TopicTable, k: int) -> Bounded:
 def precision(table: TopicTable, k: int) -> Bounded:
     """Precision@k: the share of k documents that support some perspective (BERDS, section 3).
 
-    Documents that a ranking lacks support none, as in trec_eval's P_k: returning less must not pay.
+    Missing documents support none, as in trec_eval's P_k: returning fewer must not pay off.
     """
     sure, possible = (int(yes.any(axis=1).sum()) for yes in table.first(k))
     return Bounded(sure / k, possible / k)
@@ -146,7 +146,7 @@ def _depth(flags: Flags, needed: int) -> float | None:
 def minimum_cover(table: TopicTable, k: int) -> Bounded:
     """MinCover@k: the fewest of the first k documents that cover all perspectives (BERDS, 7).
 
-    All unions of documents are followed, level by level; of more than 50,000 only bounds are given.
+    Unions of documents are examined level by level; beyond 50,000, only bounds are returned.
     """
     sure, possible = (_smallest(yes, table.needed(k)) for yes in table.first(k))
     return Bounded(possible[0], sure[1])
@@ -167,9 +167,9 @@ def _smallest(flags: Flags, needed: int) -> tuple[float | None, float | None]:
 
 
 def _maximal(masks: set[int]) -> list[int]:
-    """Leave out masks that another contains; in a fixed order."""
-    kept = [m for m in masks if not any(m != other and m & other == m for other in masks)]
-    return sorted(kept)
+    """Remove masks that another one contains; in a fixed order."""
+    maximal = [m for m in masks if not any(m != other and m & other == m for other in masks)]
+    return sorted(maximal)
 
 
 def _greedy(masks: Sequence[int], needed: int) -> int:
@@ -190,9 +190,9 @@ def opposed(sides: Iterable[Stance | None]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveMeasure:
-    """A measure of a ranking's first k documents; `high` is None where the depth is the limit.
+    """A measure of a ranking's first k documents; `high` is None if the depth is the limit.
 
-    Without `always`, some topics lack a value though all their pairs are scored; the others count.
+    Without `always`, it is undefined for some topics although all their pairs are scored.
     """
 
     name: str
@@ -207,7 +207,7 @@ class PerspectiveMeasure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PerspectiveMeasureAt:
-    """A measure of the first k documents; its text is its notation."""
+    """A measure of the first k documents; str() gives its notation."""
 
     measure: PerspectiveMeasure
     k: int
@@ -220,7 +220,7 @@ class PerspectiveMeasureAt:
         return f"{self.measure.name}@{self.k}"
 
     def of(self, table: TopicTable) -> Bounded | None:
-        """Return its value on one topic; None where it does not apply to it."""
+        """Return its value for one topic; None if it is not defined for it."""
         return self.measure.compute(table, self.k)
 
 
@@ -263,7 +263,7 @@ SIDED = tuple(m.name for m in _SIDED)
 
 
 def parse_perspective_measure(notation: str) -> PerspectiveMeasureAt | None:
-    """Read the notation of a measure, also a plugin's; None where no such one has the name."""
+    """Parse the notation of a measure, including plugins' measures; None if the name is unknown."""
     name = re.split(r"[@(]", notation, maxsplit=1)[0]
     measure = PERSPECTIVE_MEASURES.get(name)
     if measure is None:

@@ -1,7 +1,7 @@
 """Verdicts on pairs of document and perspective, from a judge, people or qrels.
 
-A document judged passage by passage supports a perspective where a passage does; where none does
-and one is unscored or missing, that is open.
+A document judged passage by passage supports a perspective if one of its passages does; if none
+does and one is unscored or missing, the pair is undecided.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pnyx.judging.verdicts import Source, UnscoredPairs, Verdict, file_of, of_on
 from pnyx.judging.verdicts import read_verdicts as read_rows
 
 Unjudged: TypeAlias = Literal["unscored", "no"]
-"""What pairs are that qrels lack: open, or no, for qrels that list only what supports."""
+"""How pairs missing from qrels count: unscored, or no if the qrels list only supporting pairs."""
 
 
 Place: TypeAlias = tuple[str, str, str]
@@ -39,7 +39,7 @@ NO = Verdict(value=False)
 class Verdicts:
     """Verdicts on pairs, by question, document and perspective.
 
-    `by_id` holds labels that name no pair, by the item's id (`pnyx.judging.perspectives.pair_id`);
+    `by_id` holds labels that do not name a pair, by item id (`pnyx.judging.perspectives.pair_id`);
     `other` is the verdict on a pair that is in neither.
     """
 
@@ -49,7 +49,7 @@ class Verdicts:
     other: Verdict = MISSING
 
     def of(self, question_id: str, doc_id: str, perspective_id: str) -> Verdict:
-        """Return the verdict on a pair; `other` where nobody was asked."""
+        """Return the verdict on a pair; `other` if there is none."""
         key = question_id, doc_id, perspective_id
         verdict = self.pairs.get(key)
         if verdict is None and self.by_id:
@@ -67,24 +67,24 @@ def read_verdicts(
     """Read verdicts on pairs of document and perspective.
 
     Args:
-        source: a results folder or answers of `pnyx judge support`, or what `pnyx.ask` returned;
-            labels JSONL, of several annotators the majority; or TREC diversity qrels, where a
-            perspective is a subtopic. Answers name the pair by `question_id` (or `group`), `doc_id`
-            and `perspective_id`; labels so, or by the item's id.
-        judge: whose answers count, where the file holds several judges'.
-        unjudged: what pairs are that qrels lack.
-        relevant_from: the least grade of qrels that is a yes.
+        source: a results folder or answers of `pnyx judge support`, or the result of `pnyx.ask`;
+            labels JSONL (the majority of several annotators); or TREC diversity qrels, whose
+            subtopics are perspectives. Answers name the pair by `question_id` (or `group`),
+            `doc_id` and `perspective_id`; labels do the same, or use the item's id.
+        judge: whose answers to read, if the file holds those of several judges.
+        unjudged: how to treat pairs missing from qrels.
+        relevant_from: the lowest grade of qrels that counts as yes.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where a pair has two verdicts,
-            the answers are several judges' or another task's, or the qrels know no subtopics.
+        InputError: at the first error, with file and line; also if a pair has two verdicts, the
+            answers are by several judges or for another task, or the qrels have no subtopics.
     """
     if isinstance(source, Verdicts):
         return source
     if not isinstance(source, str | Path):
         return _answers(source, judge)
     path = file_of(source)
-    # Whatever does not look like JSON can only be qrels, whose reader says what is wrong with it.
+    # Anything that does not look like JSON must be qrels; their reader reports what is wrong.
     if read_head(path, 1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _answers(path, judge) if sniff(path, "items") == "answers" else _labels(path)
     pairs = {
@@ -108,10 +108,11 @@ def qrels_of_verdicts(
     for question_id, doc_id, perspective_id in pairs:
         verdict = verdicts.of(question_id, doc_id, perspective_id)
         if verdict.value is None and unscored == "error":
-            shown = ", ".join(shorten(x, 40) for x in (question_id, doc_id, perspective_id))
+            pair_ids = ", ".join(shorten(x, 40) for x in (question_id, doc_id, perspective_id))
+            why = shorten(verdict.unscored, 60)
             raise InputError(
-                f"qrels: the pair {shown} is unscored ({shorten(verdict.unscored, 60)}); say what "
-                "is to become of such pairs: skip (no line) or zero (no)"
+                f"qrels: the pair {pair_ids} is unscored ({why}); choose how to treat such pairs: "
+                "skip (no line) or zero (no)"
             )
         if verdict.value is not None or unscored == "zero":
             yield Qrel(question_id, doc_id, int(bool(verdict.value)), perspective_id)
@@ -122,10 +123,10 @@ class _Passages:
     """The verdicts on the passages of a document, by their numbers."""
 
     count: int
-    found: dict[int, Verdict] = field(default_factory=dict)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
 
     def verdict(self) -> Verdict:
-        verdicts = self.found.values()
+        verdicts = self.verdicts.values()
         scored = [v.probability for v in verdicts if v.value is not None]
         stated = [p for p in scored if p is not None]
         highest = max(stated) if stated and len(stated) == len(scored) else None
@@ -133,8 +134,8 @@ class _Passages:
             return Verdict(value=True, probability=highest)
         if reason := next((v.unscored for v in verdicts if v.value is None), ""):
             return Verdict(unscored=reason)
-        if len(self.found) < self.count:
-            missing = self.count - len(self.found)
+        if len(self.verdicts) < self.count:
+            missing = self.count - len(self.verdicts)
             return Verdict(unscored=f"passages: no verdict on {missing} of {self.count}")
         return Verdict(value=False, probability=highest)
 
@@ -154,20 +155,20 @@ class _Collected:
         if number > count:
             raise InputError(f"passage: found {number}, expected at most {count} (passages)")
         passages = self._passages.setdefault(key, _Passages(count))
-        if number in passages.found or passages.count != count:
-            shown = ", ".join(shorten(part, 40) for part in key)
-            raise InputError(f"the pair {shown} has a verdict in an earlier line")
-        passages.found[number] = verdict
+        if number in passages.verdicts or passages.count != count:
+            pair_ids = ", ".join(shorten(part, 40) for part in key)
+            raise InputError(f"the pair {pair_ids} has a verdict in an earlier line")
+        passages.verdicts[number] = verdict
         return verdict
 
     def answer(self, verdict: Verdict) -> Verdict:
         """Add the answer to a pair, and return it; InputError also: no yes or no, another task."""
         if verdict.task not in ("support", "perspectives"):
-            found = shorten(verdict.task, 40)
-            raise InputError(f"task: found {found!r}, expected support or perspectives")
+            value_text = shorten(verdict.task, 40)
+            raise InputError(f"task: found {value_text!r}, expected support or perspectives")
         if not isinstance(verdict.value, bool | None):
-            found = shown_value(verdict.value)
-            raise InputError(f"value: found {found}, expected true, false or null")
+            value_text = shown_value(verdict.value)
+            raise InputError(f"value: found {value_text}, expected true, false or null")
         return self.add(verdict, by_id=False)
 
     def verdicts(self, judge: str) -> Verdicts:
@@ -176,7 +177,7 @@ class _Collected:
 
 
 def _place(verdict: Verdict, *, by_id: bool) -> Place | None:
-    """Return the pair that a verdict names; None where it names none and need not."""
+    """Return the pair that a verdict names; None if it names none and need not."""
     if by_id and not verdict.doc_id and not verdict.perspective_id:
         return None
     for name in ("question_id", "doc_id", "perspective_id"):
@@ -227,6 +228,6 @@ def _labels(path: str) -> Verdicts:
         try:
             collected.add(label, by_id=True)
         except InputError as error:
-            shown = shorten(identifier, 40)
-            raise InputError(f"id {shown!r}: {error.problem}", path=path) from error
+            pair_id = shorten(identifier, 40)
+            raise InputError(f"id {pair_id!r}: {error.problem}", path=path) from error
     return collected.verdicts(f"labels:{_named(path)}")

@@ -1,4 +1,4 @@
-"""Who answers: the packaged judges, or the language model of the environment, kept in its cache."""
+"""The answerer: the packaged judges, or the language model of the environment with its cache."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ S = TypeVar("S", bound="JudgeSpec")
 
 _STORE, _DONE = "pnyx.sqlite", "pnyx.done"
 _KEY, _LLM = "PNYX_API_KEY", "PNYX_LLM"
-"""Named by OPENAI_API_KEY and by the workflow here."""
+"""Environment variables: the key of OPENAI_API_KEY, and the model set by the workflow here."""
 
 
 def say(line: str) -> None:
-    """Print a line about the work on standard error, where the runner prints its own."""
+    """Print a progress line on standard error, where the runner prints its own."""
     print(f"pnyx: {line}", file=sys.stderr)  # noqa: T201
 
 
 @contextlib.contextmanager
 def phase(settings: Settings) -> Iterator[None]:
-    """Do a part of the work, restricted if it is to be; errors made on purpose are one line."""
+    """Run a part of the work, restricted if so set; expected errors become one line."""
     import click
 
     restricted = no_text(PnyxError) if settings.no_text else contextlib.nullcontext()
@@ -46,17 +46,17 @@ def phase(settings: Settings) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """Who answers: a language model with its store, or the packaged judges."""
+    """Answers questions: a language model with its store, or the packaged judges."""
 
     choices: Mapping[str, Any]
 
     def spec(self, kind: type[S]) -> S:
-        """Return the spec that says so."""
+        """Return a spec with these choices."""
         return kind(**self.choices)
 
 
 def asked(settings: Settings, llm: Any, inputs: Iterable[str], work: Callable[[Answerer], T]) -> T:
-    """Return what `work` makes with who answers; where the endpoint is gone, from kept replies."""
+    """Return the result of `work` with the answerer; without an endpoint, from stored replies."""
     with _environment({_LLM: None, _KEY: llm.api_key if settings.uses_llm else None}):
         if not settings.uses_llm:
             return work(Answerer({}))
@@ -66,7 +66,7 @@ def asked(settings: Settings, llm: Any, inputs: Iterable[str], work: Callable[[A
         except ModelError as error:
             if not done.before():
                 raise
-            say(f"{error}; this work was finished before: all is read from {done.path.parent}")
+            say(f"{error}; this work was finished earlier: reading it from {done.path.parent}")
             return work(_model(llm, offline=True))
         done.remember()
         return result
@@ -74,7 +74,7 @@ def asked(settings: Settings, llm: Any, inputs: Iterable[str], work: Callable[[A
 
 @contextlib.contextmanager
 def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    """Set variables of the environment for a while; None unsets one."""
+    """Set environment variables temporarily; None unsets one."""
     before = {name: os.environ.get(name) for name in values}
     try:
         _set(values)
@@ -95,14 +95,14 @@ def _model(llm: Any, *, offline: bool) -> Answerer:
     if not llm.base_url:
         raise InputError("uses_llm: OPENAI_BASE_URL is not set, expected the model's address")
     if llm.cache_dir is None and not offline:
-        say("warning: CACHE_DIR is not set; replies are kept in the store of this user")
+        say("warning: CACHE_DIR is not set; replies are kept in this user's store")
     store = None if llm.cache_dir is None else str(Path(llm.cache_dir) / _STORE)
     address = f"{llm.base_url.rstrip('/')}#{llm.model}"
     return Answerer({"llm": (address,), "store": store, "offline": offline})
 
 
 class _Done:
-    """Which work was once finished with this cache: a line of SHA-256 each."""
+    """Records which work was finished with this cache: a line of SHA-256 each."""
 
     def __init__(self, llm: Any, inputs: Iterable[str]) -> None:
         from pnyx.judging.store.store import default_store_path
@@ -110,21 +110,21 @@ class _Done:
         folder = default_store_path().parent if llm.cache_dir is None else Path(llm.cache_dir)
         self.path = folder / _DONE
         digest = hashlib.sha256(repr(llm.model).encode())
-        for one in inputs:
-            digest.update(hashlib.sha256(one.encode("utf-8", "surrogatepass")).digest())
+        for text in inputs:
+            digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
         self._line = digest.hexdigest()
 
     def before(self) -> bool:
-        """Tell whether this work was finished."""
+        """Return whether this work was finished."""
         return self.path.is_file() and self._line in self.path.read_text().split()
 
     def remember(self) -> None:
-        """Note that it is."""
+        """Record that it is finished."""
         if self.before():
             return
         try:
             with self.path.open("a", encoding="ascii") as stream:
-                stream.write(f"\n{self._line}\n")  # a full disk may have left half a line
+                stream.write(f"\n{self._line}\n")  # a full disk may have left a partial line
         except OSError as error:
-            place = escaped(str(self.path))
-            raise PnyxError(f"{place}: cannot be written: {error.strerror}") from error
+            path = escaped(str(self.path))
+            raise PnyxError(f"{path}: cannot be written: {error.strerror}") from error

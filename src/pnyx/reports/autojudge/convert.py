@@ -1,4 +1,4 @@
-"""autojudge-base's objects as Pnyx's records and back, through rows of JSON."""
+"""Conversion of autojudge-base's objects to Pnyx's records and back, by rows of JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def response_of(report: Report) -> Response:
-    """Return a report as a record; InputError names the file that the runner read it from."""
+    """Return a report as a record; InputError names the file that the runner read."""
     row = report.model_dump(mode="json", exclude_none=True)
-    row.pop("answer", None)  # the same sentences once more
+    row.pop("answer", None)  # a copy of the same sentences
     row.pop("is_ragtime", None)
     try:
         return parse_response(_with_ids(row), "ragtime")
@@ -29,16 +29,16 @@ def response_of(report: Report) -> Response:
 
 
 def _with_ids(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row in which a document is listed once; indices into the list become its ids."""
+    """Return a row with each document listed once and citations by id instead of index."""
     references = row.get("references") or []
     if len(set(references)) == len(references):
         return row
     for sentence in row["responses"]:
         cited = sentence.get("citations")
-        if isinstance(cited, list) and cited and all(type(one) is int for one in cited):
-            if not all(0 <= one < len(references) for one in cited):
-                return row  # the reader says what is wrong
-            sentence["citations"] = list(dict.fromkeys(references[one] for one in cited))
+        if isinstance(cited, list) and cited and all(type(number) is int for number in cited):
+            if not all(0 <= number < len(references) for number in cited):
+                return row  # the reader reports what is wrong
+            sentence["citations"] = list(dict.fromkeys(references[number] for number in cited))
     return {**row, "references": list(dict.fromkeys(references))}
 
 
@@ -48,7 +48,7 @@ def question_of(request: Request) -> Question:
 
 
 def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> NuggetBanks:
-    """Return banks as autojudge-base's; NuggetBank v3 holds all that they have."""
+    """Return banks in autojudge-base's format; NuggetBank v3 can hold all fields."""
     from pnyx.formats import nugget_bank_row
 
     model = kind.get_bank_model()
@@ -57,27 +57,27 @@ def nugget_banks_of(banks: Iterable[NuggetBank], kind: type[NuggetBanks]) -> Nug
 
 
 def banks_of(banks: Any) -> list[NuggetBank]:
-    """Return the banks of any of autojudge-base's containers, by topic."""
+    """Return the banks in any of autojudge-base's containers, by topic."""
     from pnyx.formats import parse_nugget_bank
 
-    found = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
-    return sorted((parse_nugget_bank(row) for row in found), key=lambda bank: bank.topic_id)
+    rows = (bank.model_dump(mode="json", exclude_none=True) for bank in banks.banks.values())
+    return sorted((parse_nugget_bank(row) for row in rows), key=lambda bank: bank.topic_id)
 
 
 def qrels_of(qrels: Qrels | None) -> dict[str, dict[str, int]]:
     """Return topic -> document -> grade."""
-    found: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     for row in qrels.rows if qrels is not None else ():
-        found.setdefault(row.topic_id, {})[row.doc_id] = row.grade
-    return found
+        grades.setdefault(row.topic_id, {})[row.doc_id] = row.grade
+    return grades
 
 
 def leaderboard_of(
     measured: Reports, described: Mapping[str, str], cells: Sequence[LeaderboardCell]
 ) -> Leaderboard:
-    """Return a leaderboard of the measures `described`; what has no value has no cell.
+    """Return a leaderboard of the measures `described`; undefined values have no cell.
 
-    The rows `all` are the means over the topics that have one.
+    The rows `all` are means over the topics that have a value.
     """
     from autojudge_base import Leaderboard, LeaderboardEntry, LeaderboardSpec, MeasureSpec
 
@@ -87,21 +87,21 @@ def leaderboard_of(
     spec = LeaderboardSpec(
         tuple(MeasureSpec(name, float, text) for name, text in described.items())
     )
-    held: dict[tuple[str, str], dict[str, float]] = {
+    values_by_report: dict[tuple[str, str], dict[str, float]] = {
         (run.name, topic): {} for run in measured.runs for topic in (*run.per_topic, ALL)
     }
     for cell in averaged(cells):
         if cell.value is not None:
-            held[cell.run_id, cell.topic_id][cell.measure] = cell.value
+            values_by_report[cell.run_id, cell.topic_id][cell.measure] = cell.value
     entries = [
         LeaderboardEntry(run, spec.all_topic_id if topic == ALL else topic, values)
-        for (run, topic), values in held.items()
+        for (run, topic), values in values_by_report.items()
     ]
     return Leaderboard(spec.names, spec, tuple(entries), spec.all_topic_id)
 
 
 def qrels_for(qrels: Iterable[Qrel], kind: type[Qrels]) -> Qrels:
-    """Return qrels as autojudge-base's."""
+    """Return qrels in autojudge-base's format."""
     from autojudge_base import QrelRow
 
     return kind([QrelRow(qrel.topic_id, qrel.doc_id, qrel.grade) for qrel in qrels])

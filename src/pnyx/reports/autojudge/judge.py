@@ -1,4 +1,4 @@
-"""The class that `auto-judge run` is given: leaderboard, qrels and nuggets by Pnyx."""
+"""The class for `auto-judge run`: leaderboard, qrels and nuggets by Pnyx."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN = 5
 
 
 class _BanksType:
-    """The class of nugget banks, imported only where it is asked for."""
+    """The class of nugget banks, imported only if it is used."""
 
     def __get__(self, instance: object, owner: type) -> type[NuggetBanks]:
         return _kinds()[0]
@@ -40,8 +40,8 @@ class _BanksType:
 class PnyxJudge:
     """A judge for workflow.yml, in all three roles of autojudge-base.
 
-    What it takes beside the protocols' arguments are the keys of `Settings`. Errors made on purpose
-    are raised as `click.ClickException`, one line.
+    Its arguments besides those of the protocols are the keys of `Settings`. Expected errors are
+    raised as `click.ClickException`, one line.
     """
 
     nugget_banks_type = _BanksType()
@@ -57,14 +57,14 @@ class PnyxJudge:
     ) -> NuggetBanks | None:
         """Create a bank for each topic from the relevant documents that the reports cite.
 
-        Banks that are given, or named by the setting `nuggets`, are returned as they are. None:
-        nothing could be created.
+        Banks that are passed in, or named by the setting `nuggets`, are returned unchanged. None:
+        no bank could be created.
         """
         chosen = _chosen(settings)
         with phase(chosen):
-            given = _banks(nugget_banks, chosen)
-            if given is not None:
-                return nugget_banks_of(given, _kinds()[0])
+            ready_banks = _banks(nugget_banks, chosen)
+            if ready_banks is not None:
+                return nugget_banks_of(ready_banks, _kinds()[0])
             from pnyx.reports.autojudge.nuggets import created
 
             material = material_of(rag_responses, rag_topics, corpus)
@@ -87,9 +87,9 @@ class PnyxJudge:
     ) -> Qrels | None:
         """Judge how relevant each cited document is to its topic.
 
-        A document without a text gets no line; without any text at all there are no qrels (None).
+        A document without a text gets no line; without any text there are no qrels (None).
         """
-        del nugget_banks  # a document is judged by the topic
+        del nugget_banks  # a document is judged by its topic
         chosen = _chosen(settings)
         with phase(chosen):
             from pnyx.reports.autojudge.relevance import graded
@@ -100,8 +100,8 @@ class PnyxJudge:
                 return graded(material, answerer, chosen.thresholds)
 
             inputs = ["qrels", *material.rows, repr(chosen)]
-            found = asked(chosen, llm_config, inputs, work)
-            return qrels_for(found, _kinds()[1]) if found else None
+            grades = asked(chosen, llm_config, inputs, work)
+            return qrels_for(grades, _kinds()[1]) if grades else None
 
     def judge(
         self,
@@ -114,18 +114,19 @@ class PnyxJudge:
         filebase: str | None = None,
         **settings: Any,
     ) -> Leaderboard:
-        """Judge each sentence by the tree of ARGUE and return the measures by run and topic.
+        """Judge each sentence with the ARGUE tree and return the measures by run and topic.
 
-        Beside the leaderboard, `FILEBASE.pnyx.json` says what each mean rests on, with intervals.
+        In addition, `FILEBASE.pnyx.json` has each mean's counts and interval.
         """
         chosen = _chosen(settings)
         with phase(chosen):
+            from pnyx.core.files import write_json
             from pnyx.reports.measures.exports import leaderboard_cells
             from pnyx.reports.nuggets.claims import restored_claims
 
             material = material_of(rag_responses, rag_topics, corpus)
-            given = _banks(nugget_banks, chosen) or []
-            banks = [restored_claims(one, material.cited(one.topic_id)) for one in given]
+            nugget_rows = _banks(nugget_banks, chosen) or []
+            banks = [restored_claims(bank, material.cited(bank.topic_id)) for bank in nugget_rows]
 
             def work(answerer: Answerer) -> list[JudgedReport]:
                 return _judged(material, banks, qrels, answerer, chosen)
@@ -134,7 +135,8 @@ class PnyxJudge:
             judged = asked(chosen, llm_config, inputs, work)
             measured = _measured(judged, material, chosen)
             if filebase:
-                _write_counts(f"{filebase}.pnyx.json", measured, chosen)
+                row = {**measured.row(), "on_missing": chosen.on_missing}
+                write_json(f"{filebase}.pnyx.json", row)
             described = _described(chosen, nuggets=bool(banks))
             cells = list(leaderboard_cells(measured, tuple(described), chosen.min_scored))
             _say_thin(cells, measured, chosen.min_scored)
@@ -152,7 +154,7 @@ def _chosen(settings: dict[str, Any]) -> Settings:
 
 @cache
 def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
-    """Return the runner's containers of nuggets and qrels, which warn where a topic has none."""
+    """Return the runner's containers of nuggets and qrels, which warn of topics without any."""
     try:
         from autojudge_base import NuggetBanks, Qrels, QrelsVerificationError
     except ModuleNotFoundError as error:
@@ -182,10 +184,10 @@ def _kinds() -> tuple[type[NuggetBanks], type[Qrels]]:
     return Banks, WarningQrels
 
 
-def _banks(given: Any, chosen: Settings) -> list[NuggetBank] | None:
-    """Return the banks that there are, None where none are given."""
-    if given is not None:
-        return banks_of(given)
+def _banks(nugget_banks: Any, chosen: Settings) -> list[NuggetBank] | None:
+    """Return the banks that are available, None if there are none."""
+    if nugget_banks is not None:
+        return banks_of(nugget_banks)
     if chosen.nuggets is None:
         return None
     from pnyx.formats import read_nugget_banks
@@ -218,7 +220,7 @@ def _judged(
 
 
 def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) -> Reports:
-    """Measure reports on every topic, and say what is missing and unscored."""
+    """Measure reports on every topic, and report what is missing and unscored."""
     from pnyx.reports.measures.report_measures import measure_reports
 
     _say_texts(judged, chosen)
@@ -228,53 +230,53 @@ def _measured(judged: list[JudgedReport], material: Material, chosen: Settings) 
     for run in measured.runs:
         if run.missing:
             _say_missing(run.name, run.missing, len(topics), chosen.on_missing)
-    lacking, asked_of = Counter[str](), Counter[str]()
+    unscored, asked_of = Counter[str](), Counter[str]()
     for kind, (count, of) in (pair for run in measured.runs for pair in run.unscored.items()):
-        lacking[kind] += count
+        unscored[kind] += count
         asked_of[kind] += of
-    if lacking:
-        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in lacking.items())
+    if unscored:
+        counted = ", ".join(f"{n} of {asked_of[kind]} {kind}" for kind, n in unscored.items())
         say(f"unscored: {counted}; FILEBASE.pnyx.json counts them by measure")
     return measured
 
 
 def _say_missing(run: str, missing: Sequence[str], topics: int, on_missing: str) -> None:
-    named = ", ".join(escaped(one, 40) for one in missing[:_SHOWN])
+    named = ", ".join(escaped(name, 40) for name in missing[:_SHOWN])
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     line = f"{escaped(run, 60)} has no report on {len(missing)} of {topics} topics: {named}{more}"
     if on_missing == "error":
-        raise InputError(f"{line}; the setting on_missing says what that counts as")
+        raise InputError(f"{line}; choose how to count that with the setting on_missing")
     counts = "as 0" if on_missing == "zero" else "not at all: its means are over the others"
     say(f"{line}; they count {counts} (on_missing: {on_missing}); an empty report counts as 0")
 
 
 def _say_texts(judged: Sequence[JudgedReport], chosen: Settings) -> None:
-    """Name the runs that cite what the corpus does not hold, or embed other texts than it."""
+    """Name the runs that cite documents outside the corpus, or embed different texts."""
     from pnyx.reports.runs import count_reports
 
     counts = count_reports(judged)
-    for run, one in counts["unknown"].items():
-        named = ", ".join(escaped(doc_id, 40) for doc_id in one["first"])
+    for run, counted in counts["unknown"].items():
+        named = ", ".join(escaped(doc_id, 40) for doc_id in counted["first"])
         how = "each a no" if chosen.unknown_documents == "no" else "unscored"
-        lacking = f"{one['citations']} citations to {one['documents']} documents"
+        citations = f"{counted['citations']} citations to {counted['documents']} documents"
         say(
-            f"warning: {escaped(run, 60)}: {lacking} that the corpus does not hold, {how} "
+            f"warning: {escaped(run, 60)}: {citations} that the corpus does not hold, {how} "
             f"(unknown_documents): {named}"
         )
     for run, texts in counts["differing"].items():
         first = list(texts.items())[:_SHOWN]
-        named = ", ".join(f"{escaped(one, 40)} {share:.0%}" for one, share in first)
+        named = ", ".join(f"{escaped(name, 40)} {share:.0%}" for name, share in first)
         say(
-            f"warning: {escaped(run, 60)} embeds other texts of {len(texts)} documents than the "
-            f"corpus, which is judged (words in common: {named})"
+            f"warning: {escaped(run, 60)} embeds texts of {len(texts)} documents that differ from "
+            f"the corpus, whose texts are judged (words in common: {named})"
         )
     several = sum(n for note, n in counts["notes"].items() if "runs embed different" in note)
     if several:
-        say(f"warning: {several} reports cite documents of which runs embed different texts")
+        say(f"warning: {several} reports cite documents whose text differs between runs")
 
 
 def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float) -> None:
-    """Name the runs that lack cells since too few of their items are scored."""
+    """Name the runs with missing cells because too few of their items are scored."""
     values = {run.name: run.per_topic for run in measured.runs}
     thin = Counter(
         cell.run_id
@@ -283,12 +285,12 @@ def _say_thin(cells: Sequence[LeaderboardCell], measured: Reports, least: float)
     )
     of = Counter(cell.run_id for cell in cells)
     for run, count in thin.items():
-        rest = f"{count} of {of[run]} values rest on less than {least:.0%} of their items"
+        rest = f"{count} of {of[run]} values are based on less than {least:.0%} of their items"
         say(f"warning: {escaped(run, 60)}: {rest} and are left out (min_scored)")
 
 
 def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
-    """Return the leaderboard's measures with what they are; without nuggets none that need them."""
+    """Return the leaderboard's measures with descriptions; only those possible without nuggets."""
     from pnyx.reports.measures.registry import MAIN, REPORT_MEASURES
 
     rule = {
@@ -296,15 +298,9 @@ def _described(chosen: Settings, *, nuggets: bool) -> dict[str, str]:
         "zero": "A missing report counts as 0.",
         "error": "No report is missing.",
     }[chosen.on_missing]
-    kept = [one for one in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[one].items]
-    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in kept}
+    names = [name for name in MAIN if nuggets or "nuggets" not in REPORT_MEASURES[name].items]
+    docs = {name: (REPORT_MEASURES[name].of.__doc__ or "").strip() for name in names}
     return {
         name: f"{text.splitlines()[0].removeprefix('Return ')} {rule}"
         for name, text in docs.items()
     }
-
-
-def _write_counts(path: str, measured: Reports, chosen: Settings) -> None:
-    from pnyx.core.files import write_json
-
-    write_json(path, {**measured.row(), "on_missing": chosen.on_missing})

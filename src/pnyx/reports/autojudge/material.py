@@ -1,4 +1,4 @@
-"""What a judge of a campaign works on: reports, topics and documents, in a fixed order."""
+"""The material that a judge of a campaign works on: reports, topics, documents, in fixed order."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Material:
 
     responses: Sequence[Response]  # on the topics, by run, then topic, in one order
     questions: Mapping[str, Question]  # topic -> the topic
-    rows: Sequence[str]  # the same as JSON, for what decides the answers
-    documents: Mapping[str, Evidence] | None  # by id, only what is cited; None without a corpus
+    rows: Sequence[str]  # the same as JSON, for a hash of what affects the answers
+    documents: Mapping[str, Evidence] | None  # by id, only cited ones; None without a corpus
 
     def cited(self, topic_id: str) -> dict[str, Evidence | None]:
-        """Return a topic's cited documents by id: the corpus's texts, else those of most runs."""
+        """Return a topic's cited documents by id: the corpus's text, else the most common one."""
         texts: dict[str, list[Evidence]] = {}
         for response in self.responses:
             if response.topic_id == topic_id:
@@ -40,16 +40,16 @@ class Material:
                     response.documents if self.documents is None else self.documents
                 )
                 for doc_id in _cited(response):
-                    own = texts.setdefault(doc_id, [])
+                    versions = texts.setdefault(doc_id, [])
                     document = documents.get(doc_id)
                     if document is not None and document.text.strip():
-                        own.append(document)
-        return {doc_id: _most_given(own) for doc_id, own in sorted(texts.items())}
+                        versions.append(document)
+        return {doc_id: _most_given(versions) for doc_id, versions in sorted(texts.items())}
 
 
 def _most_given(documents: Sequence[Evidence]) -> Evidence | None:
     counts = Counter(document.text for document in documents)
-    return max(documents, key=lambda one: counts[one.text], default=None)
+    return max(documents, key=lambda document: counts[document.text], default=None)
 
 
 def _cited(response: Response) -> set[str]:
@@ -59,30 +59,30 @@ def _cited(response: Response) -> set[str]:
 def material_of(
     reports: Iterable[Report] | None, topics: Sequence[Request], corpus: str | None
 ) -> Material:
-    """Return what the runner hands over as records; reports on other topics are left out."""
+    """Convert the runner's objects to records; reports on other topics are left out."""
     questions = {topic.request_id: question_of(topic) for topic in topics}
     pairs = [
         (response_of(report), report.model_dump_json(exclude_none=True)) for report in reports or ()
     ]
-    kept = [pair for pair in pairs if pair[0].topic_id in questions]
-    kept.sort(key=lambda pair: (pair[0].run_id, pair[0].topic_id))
-    if len(kept) < len(pairs):
-        say(f"warning: {len(pairs) - len(kept)} reports on other topics are left out")
-    responses = [response for response, _ in kept]
-    rows = [row for _, row in kept]
+    on_topic = [pair for pair in pairs if pair[0].topic_id in questions]
+    on_topic.sort(key=lambda pair: (pair[0].run_id, pair[0].topic_id))
+    if len(on_topic) < len(pairs):
+        say(f"warning: {len(pairs) - len(on_topic)} reports on other topics are left out")
+    responses = [response for response, _ in on_topic]
+    rows = [row for _, row in on_topic]
     rows += sorted(topic.model_dump_json(exclude_none=True) for topic in topics)
     wanted = {doc_id for response in responses for doc_id in _cited(response)}
     return Material(responses, questions, rows, _documents(corpus, wanted))
 
 
 def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | None:
-    """Return those documents of a corpus that are cited; lines that cannot be read are counted."""
+    """Return the cited documents of a corpus; lines that cannot be read are counted."""
     if corpus is None:
         return None
     from pnyx.formats import check, find_format
 
     source = _source(corpus)
-    found: dict[str, Evidence] = {}
+    by_id: dict[str, Evidence] = {}
     faults: list[PnyxError] = []
     for row in check(source, find_format(source)):
         if isinstance(row, PnyxError):
@@ -90,19 +90,19 @@ def _documents(corpus: str | None, wanted: set[str]) -> dict[str, Evidence] | No
             continue
         record = row[1]
         if getattr(record, "id", None) in wanted:
-            found[record.id] = record
+            by_id[record.id] = record
     if faults:
         say(
             f"warning: {len(faults)} documents of the corpus cannot be read; the first: {faults[0]}"
         )
-    if len(found) < len(wanted):
-        lacking = f"{len(wanted) - len(found)} of {len(wanted)} cited documents"
-        say(f"warning: {lacking} are not in the corpus (unknown_documents)")
-    return found
+    if len(by_id) < len(wanted):
+        missing = f"{len(wanted) - len(by_id)} of {len(wanted)} cited documents"
+        say(f"warning: {missing} are not in the corpus (unknown_documents)")
+    return by_id
 
 
 def _source(corpus: str) -> str:
-    """Return what `--corpus` names as a source of documents: a file, a folder or a data set."""
+    """Return the source of documents that `--corpus` names: a file, a folder or a data set."""
     path = Path(corpus).expanduser()
     if path.is_dir():
         files = (file_in(path, name) for name in _CORPUS)
@@ -110,7 +110,7 @@ def _source(corpus: str) -> str:
     if path.exists():
         return str(path)
     if "://" in corpus:
-        found = escaped(corpus, 60)
-        raise InputError(f"--corpus: found the address {found!r}, expected a file, a folder or a "
+        address = escaped(corpus, 60)
+        raise InputError(f"--corpus: found the address {address!r}, expected a file, a folder or a "
                          "data set of ir_datasets")  # fmt: skip
     return corpus if corpus.startswith(_IR_DATASETS) else f"{_IR_DATASETS}{corpus}"

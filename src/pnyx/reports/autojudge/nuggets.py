@@ -1,4 +1,4 @@
-"""Nugget banks of what the cited, relevant documents say."""
+"""Nugget banks from the cited, relevant documents."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ if TYPE_CHECKING:
 
 
 def created(material: Material, answerer: Answerer, chosen: Settings) -> list[NuggetBank]:
-    """Return a bank for each topic with nuggets, by topic; the others are named on stderr."""
+    """Return a bank for each topic with nuggets, by topic; other topics are named on stderr."""
     drafted = _drafted(_sources(material, answerer), answerer, chosen)
-    for one in drafted:
-        topic = escaped(one.bank.topic_id, 40)
-        if one.failed:
-            say(f"nuggets of {topic}: {one.failed} of {one.asked} replies could not be read")
-        for problem in one.problems:
+    for draft in drafted:
+        topic = escaped(draft.bank.topic_id, 40)
+        if draft.failed:
+            say(f"nuggets of {topic}: {draft.failed} of {draft.calls} replies could not be read")
+        for problem in draft.problems:
             say(f"nuggets of {topic}: {shorten(problem, 120)}")
-    banks = [one.bank for one in drafted if one.bank.nuggets]
+    banks = [draft.bank for draft in drafted if draft.bank.nuggets]
     count = sum(len(bank.nuggets) for bank in banks)
-    say(f"{count} nuggets are created for {len(banks)} of {len(drafted)} topics")
+    say(f"created {count} nuggets for {len(banks)} of {len(drafted)} topics")
     return banks
 
 
 def _sources(material: Material, answerer: Answerer) -> list[NuggetSource]:
     from pnyx.reports.nuggets.model_banks import NuggetSource
 
-    relevant = {(one.topic_id, one.doc_id) for one in graded(material, answerer, ()) if one.grade}
+    relevant = {
+        (pair.topic_id, pair.doc_id) for pair in graded(material, answerer, ()) if pair.grade
+    }
     return [
         NuggetSource(
             material.questions[topic],
@@ -61,9 +63,9 @@ def _drafted(
     spec = answerer.spec(JudgeSpec)
     with open_model(spec, say, spec) as model:
         if model is None:
-            found = extract_banks(sources, most=most)
-            return [replace(d, bank=hidden_claims(d.bank)) for d in found] if hides else found
-        found = create_banks(sources, model, most=most)
+            drafts = extract_banks(sources, most=most)
+            return [replace(d, bank=hidden_claims(d.bank)) for d in drafts] if hides else drafts
+        drafts = create_banks(sources, model, most=most)
     if not hides:
-        return found
-    return [without_quotations(d, s.documents) for d, s in zip(found, sources, strict=True)]
+        return drafts
+    return [without_quotations(d, s.documents) for d, s in zip(drafts, sources, strict=True)]

@@ -1,4 +1,4 @@
-"""Qrels of the documents that reports cite, by the judge of relevance."""
+"""Qrels of the cited documents, by the judge of relevance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) -> list[Qrel]:
-    """Return a line for each cited document judged; its grade: how many `thresholds` p reaches."""
+    """Return a line per judged document; its grade is how many `thresholds` its p reaches."""
     from pnyx.judging.open_judge import open_judge
     from pnyx.judging.options import JudgeSpec
 
@@ -27,7 +27,7 @@ def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) 
         for topic in sorted(material.questions)
         for doc_id, document in material.cited(topic).items()
     ]
-    known = [(topic, found) for topic, _, found in pairs if found is not None]
+    with_text = [(topic, document) for topic, _, document in pairs if document is not None]
     questions = [
         ask_relevance(
             f"{topic}/{document.id}",
@@ -35,26 +35,26 @@ def graded(material: Material, answerer: Answerer, thresholds: Sequence[float]) 
             judged_text(document),
             group=topic,
         )
-        for topic, document in known
+        for topic, document in with_text
     ]
     with open_judge(TASKS["relevance"], answerer.spec(JudgeSpec), say) as opened:
         answers = ask(opened.judge, questions) if questions else []
-    found = [
+    grades = [
         Qrel(topic, document.id, _grade(answer, thresholds))
-        for (topic, document), answer in zip(known, answers, strict=True)
+        for (topic, document), answer in zip(with_text, answers, strict=True)
         if isinstance(answer, Judged)
     ]
-    if len(found) < len(pairs):
-        textless, unscored = len(pairs) - len(known), len(known) - len(found)
+    if len(grades) < len(pairs):
+        textless, unscored = len(pairs) - len(with_text), len(with_text) - len(grades)
         say(
-            f"qrels: {len(found)} of {len(pairs)} cited documents are judged; {textless} have no "
+            f"qrels: {len(grades)} of {len(pairs)} cited documents were judged; {textless} have no "
             f"text, {unscored} are unscored"
         )
-    return found
+    return grades
 
 
 def _asked(topic: Question) -> str:
-    """Return what a document is to help with: the topic's title and its problem statement."""
+    """Return the need that a document should help with: a topic's title and problem statement."""
     return "\n".join(filter(None, (topic.text.strip(), topic.description.strip())))
 
 

@@ -1,4 +1,4 @@
-"""What a workflow.yml can choose of Pnyx's judge: the keys of its `settings`."""
+"""Settings of Pnyx's judge in a workflow.yml: the keys of its `settings`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pnyx.core.errors import InputError, escaped
 from pnyx.reports.tree.plan import MIN_SCORED
 
 _RUNNERS = frozenset({"filebase", "outdir", "description"})
-"""Keys that are the runner's own, or say something to people."""
+"""Keys that the runner uses, or that are only for people."""
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "on_missing": ("skip", "zero", "error"),
@@ -25,22 +25,22 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Choices of a workflow.
+    """Settings of a workflow.
 
     Attributes:
-        uses_llm: ask the language model that the environment names; else the packaged judges.
+        uses_llm: ask the language model named by the environment; else the packaged judges.
         no_text: restricted mode: no text of a report or document is printed or in results.
-        on_missing: a run without a report on a topic has no cell there, and its mean is over the
-            topics that it has (`skip`); or counts as 0 by every measure (`zero`); or is refused
-            (`error`). What could not be scored for another reason is never a number.
+        on_missing: a topic without a report of a run has no cell, and the run's mean is over its
+            other topics (`skip`); or it counts as 0 for every measure (`zero`); or is an error
+            (`error`). Values that are unscored for another reason never become a number.
         answers, credit, attest, min_grade, unknown_documents: see
-            `pnyx.reports.tree.plan.ReportPlan`; the last needs the runner's `--corpus`.
-        min_scored: a value that rests on less than this share of its items has no cell.
+            `pnyx.reports.tree.plan.ReportPlan`; the last one requires the runner's `--corpus`.
+        min_scored: a value based on less than this share of its items has no cell.
         allow_text_in_banks: in restricted mode, created banks may hold sentences of documents.
-        nuggets: file or folder of nugget banks in any dialect; those of the runner count first.
-        most_nuggets: nuggets created for a topic, at most.
-        thresholds: rising probabilities; a document's grade in the qrels is how many of them its
-            probability of being relevant reaches. Without any it is 1 or 0, the verdict.
+        nuggets: file or folder of nugget banks in any dialect; the runner's banks take precedence.
+        most_nuggets: maximum nuggets to create per topic.
+        thresholds: increasing probabilities; a document's grade in the qrels is how many of them
+            its probability of relevance reaches. Without any it is the verdict, 1 or 0.
     """
 
     uses_llm: bool = False
@@ -58,31 +58,28 @@ class Settings:
     thresholds: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Settings:
-        """Read the settings that the runner passes on; InputError for one that is not there."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(given) - known - _RUNNERS)
+    def of(cls, values: Mapping[str, Any]) -> Settings:
+        """Read the settings that the runner passes on; InputError for an unknown one."""
+        names = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - names - _RUNNERS)
         if unknown:
-            expected = ", ".join(sorted(known))
+            expected = ", ".join(sorted(names))
             raise InputError(f"settings: found {escaped(unknown[0], 40)!r}, expected {expected}")
-        chosen = {name: value for name, value in given.items() if name in known}
+        chosen = {name: value for name, value in values.items() if name in names}
         if chosen.get("unknown_documents") is False:
-            chosen["unknown_documents"] = "no"  # what YAML makes of a bare no
+            chosen["unknown_documents"] = "no"  # YAML reads an unquoted no as false
         for name, value in chosen.items():
-            _check(name, value)
+            expected, ok = _expected(name, value)
+            if not ok:
+                value_text = escaped(repr(value), 40)
+                raise InputError(f"settings.{name}: found {value_text}, expected {expected}")
         if "thresholds" in chosen:
             chosen["thresholds"] = tuple(map(float, chosen["thresholds"]))
         return cls(**chosen)
 
 
-def _check(name: str, value: Any) -> None:
-    expected, ok = _expected(name, value)
-    if not ok:
-        raise InputError(f"settings.{name}: found {escaped(repr(value), 40)}, expected {expected}")
-
-
 def _expected(name: str, value: Any) -> tuple[str, bool]:
-    """Return in words what a setting must be, and whether it is."""
+    """Return a description of a setting's valid values, and whether the value is valid."""
     if name in _CHOICES:
         return f"one of {', '.join(_CHOICES[name])}", value in _CHOICES[name]
     if name in ("uses_llm", "no_text", "allow_text_in_banks"):
@@ -90,9 +87,9 @@ def _expected(name: str, value: Any) -> tuple[str, bool]:
     if name == "nuggets":
         return "a file or folder of nugget banks", value is None or isinstance(value, str)
     if name == "thresholds":
-        numbers = isinstance(value, list | tuple) and all(_is_number(one) for one in value)
+        numbers = isinstance(value, list | tuple) and all(_is_number(number) for number in value)
         rising = numbers and all(a < b for a, b in pairwise(value))
-        return "rising numbers in (0, 1]", rising and all(0 < one <= 1 for one in value)
+        return "increasing numbers in (0, 1]", rising and all(0 < number <= 1 for number in value)
     if name == "min_scored":
         return "a number in [0, 1]", _is_number(value) and 0 <= value <= 1
     least = 1 if name == "most_nuggets" else 0

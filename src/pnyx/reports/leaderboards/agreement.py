@@ -1,4 +1,4 @@
-"""Leaderboards against each other: rank correlation, and what they conclude of pairs."""
+"""Agreement of leaderboards: rank correlation, and conclusions about pairs of systems."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pnyx.stats.intervals import draw_weights, interval_of
 from pnyx.stats.weighted_measures import Floats
 
 LEAST_RUNS: Final = 3
-"""With two runs a rank correlation is 1 or -1, whatever the judge."""
+"""With two runs, a rank correlation is 1 or -1, whatever the judge."""
 
 Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """One coefficient with its intervals, of drawing topics, runs, and both."""
+    """One coefficient with its intervals, from resampling topics, runs, and both."""
 
-    value: float | None  # in [-1, 1], None where it is undefined
-    runs: int  # how many runs it rests on
+    value: float | None  # in [-1, 1], None if it is undefined
+    runs: int  # number of runs
     over_topics: Bounds | None = None  # for other topics and the same runs
     over_runs: Bounds | None = None  # for other runs and the same topics
     over_both: Bounds | None = None  # for other topics and other runs
@@ -43,7 +43,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardAgreement:
-    """One leaderboard against the reference, by one measure of each."""
+    """One leaderboard and the reference, by one measure of each."""
 
     leaderboard: str
     reference: str
@@ -55,7 +55,7 @@ class LeaderboardAgreement:
 
     @property
     def points(self) -> list[tuple[str, float, float]]:
-        """Each run's macro averages here and in the reference, over the cells that both have."""
+        """Each run's macro averages here and in the reference, over the cells in common."""
         first, second = (side[0] for side in self.shared.means())
         return [
             (run, float(x), float(y))
@@ -65,10 +65,10 @@ class LeaderboardAgreement:
 
     @property
     def undefined(self) -> int:
-        """How many figures have no value, and cells no pair."""
+        """How many figures have no value, and how many cells have no counterpart."""
         compared, size = self.shared.cells
-        lacking = sum(c.value is None for c in self.coefficients.values())
-        return size - compared + lacking + (self.conclusions.accuracy.value is None)
+        undefined_coefficients = sum(c.value is None for c in self.coefficients.values())
+        return size - compared + undefined_coefficients + (self.conclusions.accuracy.value is None)
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
@@ -84,7 +84,7 @@ class LeaderboardAgreement:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LeaderboardsCompared(Result):
-    """All that was compared."""
+    """The results of all comparisons."""
 
     comparisons: tuple[LeaderboardAgreement, ...]
     bootstrap: Bootstrap
@@ -120,20 +120,20 @@ def compare_leaderboards(
     pairs: Sequence[tuple[str, str]] = (),
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> LeaderboardsCompared:
-    """Compare leaderboards with one, as those of judges with people's.
+    """Compare leaderboards with a reference, such as judges' with people's.
 
-    Runs and topics that only one side has are listed and left out; a mean is over the cells that
-    both sides have. Higher values are better.
+    Runs and topics found on only one side are listed and left out; a mean is over the cells in
+    common. Higher values are better.
 
     Args:
-        leaderboards: what is compared, each by itself.
-        reference: what they are compared with.
-        measures: those that are compared; all that both have, where there are no `pairs` either.
+        leaderboards: each is compared on its own.
+        reference: the leaderboard that they are compared with.
+        measures: the measures to compare; by default all in common, unless there are `pairs`.
         pairs: a measure of the leaderboards and one of the reference.
         bootstrap: over topics, over runs, and over both.
 
     Raises:
-        InputError: a measure is not there, or a leaderboard shares none with the reference.
+        InputError: a measure is missing, or a leaderboard has none in common with the reference.
     """
     comparisons = [
         _agreement(board, reference, pair, bootstrap)
@@ -149,7 +149,7 @@ def _agreement(
     shared = share(board, reference, *pair)
     tested = pair_conclusions(shared.runs, shared.first, shared.second, bootstrap)
     if not shared.topics and shared.runs:
-        why = "a side has no values of topics, which the tests need"
+        why = "a side has no values for topics, which the tests need"
         tested = replace(tested, pairs=(), why=why)
     return LeaderboardAgreement(
         leaderboard=board.name,
@@ -188,13 +188,13 @@ def _coefficients(shared: Shared, bootstrap: Bootstrap) -> dict[str, Coefficient
         }
         topics, systems, both = (None if low is None or high is None else (low, high)
                   for low, high, _ in ends.values())  # fmt: skip
-        lacking = {how: why for how, (*_, why) in ends.items() if why}
-        result[name] = Coefficient(point, runs, topics, systems, both, no_interval=lacking)
+        problems = {how: why for how, (*_, why) in ends.items() if why}
+        result[name] = Coefficient(point, runs, topics, systems, both, no_interval=problems)
     return result
 
 
 def _drawn(shared: Shared, bootstrap: Bootstrap) -> Iterator[tuple[str, Mapping[str, Floats]]]:
-    """Yield the draws of each coefficient, by what is drawn."""
+    """Yield the draws of each coefficient, by what is resampled."""
     if bootstrap.draws == 0:
         return
     runs, topics = shared.first.shape

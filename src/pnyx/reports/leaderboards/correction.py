@@ -1,4 +1,4 @@
-"""A judge's leaderboard corrected by people's labels of some topics, and differences of systems."""
+"""Correction of a judge's leaderboard with people's labels of some topics, and tests of systems."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from pnyx.stats.weighted_measures import Floats, defined_mean
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference:
-    """The difference of two runs in people's labels; `p_holm` is corrected over all pairs."""
+    """The difference of two runs in people's labels; `p_holm` is adjusted for all pairs."""
 
     run: str
     other: str
-    found: PredictionPowered
+    estimate: PredictionPowered
     p_holm: float | None = None
 
     @property
     def significant(self) -> bool:
-        """Whether the corrected p is below .05."""
+        """Whether the corrected p is below 0.05."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANT
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json`."""
         return {
             **row_of(self, "run other"),
-            **self.found.row(),
+            **self.estimate.row(),
             **row_of(self, "p_holm significant"),
         }
 
@@ -48,8 +48,8 @@ class CorrectedLeaderboard(Result):
     """Each run's mean in people's labels, estimated with the judge's help, best first.
 
     `absent` runs have no labels: their judge's scores cannot be corrected, and are left out.
-    `shares`: all values are from 0 to 1, so that the intervals of means hold wherever they pile up;
-    those of other values, and of differences, are Student's.
+    `shares`: all values are from 0 to 1, so that the intervals of means are valid for any
+    distribution; those of other values, and of differences, are Student's.
     """
 
     leaderboard: str
@@ -63,7 +63,7 @@ class CorrectedLeaderboard(Result):
     shares: bool = True
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each run's corrected mean, with the judge's own."""
+        """Return each run's corrected mean, with the judge's mean."""
         return [
             {"run": run, **estimate.corrected.row(), "judge": estimate.judge}
             for run, estimate in self.runs.items()
@@ -90,21 +90,21 @@ def correct_leaderboard(
     baseline: str | None = None,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> CorrectedLeaderboard:
-    """Correct a judge's leaderboard by people's labels of some of its topics.
+    """Correct a judge's leaderboard with people's labels of some of its topics.
 
-    The labelled topics should be a random sample of the judge's. Systems are compared over the same
-    topics: the difference of two is corrected as one number for each topic.
+    The labelled topics should be a random sample of the judge's. Systems are compared on the same
+    topics: the difference of two systems is corrected as one number per topic.
 
     Args:
-        judge: scores of all topics.
-        people: labels of some of them.
+        judge: scores for all topics.
+        people: labels for some of them.
         measure: the judge's measure.
-        other: the people's.
-        baseline: the run that the others are compared with; by default each is with each.
-        bootstrap: its confidence counts; the intervals are by Student's t, nothing is drawn.
+        other: the measure of people's labels.
+        baseline: the run that the others are compared with; by default every pair is compared.
+        bootstrap: only its confidence is used; the intervals are Student's, nothing is resampled.
 
     Raises:
-        InputError: no run and topic is in both; the judge has no such run as the baseline.
+        InputError: they have no run and topic in common, or the judge has no run named `baseline`.
     """
     scores, labels = _table_of_board(judge), _table_of_board(people)
     having = scores.having(measure)
@@ -150,8 +150,8 @@ def _height(estimate: PredictionPowered) -> float:
 def _are_shares(columns: Mapping[str, tuple[Floats, Floats]]) -> bool:
     """Return whether all scores and labels of a measure are from 0 to 1."""
     values = np.concatenate([side for sides in columns.values() for side in sides])
-    known = values[np.isfinite(values)]
-    return bool(((known >= 0) & (known <= 1)).all())
+    finite = values[np.isfinite(values)]
+    return bool(((finite >= 0) & (finite <= 1)).all())
 
 
 def _estimate(
@@ -169,7 +169,7 @@ def _estimate(
 
 
 def _table_of_board(board: Leaderboard) -> RunTable[Measured]:
-    """Return a leaderboard's values of single topics."""
+    """Return a leaderboard's values for single topics."""
     cells: dict[str, dict[str, dict[str, Measured]]] = {}
     for cell in board.cells:
         of_topic = cells.setdefault(cell.run_id, {}).setdefault(cell.topic_id, {})
@@ -192,17 +192,17 @@ def system_differences(
     test: Test = TEST,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> tuple[Comparison, ...]:
-    """Test each difference between two runs of a leaderboard, over the topics that both have.
+    """Test each difference between two runs of a leaderboard, over the topics in common.
 
     Args:
         board: the leaderboard.
         measures: all by default; all tests are one family (Holm-Bonferroni).
-        baseline: the run that the others are compared with; by default each is with each.
+        baseline: the run that the others are compared with; by default every pair is compared.
         test: two-sided and paired, over topics.
-        bootstrap: of the intervals; its seed is also that of the randomisation test.
+        bootstrap: for the intervals; its seed is also used for the randomisation test.
 
     Raises:
-        InputError: there is no such run as the baseline.
+        InputError: there is no run named `baseline`.
     """
     table, pairs = _table_of_board(board), []
     for measure in measures or board.measures:

@@ -1,4 +1,4 @@
-"""What two leaderboards share: runs, topics, and the cells that both have."""
+"""What two leaderboards have in common: runs, topics, and cells."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pnyx.stats.weighted_measures import Floats, ratio
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Two leaderboards by one measure of each."""
+    """The overlap of two leaderboards by one measure of each."""
 
-    runs: Sequence[str]  # that both have, by name
-    topics: Sequence[str]  # that both have; empty: values are over all topics
-    first: Floats  # values (runs, topics), NaN where either side has none
-    second: Floats  # the same of the other
-    runs_apart: tuple[Sequence[str], Sequence[str]]  # that only the first has, and only the second
-    topics_apart: tuple[Sequence[str], Sequence[str]]  # the same of topics
-    unscored: tuple[int, int]  # shared cells without a value, of each
+    runs: Sequence[str]  # in both, by name
+    topics: Sequence[str]  # in both; empty if values are over all topics
+    first: Floats  # values (runs, topics), NaN if missing on either side
+    second: Floats  # the same for the other leaderboard
+    runs_apart: tuple[Sequence[str], Sequence[str]]  # only in the first, only in the second
+    topics_apart: tuple[Sequence[str], Sequence[str]]  # the same for topics
+    unscored: tuple[int, int]  # shared cells without a value, for each leaderboard
 
     @property
     def cells(self) -> tuple[int, int]:
@@ -53,23 +53,23 @@ class Shared:
         }
 
 
-def _row(both: Sequence[str], apart: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
+def _row(both: Sequence[str], unshared: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
     names = ("shared", "only_here", "only_in_reference")
-    return {name: list(some) for name, some in zip(names, (both, *apart), strict=True)}
+    return {name: list(some) for name, some in zip(names, (both, *unshared), strict=True)}
 
 
 def share(first: Leaderboard, second: Leaderboard, measure: str, other: str) -> Shared:
-    """Return what two leaderboards share by a measure of each; a cell counts where both have it."""
+    """Return the overlap of two leaderboards by a measure of each; a cell must be in both."""
     sides = [_table(first, measure), _table(second, other)]
     if not all(topics for _, topics in sides):
         sides = [_stated(first, measure), _stated(second, other)]
-    (one, its_topics), (two, other_topics) = sides
-    runs, runs_apart = _both(list(one), list(two))
+    (board, its_topics), (two, other_topics) = sides
+    runs, runs_apart = _both(list(board), list(two))
     topics, topics_apart = _both(its_topics, other_topics)
     tables = [
         np.array([[_number(side[run].get(topic)) for topic in topics] for run in runs], dtype=float)
         .reshape(len(runs), len(topics))
-        for side in (one, two)
+        for side in (board, two)
     ]  # fmt: skip
     missing = [int(np.isnan(table).sum()) for table in tables]
     both = np.isfinite(tables[0]) & np.isfinite(tables[1])
@@ -93,7 +93,7 @@ def _table(
 def _stated(
     board: Leaderboard, measure: str
 ) -> tuple[dict[str, dict[str, float | None]], list[str]]:
-    """Return the values over all topics, as if of one topic without a name."""
+    """Return the values over all topics, as if for one topic without a name."""
     cells = [cell for cell in board.stated if cell.measure == measure]
     return {cell.run_id: {"": cell.value} for cell in cells}, [""]
 
@@ -114,20 +114,22 @@ def paired_measures(
     names: Sequence[str] = (),
     pairs: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
-    """Return pairs of measures: `pairs`, `names` or all in both; InputError for none."""
-    asked = [*((name, name) for name in names), *pairs]
-    for pair in asked:
+    """Return pairs of measures: `pairs`, `names` or all in common; InputError for none."""
+    wanted = [*((name, name) for name in names), *pairs]
+    for pair in wanted:
         for board, name in zip((first, second), pair, strict=True):
             if name not in board.measures:
-                found = shorten(", ".join(board.measures), 200)
-                problem = f"no measure {shorten(name, 60)!r} (found: {found})"
+                available = shorten(", ".join(board.measures), 200)
+                problem = f"no measure {shorten(name, 60)!r} (found: {available})"
                 raise InputError(problem, path=board.name)
-    if asked:
-        return list(dict.fromkeys(asked))
+    if wanted:
+        return list(dict.fromkeys(wanted))
     other = set(second.measures)
     both = [(name, name) for name in first.measures if name in other]
     if not both:
         here, there = (shorten(", ".join(board.measures), 80) for board in (first, second))
-        problem = f"shares no measure with {shorten(second.name, 100)} ({here}; there {there})"
+        problem = (
+            f"has no measure in common with {shorten(second.name, 100)} ({here}; there {there})"
+        )
         raise InputError(f"{problem}: name one of each", path=first.name)
     return both

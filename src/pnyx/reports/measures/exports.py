@@ -1,4 +1,4 @@
-"""What judged reports are to other tools: cells of a leaderboard, nuggetizer's metrics, qrels."""
+"""Exports of judged reports for other tools: leaderboard cells, nuggetizer's metrics, qrels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pnyx.reports.tree.plan import MIN_SCORED
 from pnyx.stats.base import Measured
 
 NUGGETIZER: Final = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
-"""The fields of a line of nuggetizer's metrics, beside `qid`."""
+"""The fields of a line of nuggetizer's metrics, besides `qid`."""
 
 
 def leaderboard_cells(
     result: Reports, measures: Sequence[str] = MAIN, min_scored: float = MIN_SCORED
 ) -> Iterator[LeaderboardCell]:
-    """Yield a cell for each run, topic and measure; a topic without a report only where it is 0.
+    """Yield a cell for each run, topic and measure; if a report is missing, only those that are 0.
 
-    A value that rests on less than `min_scored` of its items, in [0, 1], is left out.
+    A value based on less than `min_scored` of its items, in [0, 1], is left out.
     """
     for run in result.runs:
         for topic, values in run.per_topic.items():
@@ -36,18 +36,18 @@ def leaderboard_cells(
 
 
 def rests_on(values: Mapping[str, Measured], name: str) -> float:
-    """Return the share of its items that a report's value rests on, 1 where none are asked.
+    """Return the share of its items that a report's value is based on, 1 if it has no items.
 
-    Of a measure that is made of others, the least of theirs.
+    For a measure made of others, it is the lowest of theirs.
     """
     parts = (values[part] for part in report_measures()[name].parts or (name,))
     return min(part.scored / part.asked if part.asked else 1.0 for part in parts)
 
 
 def nuggetizer_rows(cells: Iterable[LeaderboardCell]) -> Iterator[dict[str, Any]]:
-    """Yield nuggetizer's metrics of cells by `NUGGETIZER`, a line a topic, then one for `all`.
+    """Yield nuggetizer's metrics from cells by `NUGGETIZER`, a line per topic, then one for `all`.
 
-    `run_id` stands in addition. Of scores without a cell the line has no field.
+    `run_id` is an additional field. Scores without a cell have no field in the line.
     """
     runs: dict[str, dict[str, dict[str, float]]] = {}
     for cell in cells:
@@ -75,17 +75,17 @@ def nugget_qrels(
 ) -> list[Qrel]:
     """Return diversity qrels with nuggets as subtopics: which document attests which nugget.
 
-    Without banks, grade 1 has a relevant document that attests a sentence which gives an answer of
-    the nugget; with banks, one that the bank names for an answer. Grade 0 has a cited document of
-    the collection that is not relevant, for each nugget of the topic.
+    Without banks, grade 1 means a relevant document that attests a sentence which gives an answer
+    of the nugget; with banks, a document that the bank names for an answer. Grade 0 means a cited
+    document of the collection that is not relevant, for each nugget of the topic.
 
     Args:
-        reports: judged ones, of any runs.
+        reports: judged reports, from any runs.
         banks: of their topics.
-        unscored: how pairs that are open are treated: `error`, `skip` (no line) or `zero`.
+        unscored: how undecided pairs are treated: `error`, `skip` (no line) or `zero`.
 
     Raises:
-        InputError: a pair is open, and `unscored` is `error`.
+        InputError: a pair is undecided, and `unscored` is `error`.
     """
     pairs: dict[tuple[str, str, str], bool | None] = {}
     nuggets: dict[str, list[str]] = {}
@@ -99,31 +99,33 @@ def nugget_qrels(
             report, nuggets.setdefault(report.topic_id, answered), judged=banks is None
         ):
             key = (report.topic_id, nugget, doc_id)
-            known = pairs.get(key)
-            pairs[key] = value if known is None else known if value is None else known or value
+            earlier = pairs.get(key)
+            pairs[key] = (
+                value if earlier is None else earlier if value is None else earlier or value
+            )
     return list(_graded(pairs, _subtopics(nuggets), unscored))
 
 
 def _judged_pairs(
     report: JudgedReport, nuggets: Sequence[str], *, judged: bool
 ) -> Iterator[tuple[str, str, bool | None]]:
-    """Yield (nugget, document, whether it attests the nugget), None where that is open."""
+    """Yield (nugget, document, whether it attests the nugget), None if undecided."""
     for sentence in report.sentences:
-        given = {nugget for nugget, _ in sentence.answers}
+        answered = {nugget for nugget, _ in sentence.answers}
         maybe = {nugget for nugget, _ in sentence.unscored_answers}
         for citation in sentence.citations:
-            if citation.unknown:  # no document of the collection, whatever its id looks like
+            if citation.unknown:  # not in the collection, whatever its id looks like
                 continue
             for nugget in nuggets:
                 if not citation.relevant.value:
                     yield nugget, citation.doc_id, citation.relevant.value
-                elif judged and citation.attests.value is not False and nugget in given | maybe:
-                    attests = citation.attests.value if nugget in given else None
+                elif judged and citation.attests.value is not False and nugget in answered | maybe:
+                    attests = citation.attests.value if nugget in answered else None
                     yield nugget, citation.doc_id, attests
 
 
 def _subtopics(nuggets: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
-    """Return (topic, nugget) -> its id, or its number where an id does not fit into a column."""
+    """Return (topic, nugget) -> its id, or its number if the id does not fit into a column."""
     return {
         (topic, i): i if all(d and not any(map(str.isspace, d)) for d in ids) else str(number)
         for topic, ids in nuggets.items()
@@ -139,6 +141,6 @@ def _graded(
     for (topic, nugget, doc_id), value in pairs.items():
         if value is None and unscored == "error":
             where = shorten(f"topic {topic}, nugget {nugget}, document {doc_id}")
-            raise InputError(f"{where} is unscored: say whether to skip it or to write 0")
+            raise InputError(f"{where} is unscored: choose whether to skip it or to write 0")
         if value is not None or unscored == "zero":
             yield Qrel(topic, doc_id, int(bool(value)), subtopics[topic, nugget])

@@ -1,7 +1,7 @@
-"""Measures of the nuggets that a judged report gives: Auto-ARGUE's recall, nuggetizer's scores.
+"""Measures of the nuggets in a judged report: Auto-ARGUE's recall, nuggetizer's scores.
 
-Answers are aggregated over all sentences of a report. A nugget without answers is unanswerable, and
-no part of any recall. What is open is neither true nor false, and counts as asked, not scored.
+Answers are aggregated over all sentences of a report. A nugget without answers is unanswerable and
+not part of any recall. An undecided one is neither true nor false: it counts as asked, not scored.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pnyx.judging.measures.sentences import sentence_precision, share
 from pnyx.stats.base import Measured
 
 WEIGHTS: Mapping[str, float] = {"vital": 2.0, "okay": 1.0, "other": 1.0}
-"""Importance -> weight (Auto-ARGUE, 2.2); `other` is that of any other importance, and of none."""
+"""Importance -> weight (Auto-ARGUE, 2.2); `other` is for any other importance, or none."""
 
 
 def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `WEIGHTS` with these in their place; ValueError: one is not a number from 0."""
+    """Return `WEIGHTS` with these replaced; ValueError if one is not a number from 0."""
     for name, weight in weights.items():
         if not 0 <= weight < math.inf:
             raise ValueError(f"weight of {name!r}: found {weight!r}, expected a number from 0")
@@ -32,8 +32,8 @@ def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def _answerable(report: JudgedReport) -> list[JudgedNugget]:
-    known = () if ANSWERED_ONLY in report.notes else report.nuggets
-    return [nugget for nugget in known if nugget.answers]
+    nuggets = () if ANSWERED_ONLY in report.notes else report.nuggets
+    return [nugget for nugget in nuggets if nugget.answers]
 
 
 def _importance(nugget: JudgedNugget) -> str:
@@ -70,11 +70,11 @@ def nugget_recall_weighted(
         for nugget in _answerable(report)
         if (weight := weights.get(_importance(nugget), other)) > 0
     ]
-    known = [(weight, answered) for weight, answered in weighted if answered is not None]
-    if not known:
+    decided = [(weight, answered) for weight, answered in weighted if answered is not None]
+    if not decided:
         return Measured(None, 0, len(weighted))
-    given = math.fsum(weight for weight, answered in known if answered)
-    return Measured(given / math.fsum(w for w, _ in known), len(known), len(weighted))
+    answered_weight = math.fsum(weight for weight, answered in decided if answered)
+    return Measured(answered_weight / math.fsum(w for w, _ in decided), len(decided), len(weighted))
 
 
 def f1(report: JudgedReport) -> Measured:
@@ -89,22 +89,22 @@ def f1_weighted(report: JudgedReport, weights: Mapping[str, float] = WEIGHTS) ->
 
 def _harmonic(precision: Measured, recall: Measured) -> Measured:
     """Return the harmonic mean; 0 for a report that answers nothing and has nothing to attest."""
-    scored, asked = precision.scored + recall.scored, precision.asked + recall.asked
+    scored, total = precision.scored + recall.scored, precision.asked + recall.asked
     p, r = precision.value, recall.value
     if r == 0 and precision.asked == 0:
         p = 0.0
     if p is None or r is None:
-        return Measured(None, scored, asked)
-    return Measured(2 * p * r / (p + r) if p + r else 0.0, scored, asked)
+        return Measured(None, scored, total)
+    return Measured(2 * p * r / (p + r) if p + r else 0.0, scored, total)
 
 
 # nuggetizer ---------------------------------------------------------------------------------------
 
 
 def _credit(nugget: JudgedNugget) -> float | None:
-    """Return 1 for a nugget that is answered, one half for one in part, else 0; None where open.
+    """Return 1 for an answered nugget, 0.5 for a partly answered one, else 0; None if undecided.
 
-    In part: an answer is given in part, or one, but not all, of an AND's is given.
+    Partly: an answer is given partly, or some but not all answers of an AND are given.
     """
     answered = nugget.answered
     if answered is not False:
@@ -115,8 +115,10 @@ def _credit(nugget: JudgedNugget) -> float | None:
 
 def _mean(values: Iterable[float | None]) -> Measured:
     every = list(values)
-    known = [value for value in every if value is not None]
-    return Measured(math.fsum(known) / len(known) if known else None, len(known), len(every))
+    numbers = [value for value in every if value is not None]
+    return Measured(
+        math.fsum(numbers) / len(numbers) if numbers else None, len(numbers), len(every)
+    )
 
 
 def _vital(report: JudgedReport) -> list[JudgedNugget]:

@@ -20,14 +20,14 @@ class ReportMeasure:
     """One measure of a report.
 
     Attributes:
-        of: the report -> its value, None where nothing is scored, and how many `items` that is of.
-        items: what is scored and asked.
-        low: its least value; 0 except for penalties.
-        high: its greatest value.
-        weighted: takes the weights of nuggets, too.
-        main: is compared and written to leaderboards unless others are named.
-        parts: measures that it is made of.
-        said: is 0 for an empty report, as the recalls are, and not undefined.
+        of: the report -> its value, None if nothing is scored, and its number of `items`.
+        items: the things that are scored.
+        low: its minimum; 0 except for penalties.
+        high: its maximum.
+        weighted: whether it takes the weights of nuggets.
+        main: whether it is compared and written to leaderboards by default.
+        parts: the measures that it is made of.
+        zero_if_empty: whether it is 0 for an empty report, like the recalls, and not undefined.
     """
 
     of: Callable[..., Measured]
@@ -37,16 +37,16 @@ class ReportMeasure:
     weighted: bool = False
     main: bool = False
     parts: tuple[str, ...] = ()
-    said: bool = False
+    zero_if_empty: bool = False
 
     @property
     def range(self) -> Range | None:
-        """Its least and greatest value; None where it lacks one of them."""
+        """Its minimum and maximum; None if it is not a share."""
         return UNIT if (self.low, self.high) == UNIT else None
 
     @property
     def of_submission(self) -> bool:
-        """Whether its items are the report's own, so that who writes it decides if it has any."""
+        """Whether its items are the report's own, so that the writer controls if there are any."""
         return self.items in ("sentences", "citations", "steps")
 
     @property
@@ -61,11 +61,11 @@ _OF_NUGGETS = ("nuggets", "answers")
 REPORT_MEASURES: dict[str, ReportMeasure] = {
     measure.of.__name__: measure
     for measure in (
-        ReportMeasure(sentences.sentence_precision, "sentences", main=True, said=True),
-        ReportMeasure(sentences.sentence_precision_own, "sentences", said=True),
-        ReportMeasure(sentences.sentence_precision_all, "sentences", said=True),
-        ReportMeasure(sentences.citation_precision, "citations", main=True, said=True),
-        ReportMeasure(sentences.citation_relevance, "citations", main=True, said=True),
+        ReportMeasure(sentences.sentence_precision, "sentences", main=True, zero_if_empty=True),
+        ReportMeasure(sentences.sentence_precision_own, "sentences", zero_if_empty=True),
+        ReportMeasure(sentences.sentence_precision_all, "sentences", zero_if_empty=True),
+        ReportMeasure(sentences.citation_precision, "citations", main=True, zero_if_empty=True),
+        ReportMeasure(sentences.citation_relevance, "citations", main=True, zero_if_empty=True),
         ReportMeasure(sentences.citation_recall, "documents", main=True),
         ReportMeasure(nuggets.nugget_recall, "nuggets", main=True),
         ReportMeasure(nuggets.nugget_recall_weighted, "nuggets", weighted=True, main=True),
@@ -108,7 +108,7 @@ SHOWN: tuple[str, ...] = (
     "f1",
     *(n for n in REPORT_MEASURES if n == "sentence_precision_own" or (n in MAIN and n != "f1")),
 )
-"""What pages show: F1, the other main ones, and sentence precision also without quotations."""
+"""Measures on pages: F1, the other main ones, and sentence precision also without quotations."""
 
 
 @cache
@@ -124,41 +124,43 @@ def measure_report(
     *,
     strict: bool = False,
 ) -> dict[str, Measured]:
-    """Return measures of one report, without intervals; nothing of a missing one.
+    """Return the measures of one report, without intervals; empty for a missing one.
 
-    An empty report is 0 by precision, too: whoever says nothing shall not gain by it in a mean.
-    Of one held against nuggets as a whole, what rests on its sentences is not known, and never 0.
+    An empty report is 0 for precision, too, so that saying nothing does not raise a mean. For a
+    report compared with nuggets as a whole, measures of its sentences are unknown, never 0.
 
     Args:
-        report: a judged one.
+        report: a judged report.
         weights: importance of a nugget -> weight.
         names: of the measures; by default all.
-        strict: by the rules of a campaign: what repeated sentences gain counts once, and a measure
-            of sentences or citations is 0 for a report that has none to measure.
+        strict: campaign rules: rewards of repeated sentences count once, and a measure of
+            sentences or citations is 0 for a report that has none to measure.
     """
     measures = report_measures()
     if names is not None:
         measures = {name: measures[name] for name in names}
     if not strict:
         report = _without_repetitions(report)
-    known = {
+    values = {
         name: _value(measure, report, weights)
         for name, measure in measures.items()
         if not (report.missing or (report.whole and measure.items not in _OF_NUGGETS))
     }
     if report.empty:
-        known |= {name: Measured(0.0, 0, 0) for name, measure in measures.items() if measure.said}
+        values |= {
+            name: Measured(0.0, 0, 0) for name, measure in measures.items() if measure.zero_if_empty
+        }
     if strict:
-        known |= {
+        values |= {
             name: replace(value, value=0.0)
-            for name, value in known.items()
+            for name, value in values.items()
             if value.value is None and _nothing_to_measure(measures[name], report, weights)
         }
-    return {name: known.get(name, Measured(None, 0, 0)) for name in measures}
+    return {name: values.get(name, Measured(None, 0, 0)) for name in measures}
 
 
 def _without_repetitions(report: JudgedReport) -> JudgedReport:
-    """Return a report whose sentences all count, whether or not they repeat earlier ones."""
+    """Return a report in which all sentences count, whether or not they repeat earlier ones."""
     if all(sentence.repeats is None for sentence in report.sentences):
         return report
     sentences = tuple(replace(sentence, repeats=None) for sentence in report.sentences)
@@ -175,9 +177,9 @@ def _nothing_to_measure(
 ) -> bool:
     """Whether a measure is undefined only because the report has none of its items.
 
-    What a bank does not hold, or a judge left unscored, is not up to the report.
+    Items missing from a bank, or unscored by a judge, are not up to the report.
     """
     parts = [report_measures()[part] for part in measure.parts] or [measure]
     values = [(part.of_submission, _value(part, report, weights)) for part in parts]
-    undefined = [(own, value.asked) for own, value in values if value.value is None]
-    return all(own and not asked for own, asked in undefined)
+    undefined = [(is_own, value.asked) for is_own, value in values if value.value is None]
+    return all(is_own and not count for is_own, count in undefined)

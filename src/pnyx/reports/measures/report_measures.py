@@ -1,4 +1,4 @@
-"""Judged reports measured: by topic, by run with intervals over topics, runs against a baseline."""
+"""Measures of judged reports: by topic, by run with intervals over topics, against a baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pnyx.stats.base import BOOTSTRAP, TEST, Bootstrap, Measured, plain
 from pnyx.stats.significance import Test
 
 Missing: TypeAlias = Literal["skip", "zero"]
-"""How a topic counts on which a run has no report: not at all, or as 0 by every measure."""
+"""How a topic without a report of a run counts: not at all, or as 0 for every measure."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -28,13 +28,13 @@ class MeasuredReports(Result):
     Attributes:
         name: of the run.
         measures: name -> mean over topics; `scored` topics have a value, of `asked`.
-        items: name -> (scored, asked) sentences, nuggets and so on of all topics.
+        items: name -> (scored, asked) sentences, nuggets and so on over all topics.
         pooled: name of a share -> its value over the items of all topics, as of one long report
             (Auto-ARGUE's `_micro`).
         per_topic: topic -> name -> value; `scored` and `asked` count items.
         missing: topics without a report.
-        repeated: sentences that repeat another one of their report.
-        precision_once: sentence precision if these counted once, the mean over topics.
+        repeated: number of sentences that repeat another one of their report.
+        precision_once: mean sentence precision over topics if these counted once.
     """
 
     name: str
@@ -55,14 +55,14 @@ class MeasuredReports(Result):
 
     @property
     def unscored(self) -> dict[str, tuple[int, int]]:
-        """Kind of items -> how many are unscored, of how many, by the main measure of most."""
+        """Kind of items -> (unscored, all), by the main measure with the most unscored."""
         main = {report_measures()[name].items for name in MAIN}
         result: dict[str, tuple[int, int]] = {}
-        for name, (scored, asked) in self.items.items():
+        for name, (scored, total) in self.items.items():
             kind = report_measures()[name].items
             counts = "," not in kind and (name in MAIN or kind not in main)
-            if counts and asked - scored > result.get(kind, (0, 0))[0]:
-                result[kind] = (asked - scored, asked)
+            if counts and total - scored > result.get(kind, (0, 0))[0]:
+                result[kind] = (total - scored, total)
         return result
 
     def row(self) -> dict[str, Any]:
@@ -77,9 +77,9 @@ class MeasuredReports(Result):
                     "of": report_measures()[name].items,
                     **({"pooled": self.pooled[name]} if name in self.pooled else {}),
                     "scored": scored,
-                    "asked": asked,
+                    "asked": total,
                 }
-                for name, (scored, asked) in self.items.items()
+                for name, (scored, total) in self.items.items()
             },
             "per_group": plain(self.per_topic),
         }
@@ -89,7 +89,7 @@ class MeasuredReports(Result):
 class Reports(ComparedRuns):
     """Runs of judged reports, measured on the same topics.
 
-    `comparisons` are of each other run with the baseline, if any, by the measures `compared`.
+    `comparisons` compare each other run with the baseline, if any, by the measures `compared`.
     """
 
     runs: tuple[MeasuredReports, ...]
@@ -104,7 +104,7 @@ class Reports(ComparedRuns):
         return tuple(self.runs[0].per_topic)
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
+        """Return the object of `--json` (docs/measures.md); a single run is also at top level."""
         return {
             "task": "report",
             **self._runs_row(),
@@ -128,18 +128,18 @@ def measure_reports(
     test: Test = TEST,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Reports:
-    """Measure judged reports: means over topics with intervals, each with what it rests on.
+    """Measure judged reports: means over topics with intervals and counts.
 
     Args:
-        reports: what `pnyx.reports.read_judged_reports` yields, of any runs; or name -> those of
-            one run.
-        topics: that count; by default all on which some run has a report. Other reports are left
-            out.
+        reports: as yielded by `pnyx.reports.read_judged_reports`, from any runs; or name -> those
+            of one run.
+        topics: the topics to measure; by default all on which some run has a report. Other reports
+            are left out.
         missing: how a topic counts on which a run has no report.
-        strict: by the rules of a campaign; see `measure_report`.
-        weights: importance of a nugget -> weight from 0, in place of those in `WEIGHTS`; `other` is
-            that of any other importance, and of none.
-        compared: measures by which runs are compared with the baseline, as one family.
+        strict: campaign rules; see `measure_report`.
+        weights: importance of a nugget -> weight from 0, replacing those in `WEIGHTS`; `other` is
+            for any other importance, or none.
+        compared: measures for comparing runs with the baseline, as one family.
         baseline: name of the run that the others are compared with.
         test: of the differences to the baseline, over topics; two-sided, corrected by
             Holm-Bonferroni over all runs and measures compared.
@@ -147,17 +147,17 @@ def measure_reports(
 
     Raises:
         InputError: a run has two reports on a topic, or there is no report on these topics.
-        ValueError: no run of the baseline's name, a measure or weight that there is not.
+        ValueError: there is no run named `baseline`, or a measure or weight is unknown.
     """
     weights = checked_weights(weights)
     by_run = _by_run(reports)
     _check_names(compared, by_run, baseline)
     every = sorted({topic for by_topic in by_run.values() for topic in by_topic})
-    known = every if topics is None else list(dict.fromkeys(topics))
-    if not any(topic in by_topic for by_topic in by_run.values() for topic in known):
+    measured_topics = every if topics is None else list(dict.fromkeys(topics))
+    if not any(topic in by_topic for by_topic in by_run.values() for topic in measured_topics):
         raise InputError("found no judged report on these topics, expected one")
     how = _Measuring(missing, weights, strict, bootstrap)
-    table = RunTable({name: how.cells(run, known) for name, run in by_run.items()})
+    table = RunTable({name: how.cells(run, measured_topics) for name, run in by_run.items()})
     runs = tuple(how.run(name, run, table) for name, run in by_run.items())
     return Reports(
         runs=runs,
@@ -206,14 +206,14 @@ def means_over_topics(
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> dict[str, Measured]:
     """Return the mean of each named measure over topics, with its interval."""
-    known = report_measures()
+    definitions = report_measures()
     table = RunTable({"": per_topic})
-    return table.means("", names, bootstrap, [known[name].range for name in names])
+    return table.means("", names, bootstrap, [definitions[name].range for name in names])
 
 
 @dataclass(frozen=True, slots=True)
 class _Measuring:
-    """How the reports of a run become its values."""
+    """Computes the values of a run's reports."""
 
     missing: Missing
     weights: Mapping[str, float]
@@ -233,7 +233,7 @@ class _Measuring:
         return values
 
     def run(self, name: str, run: _Run, table: RunTable[Measured]) -> MeasuredReports:
-        """Return the means over topics, and what they rest on."""
+        """Return the means over topics, and their counts."""
         cells = table.cells[name]
         measures = report_measures()
         items = {
@@ -265,8 +265,8 @@ class _Measuring:
             else row["sentence_precision"].value
             for topic, row in cells.items()
         ]
-        known = [value for value in values if value is not None]
-        return math.fsum(known) / len(known) if known else None
+        decided = [value for value in values if value is not None]
+        return math.fsum(decided) / len(decided) if decided else None
 
 
 def _pooled(
@@ -289,9 +289,9 @@ def _pooled(
     )
     pooled = measure_report(whole, weights, strict=strict)
     of_topics = [citation_recall(report) for report in reports]
-    asked = sum(topic.asked for topic in of_topics)
+    total = sum(topic.asked for topic in of_topics)
     cited = sum((topic.value or 0.0) * topic.scored for topic in of_topics)
     return {
         **{name: pooled[name].value for name, m in report_measures().items() if m.is_share},
-        "citation_recall": cited / asked if asked else None,
+        "citation_recall": cited / total if total else None,
     }

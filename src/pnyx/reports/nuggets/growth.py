@@ -1,4 +1,4 @@
-"""The list of nuggets of one topic as it grows, window after window; each reply is folded in."""
+"""The list of nuggets of one topic as it grows, window by window."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _MAX_TEXT = 1000
 
 
 @dataclass
-class _Found:
-    """A nugget so far: answer -> the documents that attest it, in order (its own as a claim)."""
+class _DraftNugget:
+    """A nugget so far: answer -> the documents that attest it, in order (a claim is its own)."""
 
     text: str
     answers: dict[str, dict[str, None]] = field(default_factory=dict)
     wants_all: bool = False
 
     def attest(self, answer: str, documents: Sequence[str]) -> None:
-        """Add documents to an answer, which is the same in the same words."""
+        """Add documents to an answer, matching answers by their words."""
         words = words_of(answer)
-        known = next((answer for answer in self.answers if words_of(answer) == words), answer)
-        self.answers.setdefault(known, {}).update(dict.fromkeys(documents))
+        same_answer = next((answer for answer in self.answers if words_of(answer) == words), answer)
+        self.answers.setdefault(same_answer, {}).update(dict.fromkeys(documents))
 
 
 @dataclass
@@ -43,35 +43,39 @@ class Growing:
     left_out: int = 0
     unattested: int = 0
     imagined: int = 0
-    _found: list[_Found] = field(default_factory=list)
+    _found: list[_DraftNugget] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self._found)
 
     @property
     def room(self) -> int:
-        """How many new ones there is room for."""
+        """How many more nuggets fit in."""
         return max(0, self.most - len(self) - self.imagined)
 
     def shown(self) -> list[str]:
-        """Return the list as a prompt shows it."""
-        listed = [stated(one.text, () if self._claims else one.answers) for one in self._found]
+        """Return the list in the form that a prompt shows."""
+        listed = [
+            stated(nugget.text, () if self._claims else nugget.answers) for nugget in self._found
+        ]
         return [*listed, *(f"{_PLACEHOLDER[self.style]} ({n})" for n in range(self.imagined))]
 
     def imagine(self, windows: int) -> None:
-        """Let the list grow by an even share, where a window's reply is not known."""
+        """Grow the list by an even share, for a window whose reply is not known."""
         self.imagined += min(self.room, -(-self.most // windows))
 
     def fold(self, reply: Any, doc_ids: Sequence[str]) -> None:
-        """Take in a reply about passages with these ids, in order."""
+        """Add a reply about passages with these ids, in order."""
         for entry in reply.nuggets:
             text = _text(entry.claim if self._claims else entry.question)
             nugget = self._listed(entry.number, text)
             new = nugget is None
             if nugget is None:
-                nugget = _Found(text, wants_all=getattr(entry, "wanted", "") == "all")
+                nugget = _DraftNugget(text, wants_all=getattr(entry, "wanted", "") == "all")
             for answer, documents in self._answers(entry, nugget):
-                ids = _ids(documents, doc_ids)
+                # A model may invent numbers of passages.
+                valid = (n for n in dict.fromkeys(documents) if 1 <= n <= len(doc_ids))
+                ids = [doc_ids[n - 1] for n in valid]
                 if ids and words_of(answer):
                     nugget.attest(answer, ids)
             if not nugget.answers or (new and (entry.number or not words_of(text))):
@@ -82,39 +86,41 @@ class Growing:
                 self._found.append(nugget)
 
     def nuggets(self) -> tuple[Nugget, ...]:
-        """Return the nuggets, in the order in which they came."""
+        """Return the nuggets, in the order in which they were added."""
         return tuple(map(self._nugget, self._found))
 
     @property
     def _claims(self) -> bool:
         return self.style == "claims"
 
-    def _answers(self, entry: Any, nugget: _Found) -> list[tuple[str, Sequence[int]]]:
+    def _answers(self, entry: Any, nugget: _DraftNugget) -> list[tuple[str, Sequence[int]]]:
         """Return the answers of an entry with the numbers of their passages."""
         if self._claims:
             return [(nugget.text, entry.documents)]
         return [(_text(part.answer), part.documents) for part in entry.answers]
 
-    def _listed(self, number: int, text: str) -> _Found | None:
+    def _listed(self, number: int, text: str) -> _DraftNugget | None:
         if 1 <= number <= len(self._found):
             return self._found[number - 1]
         words = words_of(text)
-        return next((one for one in self._found if words and words_of(one.text) == words), None)
+        return next(
+            (nugget for nugget in self._found if words and words_of(nugget.text) == words), None
+        )
 
-    def _nugget(self, found: _Found) -> Nugget:
-        name = md5_of(found.text)
+    def _nugget(self, nugget: _DraftNugget) -> Nugget:
+        name = md5_of(nugget.text)
         if self._claims:
-            (ids,) = found.answers.values()
-            return Nugget(name, found.text, is_claim=True, references=_references(ids))
-        answers = tuple(NuggetAnswer(a, _references(ids)) for a, ids in found.answers.items())
-        return Nugget(name, found.text, answers, aggregator="AND" if found.wants_all else "OR")
+            (ids,) = nugget.answers.values()
+            return Nugget(name, nugget.text, is_claim=True, references=_references(ids))
+        answers = tuple(NuggetAnswer(a, _references(ids)) for a, ids in nugget.answers.items())
+        return Nugget(name, nugget.text, answers, aggregator="AND" if nugget.wants_all else "OR")
 
 
 _PLACEHOLDER = {
     "claims": "A fact that matters to the topic, said in one sentence of about a dozen words",
     "questions": "A question that matters to the topic, in about a dozen words? an answer; another",
 }
-"""What a plan cannot know: about as long as one."""
+"""Placeholder nuggets for plans, about as long as real ones."""
 
 
 def stated(text: str, answers: Sequence[str] | dict[str, Any]) -> str:
@@ -126,18 +132,13 @@ def _text(text: str) -> str:
     return clean(text)[:_MAX_TEXT].strip()
 
 
-def _ids(numbers: Sequence[int], doc_ids: Sequence[str]) -> list[str]:
-    """Return the documents of the numbers that stand for one; a model may invent others."""
-    return [doc_ids[n - 1] for n in dict.fromkeys(numbers) if 1 <= n <= len(doc_ids)]
-
-
 def _references(doc_ids: Sequence[str] | dict[str, None]) -> tuple[NuggetReference, ...]:
     return tuple(map(NuggetReference, doc_ids))
 
 
 @cache
 def reply_shape(style: Style) -> type[BaseModel]:
-    """Return the shape of a reply to `nugget-claims` or `nugget-questions`."""
+    """Return the schema of a reply to `nugget-claims` or `nugget-questions`."""
     from pydantic import ConfigDict, Field, create_model
 
     strict = ConfigDict(strict=True, extra="forbid", frozen=True)

@@ -1,6 +1,6 @@
-"""Several nugget banks of a topic made one: what says the same is said once, and nothing is lost.
+"""Merging of several nugget banks of a topic: duplicates become one nugget, and nothing is lost.
 
-Candidates are found by the embedder and confirmed by a judge, each way round.
+Candidates are found by the embedder and confirmed by a judge, in both directions.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder
 
 CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
-"""Cosine from which on a judge is asked whether two say the same; the second for the packaged one,
-which takes questions on one subject for the same (docs/benchmarks/nuggets.md)."""
+"""Minimum cosine of a pair that a judge is asked about; the second is for the packaged judge, which
+confuses questions on one subject (docs/benchmarks/nuggets.md)."""
 
 MERGING = (
     "nuggets, and answers to one question, are merged where they have the same words, or where "
@@ -41,33 +41,33 @@ _SAME_QUESTION = (
 
 @dataclass(frozen=True, slots=True)
 class MergedBanks:
-    """What came of merging.
+    """The result of merging.
 
     Attributes:
         banks: one for each topic, in the order of their ids.
         report: a row for each pair of nuggets or answers that a judge was asked about, or that have
             the same words: `topic_id`, `what` (question, claim, answer), `first` and `second`
-            (bank, id, text), `cosine`, `probabilities` (each way round; none for the same words),
-            whether they are the `same`, and, of questions that ask the same and are not merged,
-            why they stay `apart`.
-        given: nuggets of all banks.
-        unscored: pairs of which the judge said nothing; they are not merged.
+            (bank, id, text), `cosine`, `probabilities` (in both directions; none for the same
+            words), whether they are the `same`, and, for questions that ask the same but are not
+            merged, why they stay `apart`.
+        nuggets_in: number of nuggets in all input banks.
+        unscored: pairs on which the judge gave no verdict; they are not merged.
     """
 
     banks: list[NuggetBank]
     report: list[dict[str, Any]]
-    given: int
+    nuggets_in: int
     unscored: int
 
     @property
     def apart(self) -> list[dict[str, Any]]:
-        """The rows of questions that ask the same and are not merged."""
+        """The rows of questions that ask the same but are not merged."""
         return [row for row in self.report if "apart" in row]
 
 
 @dataclass
 class _Entry:
-    """A nugget, or an answer, with where it comes from."""
+    """A nugget, or an answer, with its origin."""
 
     bank: str
     id: str
@@ -89,30 +89,30 @@ class _Merger:
     unscored: int = 0
 
     def groups(self, topic: str, entries: Sequence[_Entry]) -> list[list[int]]:
-        """Return groups that say the same as their first; the others draw no further ones in."""
+        """Return groups whose members say the same as the first; groups do not chain further."""
         first: dict[tuple[str, ...], int] = {}
         groups: dict[int, list[int]] = {}
-        for place, entry in enumerate(entries):
-            home = first.setdefault((entry.kind, *words_of(entry.text)), place)
-            groups.setdefault(home, []).append(place)
-            if home != place:  # the same words need no judge
+        for index, entry in enumerate(entries):
+            home = first.setdefault((entry.kind, *words_of(entry.text)), index)
+            groups.setdefault(home, []).append(index)
+            if home != index:  # the same words need no judge
                 self._add(topic, (entries[home], entry), 1.0, (), same=True)
         same = self._confirmed(topic, entries, self._pairs(entries, list(groups)))
         left: dict[int, list[int]] = {}
-        for place, group in groups.items():
-            home = next((one for one in left if (one, place) in same), place)
+        for index, group in groups.items():
+            home = next((member for member in left if (member, index) in same), index)
             left.setdefault(home, []).extend(group)
         return [sorted(group) for group in left.values()]
 
     def _pairs(
         self, entries: Sequence[_Entry], places: Sequence[int]
     ) -> dict[tuple[int, int], float]:
-        """Return the candidates with their cosines: of one kind, and alike."""
+        """Return the candidate pairs of one kind, with their cosines."""
         if len(places) < 2:
             return {}
-        vectors = self.embedder.encode([entries[place].text for place in places])
+        vectors = self.embedder.encode([entries[index].text for index in places])
         cosines = vectors @ vectors.T
-        found = {}
+        similarities = {}
         for j, second in enumerate(places):
             for i, first in enumerate(places[:j]):
                 one_kind = entries[first].kind == entries[second].kind
@@ -122,13 +122,13 @@ class _Merger:
                         named_words(entries[first].text) == named_words(entries[second].text)
                     )
                 if near:
-                    found[first, second] = min(1.0, round(float(cosines[i, j]), 6))
-        return found
+                    similarities[first, second] = min(1.0, round(float(cosines[i, j]), 6))
+        return similarities
 
     def _confirmed(
         self, topic: str, entries: Sequence[_Entry], pairs: dict[tuple[int, int], float]
     ) -> set[tuple[int, int]]:
-        """Return the pairs of which each gives the other."""
+        """Return the pairs that imply each other."""
         both_ways = [(entries[a], entries[b]) for pair in pairs for a, b in (pair, pair[::-1])]
         questions = [_ask(topic, *pair) for pair in both_ways]
         answers = ask(self.judge, questions) if questions else []
@@ -164,7 +164,7 @@ def _sure(answer: Answer) -> bool:
 
 
 _Group = Sequence[tuple[str, Nugget]]
-"""Nuggets, each with the name of its bank, that say the same; the first one stays."""
+"""Nuggets that say the same, each with the name of its bank; the first one is kept."""
 
 
 def merge_banks(
@@ -176,18 +176,18 @@ def merge_banks(
     cautious: bool = False,
     run_id: str = "",
 ) -> MergedBanks:
-    """Make one bank of all banks of each topic, by `MERGING`; their order does not matter.
+    """Merge all banks of each topic into one, by `MERGING`; their order does not matter.
 
-    Banks keep their first one's title, team and fields; questions never merge with claims.
+    Title, team and other fields come from the first bank; questions never merge with claims.
 
     Args:
-        banks: each with the name by which the report calls it.
+        banks: each with its name in the report.
         judge: answers Support questions of the task `nugget`.
         embedder: finds the candidates; the packaged one by default.
-        candidates_from: cosine from which on the judge is asked, in [-1, 1].
-        cautious: for a judge that does not tell one country, or year, from another, nor what is
-            asked: questions are merged in the same words only, and answers and claims where they
-            name the same numbers and capitalised words.
+        candidates_from: minimum cosine for asking the judge, in [-1, 1].
+        cautious: for a judge that confuses countries or years, or what is asked: questions are
+            merged only if they have the same words, and answers and claims only if they name the
+            same numbers and capitalised words.
         run_id: of the merged banks; empty for the first one's.
     """
     merger = _Merger(judge, embedder or load_encoder(), candidates_from, cautious)
@@ -197,8 +197,8 @@ def merge_banks(
     for name, bank in order:
         topics.setdefault(bank.topic_id, []).append((name, bank))
     merged = [_merged(merger, topic, some, run_id) for topic, some in topics.items()]
-    given = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
-    return MergedBanks(merged, merger.report, given, merger.unscored)
+    count = sum(len(bank.nuggets) for some in topics.values() for _, bank in some)
+    return MergedBanks(merged, merger.report, count, merger.unscored)
 
 
 def _merged(
@@ -206,88 +206,94 @@ def _merged(
 ) -> NuggetBank:
     nuggets = [(name, nugget) for name, bank in banks for nugget in bank.nuggets]
     entries = [
-        _Entry(name, one.id, one.text, kind="claim" if one.is_claim else "question")
-        for name, one in nuggets
+        _Entry(name, nugget.id, nugget.text, kind="claim" if nugget.is_claim else "question")
+        for name, nugget in nuggets
     ]
     united: list[tuple[int, Nugget]] = []
     for group in merger.groups(topic, entries):
-        found = _united(merger, topic, [nuggets[place] for place in group])
-        united += [(group[some[0]], one) for some, one in found]
+        united_groups = _united(merger, topic, [nuggets[index] for index in group])
+        united += [(group[some[0]], nugget) for some, nugget in united_groups]
     united.sort(key=lambda placed: placed[0])
     first = banks[0][1]
     return replace(
         first,
-        nuggets=tuple(_with_own_ids([one for _, one in united])),
+        nuggets=tuple(_with_own_ids([nugget for _, nugget in united])),
         title=next((bank.title for _, bank in banks if bank.title), ""),
         run_id=run_id or first.run_id,
     )
 
 
 def _with_own_ids(nuggets: Sequence[Nugget]) -> list[Nugget]:
-    """Give a number to what has the id of another: ids of different banks are not related."""
+    """Number nuggets whose id is taken: ids of different banks are not related."""
     taken: set[str] = set()
-    kept = []
+    with_ids = []
     for nugget in nuggets:
         name, number = nugget.id, 1
         while name in taken:
             number += 1
             name = f"{nugget.id}-{number}"
         taken.add(name)
-        kept.append(nugget if name == nugget.id else replace(nugget, id=name))
-    return kept
+        with_ids.append(nugget if name == nugget.id else replace(nugget, id=name))
+    return with_ids
 
 
 def _united(merger: _Merger, topic: str, group: _Group) -> list[tuple[list[int], Nugget]]:
-    """Return places in the group -> one nugget, for all unless their aggregators forbid it."""
+    """Return (positions in the group, merged nugget): one unless their aggregators forbid it."""
     if len(group) == 1:
         return [([0], group[0][1])]
     answers = _Answers.of(merger, topic, group)
-    found: list[list[int]] = []
-    for place in range(len(group)):
+    groups: list[list[int]] = []
+    for index in range(len(group)):
         why = ""
-        for some in found:
-            problem = _conflict([group[one][1] for one in [*some, place]], answers, [*some, place])
+        for some in groups:
+            problem = _conflict(
+                [group[member][1] for member in [*some, index]], answers, [*some, index]
+            )
             if not problem:
-                some.append(place)
+                some.append(index)
                 break
             why = why or problem
         else:
-            found.append([place])
+            groups.append([index])
             if why:
-                _keep_apart(merger, topic, group, place, why)
-    return [(some, _one(group, some, answers)) for some in found]
+                _keep_apart(merger, topic, group, index, why)
+    return [(some, _one(group, some, answers)) for some in groups]
 
 
-def _keep_apart(merger: _Merger, topic: str, group: _Group, place: int, why: str) -> None:
-    """Say in the row of the pair that would have been merged why it is not."""
-    rows = [{"bank": name, "id": one.id, "text": one.text} for name, one in group]
+def _keep_apart(merger: _Merger, topic: str, group: _Group, index: int, why: str) -> None:
+    """Record in the row of the pair that would have been merged why it is not."""
+    rows = [{"bank": name, "id": nugget.id, "text": nugget.text} for name, nugget in group]
     for row in merger.report:
-        pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[place]
-        if pair and row["first"] in rows[:place]:
+        pair = row["same"] and row["topic_id"] == topic and row["second"] == rows[index]
+        if pair and row["first"] in rows[:index]:
             row["apart"] = why
             return
 
 
 def _conflict(nuggets: Sequence[Nugget], answers: _Answers, places: Sequence[int]) -> str:
-    """Return why questions cannot be one (a union asks less than an AND); empty where they can."""
+    """Return why questions cannot be merged (a union would ask for less than an AND), or ""."""
     several = [n for n in nuggets if len(n.answers) > 1 or (n.answers and n.aggregator)]
-    kinds = {"OR" if one.aggregator in ("", "Default") else one.aggregator for one in several}
-    given = [answers.classes[place] for place in places]
-    if len(kinds) > 1 and len(set().union(*given)) > 1:
+    kinds = {
+        "OR" if nugget.aggregator in ("", "Default") else nugget.aggregator for nugget in several
+    }
+    classes_of_each = [answers.classes[index] for index in places]
+    if len(kinds) > 1 and len(set().union(*classes_of_each)) > 1:
         return " and ".join(sorted(kinds))
-    if "AND" in kinds and not max(given, key=len).issuperset(set().union(*given)):
+    if "AND" in kinds and not max(classes_of_each, key=len).issuperset(
+        set().union(*classes_of_each)
+    ):
         return "AND of different answers"
     return ""
 
 
 def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
-    """Return one nugget of some of a group; a single one stays as it is."""
+    """Return one nugget from some of a group; a single one is unchanged."""
     first = group[places[0]][1]
     if len(places) == 1:
         return first
-    some = [group[place] for place in places]
+    some = [group[index] for index in places]
     nuggets = [nugget for _, nugget in some]
-    # How answers count is said by who has some.
+    # The aggregator is that of a nugget with answers.
     answered = [nugget for nugget in nuggets if nugget.answers] or nuggets
     lost = [{"bank": bank, "id": n.id, "text": n.text, **_beside(n)} for bank, n in some[1:]]
     return replace(
@@ -296,13 +302,13 @@ def _one(group: _Group, places: Sequence[int], answers: _Answers) -> Nugget:
         references=_references(nuggets),
         sub_nuggets=tuple(_with_own_ids([p for nugget in nuggets for p in nugget.sub_nuggets])),
         importance=_importance(nuggets),
-        aggregator=next((one.aggregator for one in answered if one.aggregator), ""),
+        aggregator=next((nugget.aggregator for nugget in answered if nugget.aggregator), ""),
         extra={**first.extra, "merged": [*first.extra.get("merged", ()), *lost]},
     )
 
 
 def _beside(nugget: Nugget) -> dict[str, Any]:
-    """Return what a merged nugget said beside its text, answers and references."""
+    """Return the fields of a merged nugget other than text, answers and references."""
     fields: dict[str, Any] = {"importance": nugget.importance, "aggregator": nugget.aggregator}
     fields |= {"extra": dict(nugget.extra)}
     return {name: value for name, value in fields.items() if value}
@@ -312,59 +318,60 @@ def _beside(nugget: Nugget) -> dict[str, Any]:
 class _Answers:
     """The answers of nuggets that ask the same."""
 
-    given: list[tuple[_Entry, int, NuggetAnswer]]
+    entries: list[tuple[_Entry, int, NuggetAnswer]]
     same: list[list[int]]
     classes: list[frozenset[int]]
 
     @classmethod
     def of(cls, merger: _Merger, topic: str, group: _Group) -> _Answers:
-        """Find out which answers say the same."""
+        """Group the answers that say the same."""
         question = group[0][1].text
-        given = [
-            (_Entry(name, f"{one.id}/{n}", answer.text, question, "answer"), place, answer)
-            for place, (name, one) in enumerate(group)
-            for n, answer in enumerate(one.answers)
+        entries = [
+            (_Entry(name, f"{nugget.id}/{n}", answer.text, question, "answer"), index, answer)
+            for index, (name, nugget) in enumerate(group)
+            for n, answer in enumerate(nugget.answers)
         ]
-        same = merger.groups(topic, [entry for entry, _, _ in given])
+        same = merger.groups(topic, [entry for entry, _, _ in entries])
         classes: list[set[int]] = [set() for _ in group]
         for number, some in enumerate(same):
             for answer in some:
-                classes[given[answer][1]].add(number)
-        return cls(given, same, [frozenset(part) for part in classes])
+                classes[entries[answer][1]].add(number)
+        return cls(entries, same, [frozenset(part) for part in classes])
 
     def united(self, places: Sequence[int]) -> tuple[NuggetAnswer, ...]:
         """Return the answers of some nuggets, each once."""
-        found = []
+        united = []
         for some in self.same:
-            kept = [self.given[one] for one in some if self.given[one][1] in places]
-            if not kept:
+            members = [self.entries[index] for index in some if self.entries[index][1] in places]
+            if not members:
                 continue
-            parts = [answer for _, _, answer in kept]
+            parts = [answer for _, _, answer in members]
             extra = {key: value for part in reversed(parts) for key, value in part.extra.items()}
             lost = [
-                {"bank": entry.bank, "id": entry.id, "text": one.text}
-                | ({"extra": dict(one.extra)} if one.extra else {})
-                for entry, _, one in kept[1:]
-                if one.text != parts[0].text or any(extra[k] != v for k, v in one.extra.items())
+                {"bank": entry.bank, "id": entry.id, "text": duplicate.text}
+                | ({"extra": dict(duplicate.extra)} if duplicate.extra else {})
+                for entry, _, duplicate in members[1:]
+                if duplicate.text != parts[0].text
+                or any(extra[k] != v for k, v in duplicate.extra.items())
             ]
             if lost:
                 extra["merged"] = [*extra.get("merged", ()), *lost]
-            found.append(replace(parts[0], references=_references(parts), extra=extra))
-        return tuple(found)
+            united.append(replace(parts[0], references=_references(parts), extra=extra))
+        return tuple(united)
 
 
 def _references(parts: Sequence[Nugget | NuggetAnswer]) -> tuple[NuggetReference, ...]:
-    """Return all references, each document and place in it once."""
-    found: dict[str, NuggetReference] = {}
+    """Return all references, each document and position in it once."""
+    references: dict[str, NuggetReference] = {}
     for part in parts:
         for reference in part.references:
             key = repr((reference.doc_id, sorted(reference.extra.items(), key=repr)))
-            found.setdefault(key, reference)
-    return tuple(found.values())
+            references.setdefault(key, reference)
+    return tuple(references.values())
 
 
 def _importance(nuggets: Sequence[Nugget]) -> str:
-    """Return vital where at least half of those that say vital or okay do; else what is said."""
+    """Return vital if at least half of the nuggets rated vital or okay are; else their rating."""
     stated = [nugget.importance for nugget in nuggets if nugget.importance]
     votes = [importance for importance in stated if importance in ("vital", "okay")]
     if not votes:
@@ -372,10 +379,10 @@ def _importance(nuggets: Sequence[Nugget]) -> str:
     return "vital" if 2 * votes.count("vital") >= len(votes) else "okay"
 
 
-def _ask(topic: str, given: _Entry, wanted: _Entry) -> Support:
+def _ask(topic: str, answer: _Entry, wanted: _Entry) -> Support:
     return Support(
-        id=f"{topic}/{given.bank}/{given.id}/{wanted.bank}/{wanted.id}",
-        text=given.text,
+        id=f"{topic}/{answer.bank}/{answer.id}/{wanted.bank}/{wanted.id}",
+        text=answer.text,
         statement=wanted.text,
         task="nugget",
         question=wanted.question,

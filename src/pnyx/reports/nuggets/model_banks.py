@@ -1,8 +1,8 @@
 """Nugget banks drafted from relevant documents by a language model.
 
-Iteratively over windows of passages, the list so far in each prompt, then importance in batches:
-Pradeep et al., The Great Nugget Recall (2025), with prompts of our own. Each reply is kept in the
-judgement store, so that a run that was killed goes on where it stopped.
+It reads passages in windows, with the list so far in each prompt, then rates importance in batches:
+Pradeep et al., The Great Nugget Recall (2025), with our own prompts. Each reply is kept in the
+judgement store, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 WINDOW, MOST_NUGGETS, PASSAGE_WORDS = 10, 30, 400
-"""Passages a call and nuggets a topic, as in nuggetizer; words of a passage that are shown."""
+"""Passages per call and nuggets per topic, as in nuggetizer; words of a passage that are shown."""
 
 _RATED_AT_ONCE = 10
 
@@ -43,14 +43,14 @@ class DraftedBank:
     """A topic's bank, and what went wrong on the way (one line each).
 
     Attributes:
-        failed: how many windows or lists of nuggets got no reply that can be read.
-        asked: of how many.
+        failed: how many windows or lists of nuggets got no usable reply.
+        calls: how many windows or lists were sent.
     """
 
     bank: NuggetBank
     problems: tuple[str, ...] = ()
     failed: int = 0
-    asked: int = 0
+    calls: int = 0
 
 
 def create_banks(
@@ -68,17 +68,17 @@ def create_banks(
 
     Args:
         sources: topics with their relevant documents.
-        model: what was asked before is not asked again.
+        model: its stored replies are used again instead of asking twice.
         style: questions with answers, or claims; each is linked to the documents that attest it.
-        most: nuggets of a topic, at least 1; what comes when the list is full is counted in
-            `problems`.
-        window: passages a call, at least 1.
-        words: words of a document that are shown, as `corpora.text.segment.trim` counts them.
+        most: maximum nuggets per topic, at least 1; nuggets found when the list is full are
+            counted in `problems`.
+        window: passages per call, at least 1.
+        words: words of a document to show, as `corpora.text.segment.trim` counts them.
         rate: whether the model also says which nuggets are vital and which okay.
-        on_done: told of each topic that is done.
+        on_done: called with each topic that is done.
 
     Raises:
-        ModelError: the model cannot be asked at all.
+        ModelError: the model cannot be reached.
     """
 
     async def work(source: NuggetSource) -> DraftedBank:
@@ -94,16 +94,16 @@ def rate_banks(
     *,
     on_done: Progress | None = None,
 ) -> list[DraftedBank]:
-    """Let a model say of each nugget without importance whether it is vital or okay.
+    """Let a model rate each nugget without importance as vital or okay.
 
     Args:
         banks: each with its topic.
         model: see `create_banks`.
-        on_done: told of each bank that is done.
+        on_done: called with each bank that is done.
     """
 
-    async def work(one: tuple[NuggetBank, Question]) -> DraftedBank:
-        return await _rated(DraftedBank(one[0]), one[1], model)
+    async def work(bank_and_question: tuple[NuggetBank, Question]) -> DraftedBank:
+        return await _rated(DraftedBank(bank_and_question[0]), bank_and_question[1], model)
 
     return each(banks, work, model, on_done, "rating")
 
@@ -119,7 +119,7 @@ async def _draft(
     for number, some in enumerate(windows, 1):
         inputs = {
             **_about(topic),
-            "documents": [_shortened(judged_text(one), words) for one in some],
+            "documents": [_shortened(judged_text(document), words) for document in some],
             "statements": growing.shown(),
             "room": str(growing.room),
         }
@@ -132,16 +132,16 @@ async def _draft(
                 growing.imagine(len(windows))
             continue
         problems += [f"window {number} of {len(windows)}: {fault}" for fault in faults]
-        growing.fold(reply, [one.id for one in some])
+        growing.fold(reply, [document.id for document in some])
     problems += _losses(source, growing, words)
     bank = NuggetBank(topic.id, growing.nuggets(), title=topic.text)
     return DraftedBank(bank, tuple(problems), failed, len(windows))
 
 
 def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
-    """Return what was not read, and not taken, in words."""
+    """Describe what was not read, and what was not added."""
     cut = sum(word_weight(judged_text(document)) > words for document in source.documents)
-    found = {
+    losses = {
         f"of {cut} documents only the first {words} words were shown": cut,
         f"{growing.left_out} nuggets were left out: the list was full": growing.left_out,
         f"{growing.unattested} entries named no passage or no nugget that was shown": (
@@ -149,7 +149,7 @@ def _losses(source: NuggetSource, growing: Growing, words: int) -> list[str]:
         ),
         "no document is relevant": not source.documents,
     }
-    return [line for line, count in found.items() if count]
+    return [line for line, count in losses.items() if count]
 
 
 def _about(topic: Question) -> dict[str, str]:
@@ -162,24 +162,24 @@ def _shortened(text: str, words: int) -> str:
 
 
 async def _rated(drafted: DraftedBank, topic: Question, model: StoredModel) -> DraftedBank:
-    """Fill in the importance of nuggets that have none; what no reply says stays open."""
+    """Fill in missing importances; those that no reply states stay empty."""
     nuggets = list(drafted.bank.nuggets)
-    todo = [place for place, nugget in enumerate(nuggets) if not nugget.importance]
+    todo = [index for index, nugget in enumerate(nuggets) if not nugget.importance]
     problems, failed, calls = [], 0, 0
     for start in range(0, len(todo), _RATED_AT_ONCE):
         some = todo[start : start + _RATED_AT_ONCE]
         calls += 1
-        said, faults = await _importance([nuggets[place] for place in some], topic, model)
-        failed += said is None
+        importances, faults = await _importance([nuggets[index] for index in some], topic, model)
+        failed += importances is None
         problems += [f"importance: {fault}" for fault in faults]
-        for place, importance in zip(some, said or (), strict=False):
-            nuggets[place] = replace(nuggets[place], importance=importance)
+        for index, importance in zip(some, importances or (), strict=False):
+            nuggets[index] = replace(nuggets[index], importance=importance)
     return replace(
         drafted,
         bank=replace(drafted.bank, nuggets=tuple(nuggets)),
         problems=(*drafted.problems, *problems),
         failed=drafted.failed + failed,
-        asked=drafted.asked + calls,
+        calls=drafted.calls + calls,
     )
 
 
@@ -198,7 +198,7 @@ async def _importance(
 
 @cache
 def importance_shape(count: int) -> type[BaseModel]:
-    """Return the shape of a reply to `nugget-importance` on so many nuggets."""
+    """Return the schema of a reply to `nugget-importance` on `count` nuggets."""
     from pydantic import ConfigDict, create_model
 
     strict = ConfigDict(strict=True, extra="forbid", frozen=True)

@@ -1,4 +1,4 @@
-"""The relevant documents of topics: those of a run, of qrels, or of a run that qrels call so."""
+"""The relevant documents of topics: from a run, from qrels, or from a run restricted by qrels."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ def sources_of(
         index: holds the documents.
         topics: a file of topics.
         run: TREC run, in trec_eval's order; its documents come in this order.
-        qrels: grades; a document is relevant from `level` on. Without a run the best graded come
-            first, and equally good ones by their ids.
+        qrels: grades; a document is relevant from `level` on. Without a run, the best graded come
+            first, ties in the order of their ids.
         level: see `qrels`.
         depth: documents of a topic, at least 1.
 
     Raises:
-        InputError: a file is broken, names a document that the index does not hold, or no topic
-            has any document.
+        InputError: a file is damaged, names a document that is not in the index, or no topic has
+            any document.
     """
     questions, opened = questions_by_id(topics), open_index(index)
     grades = None if qrels is None else judgements_of(qrels).best_grades
     ranked = None if run is None else rankings_of(read_run(run)).by_topic
-    own = {} if run is None else document_ids(run)
-    found = []
+    judged_ids = {} if run is None else document_ids(run)
+    sources = []
     for name, question in questions.items():
         chosen = _documents(name, ranked, grades, level)[:depth]
-        ids = [own.get(doc_id, doc_id) for doc_id in chosen]
+        ids = [judged_ids.get(doc_id, doc_id) for doc_id in chosen]
         for doc_id in ids:
             if doc_id not in opened:
                 problem = f"document {shorten(doc_id, 40)!r} of topic {shorten(name, 40)!r}"
                 raise InputError(f"{problem} is not in {index}", path=run or qrels)
-        found.append(NuggetSource(question, tuple(opened.fetch(ids)) if ids else ()))
-    if not any(one.documents for one in found):
-        raise InputError("names no relevant document of any topic", path=qrels or run)
-    return found
+        sources.append(NuggetSource(question, tuple(opened.fetch(ids)) if ids else ()))
+    if not any(source.documents for source in sources):
+        raise InputError("names no relevant document for any topic", path=qrels or run)
+    return sources
 
 
 def _documents(

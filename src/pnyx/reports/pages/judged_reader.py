@@ -1,4 +1,4 @@
-"""Judged reports read into the catalogue of `pnyx view`, and measured there."""
+"""Reads judged reports into the catalogue of `pnyx view`, and measures them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pnyx.web.results.reader import lines_of
 from pnyx.web.results.sources import GivenSource
 
 _STATES: Final = ("unscored", "penalty", "reward", "neutral")
-"""Of a sentence with several steps, the first of these counts."""
+"""States of a sentence; with several steps, the first of these counts."""
 
 _POOLED: Final = ("sentence_precision", "citation_precision", "citation_relevance",
                   "citation_recall", "nugget_recall")  # fmt: skip
 
 
 def is_judged_reports(path: Path) -> bool:
-    """Tell whether a file holds judged reports, by its first line."""
+    """Return whether a file holds judged reports, by its first line."""
     with open_text(path) as stream:
         head = stream.readline(MAX_LINE_BYTES)
     if (
         head.startswith(auto_argue.BEGINNING.encode()) and b'"judgment_type_id"' in head
-    ):  # of Auto-ARGUE
+    ):  # Auto-ARGUE's format
         return True
     if not all(key in head for key in (b'"sentences"', b'"nuggets"', b'"run_id"', b'"relevant"')):
         return False
@@ -47,15 +47,15 @@ def is_judged_reports(path: Path) -> bool:
     return isinstance(row, dict) and {"sentences", "nuggets", "run_id", "topic_id"} <= row.keys()
 
 
-def read_reports(builder: Builder, source: int, given: GivenSource) -> None:
+def read_reports(builder: Builder, source: int, files: GivenSource) -> None:
     """Read judged reports, and measure them."""
-    path = given.files["reports"]
+    path = files.files["reports"]
     file = builder.file(source, path, "reports")
     seen: set[tuple[int, int]] = set()
     measures = _ReportMeasures(builder, source)
     banks: dict[str, NuggetBank] | None = None
     judges: dict[str, None] = {}
-    for line, place, text in lines_of(path):
+    for line, offset, text in lines_of(path):
         report = judged_report_at(text, path, line)
         if ANSWERED_ONLY in report.notes:
             banks = read_banks(builder.banks) if banks is None else banks
@@ -70,7 +70,7 @@ def read_reports(builder: Builder, source: int, given: GivenSource) -> None:
         states = [_state(sentence) for sentence in report.sentences]
         texts = [] if hides_text() else [clean_text(s.text) for s in report.sentences]
         head = (source, *ids, "judged", "", len(states), *counts, int(report.missing))
-        builder.report((*head, file, place, line), states, texts)
+        builder.report((*head, file, offset, line), states, texts)
         measures.add(report, *ids)
     measures.finish()
     if judges:
@@ -90,7 +90,7 @@ def _state(sentence: JudgedSentence) -> str:
 
 
 class _ReportMeasures:
-    """Measures of reports, one by one as memory may not hold all, and of runs over all topics."""
+    """Measures each report on its own, to save memory, and runs over all topics."""
 
     def __init__(self, builder: Builder, source: int) -> None:
         self.builder, self.source = builder, source
@@ -108,12 +108,12 @@ class _ReportMeasures:
         pooled = self.pooled.setdefault(run, {})
         for name in _POOLED:
             m = measures[name]
-            got, scored, asked = pooled.get(name, (0.0, 0, 0))
+            got, scored, total = pooled.get(name, (0.0, 0, 0))
             got += 0.0 if m.value is None else m.value * m.scored
-            pooled[name] = got, scored + m.scored, asked + m.asked
+            pooled[name] = got, scored + m.scored, total + m.asked
 
     def finish(self) -> None:
-        """Add the means over all topics, which are those of `pnyx measure report`."""
+        """Add the means over all topics, as in `pnyx measure report`."""
         absent: list[float | None] = [None] * len(SHOWN)
         for run, values in self.runs.items():
             per_topic = {
@@ -124,13 +124,13 @@ class _ReportMeasures:
                 for topic in sorted(self.topics)
             }
             self._write(run, None, means_over_topics(per_topic, SHOWN))
-            for name, (got, scored, asked) in self.pooled[run].items():
-                of = asked if name == "citation_recall" else scored
-                place = SHOWN.index(name) + 0.5  # beside the mean over topics
-                where = (self.source, run, None, f"{name}{MICRO}", place)
-                self.builder.value((*where, got / of if of else None, None, None, scored, asked))
+            for name, (got, scored, total) in self.pooled[run].items():
+                of = total if name == "citation_recall" else scored
+                order = SHOWN.index(name) + 0.5  # next to the mean over topics
+                where = (self.source, run, None, f"{name}{MICRO}", order)
+                self.builder.value((*where, got / of if of else None, None, None, scored, total))
 
     def _write(self, run: int, topic: int | None, measures: Mapping[str, Any]) -> None:
-        for place, (name, m) in enumerate(measures.items()):
-            where = (self.source, run, topic, name, place)
+        for order, (name, m) in enumerate(measures.items()):
+            where = (self.source, run, topic, name, order)
             self.builder.value((*where, m.value, m.low, m.high, m.scored, m.asked), m.no_interval)

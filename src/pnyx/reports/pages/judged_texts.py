@@ -1,4 +1,4 @@
-"""Judged reports of the catalogue, read again from their files."""
+"""Judged reports in the catalogue, read again from their files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def judged_report(catalogue: Catalogue, row: ReportRow) -> JudgedReport:
 
 
 def read_banks(paths: Sequence[str]) -> dict[str, NuggetBank]:
-    """Return topic -> nugget bank of files; what cannot be read is said of its own source."""
+    """Return topic -> nugget bank from files; unreadable ones are reported by their own source."""
     banks: dict[str, NuggetBank] = {}
     for path in paths:
         with contextlib.suppress(InputError):
@@ -49,7 +49,7 @@ class JudgedTexts(ReportTexts):
 
     @staticmethod
     def question(line: Mapping[str, Any]) -> str:
-        """Return what is asked at the node of the tree that a line names."""
+        """Return the question at the node of the tree that a line names."""
         node = line.get("node")
         return tree_wording.NODES.get(node if isinstance(node, str) else "", ("",))[0]
 
@@ -67,25 +67,25 @@ class JudgedTexts(ReportTexts):
         return [sentence.text for sentence in self.report.sentences]
 
     def documents(self) -> Mapping[str, Document]:
-        """Return id -> document of those that its line embeds."""
+        """Return id -> document, for the documents that its line embeds."""
         text, path = self.catalogue.report_line(self.row)
         if not text.startswith(auto_argue.BEGINNING):
             return {}
         return auto_argue.documents_of(parse_json_object(text, path=path, number=self.row.line))
 
     def findings(self) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
-        for place, sentence in enumerate(self.report.sentences):
+        """Yield (sentence from 0, node, subject, id of judgements) of each finding."""
+        for index, sentence in enumerate(self.report.sentences):
             findings = [("", *pair) for pair in sentence.findings.items()]
             for citation in sentence.citations:
                 findings += [(citation.doc_id, "relevant", citation.relevant),
                              (citation.doc_id, "attests", citation.attests)]  # fmt: skip
             for about, node, finding in findings:
                 if finding.id:
-                    yield place, node, about, finding.id
+                    yield index, node, about, finding.id
 
     def asked(self, judgement: JudgementRow, line: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield (label, text) of what a question of the tree was about."""
+        """Yield (label, text) of the subjects of a question of the tree."""
         report, n = self.report, line.get("sentence")
         inside = isinstance(n, int) and 1 <= n <= len(report.sentences)
         sentence = report.sentences[n - 1].text if inside else ""  # type: ignore[operator]
@@ -95,6 +95,10 @@ class JudgedTexts(ReportTexts):
         nugget = next(nuggets, None)
         if nugget is not None:
             yield "nugget", nugget.text
-            place = line.get("answer")
-            if isinstance(place, int) and 0 <= place < len(nugget.answers) and not nugget.is_claim:
-                yield "answer", nugget.answers[place].text
+            answer_index = line.get("answer")
+            if (
+                isinstance(answer_index, int)
+                and 0 <= answer_index < len(nugget.answers)
+                and not nugget.is_claim
+            ):
+                yield "answer", nugget.answers[answer_index].text

@@ -9,18 +9,18 @@ from typing import Final
 from pnyx.reports.measures.registry import report_measures
 
 _OWN: Final = frozenset({"sentence_precision", "citation_precision", "nugget_recall"})
-"""Measures that only reports have."""
+"""Measures that exist only for reports."""
 
 
-def with_reports(known: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Return the definitions `known` and those of reports' measures, for a table of `names`.
+def with_reports(definitions: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Add reports' measures to `definitions`, for a table of the measures `names`.
 
-    `f1` is another measure of reports than of answers: it is that of reports if the table has
-    measures that only these have.
+    `f1` differs between reports and answers: it is that of reports if the table has measures that
+    only reports have.
     """
     if _OWN.isdisjoint(names):
-        return {**_definitions(), **known}
-    return {**known, **_definitions()}
+        return {**_definitions(), **definitions}
+    return {**definitions, **_definitions()}
 
 
 @cache

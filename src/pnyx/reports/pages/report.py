@@ -1,4 +1,4 @@
-"""The pages of a report and of a sentence of it: what was found out at each node of the tree."""
+"""The pages of a report and of its sentences: the findings at each node of the tree."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ Supports = Mapping[tuple[int, str], tuple[JudgementRow, Mapping[str, Any]]]
 def links_of(
     catalogue: Catalogue, report: ReportRow, sentence: int | None = None
 ) -> list[LinkedJudgement]:
-    """Return the judgements that a report's findings rest on, of all sentences or one."""
+    """Return the judgements behind a report's findings, for all sentences or one."""
     return [
-        LinkedJudgement(judgement, place, node, about)
-        for place, node, about, name in catalogue.report_texts(report).findings()
-        if sentence in (None, place)
+        LinkedJudgement(judgement, index, node, about)
+        for index, node, about, name in catalogue.report_texts(report).findings()
+        if sentence in (None, index)
         for judgement in catalogue.judgements_under(report.source, name)
     ]
 
 
 def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
-    """Return what a source's judge said of a response's citations."""
+    """Return the judge's verdicts on a response's citations."""
     return {
         (link.sentence, link.judgement.doc): (link.judgement, catalogue.line(link.judgement))
         for link in links_of(catalogue, row)
@@ -54,7 +54,7 @@ def supports_of(catalogue: Catalogue, row: ReportRow) -> Supports:
 
 
 def report_of(catalogue: Catalogue, row: ReportRow, supports: Supports | None) -> JudgedReport:
-    """Return a judged report, or a response as one, with what `supports` say of its citations."""
+    """Return a judged report, or a response in that form, with the verdicts on its citations."""
     if supports is None:
         return judged_report(catalogue, row)
     response, texts = catalogue.response(row), catalogue.texts(row)
@@ -81,17 +81,17 @@ def _attests(support: tuple[JudgementRow, Mapping[str, Any]] | None) -> NodeAnsw
 def measures_of(
     catalogue: Catalogue, row: ReportRow, report: JudgedReport, supports: Supports | None
 ) -> dict[str, Measured]:
-    """Return a report's main measures; of a response those of its citations that are judged."""
+    """Return a report's main measures; for a response, those of its judged citations."""
     if supports is None:
         return measure_report(report, names=SHOWN)
     answers: dict[tuple[int, str], Answer] = {
-        place: answer_of_row(line) for place, (_, line) in supports.items()
+        key: answer_of_row(line) for key, (_, line) in supports.items()
     }
     return precisions(catalogue.response(row), answers) if answers else {}
 
 
 def _read(catalogue: Catalogue, row: ReportRow) -> tuple[JudgedReport, dict[str, Any]]:
-    """Return a report, and what all pages on it show."""
+    """Return a report, and what all its pages show."""
     supports = None if row.kind == "judged" else supports_of(catalogue, row)
     report = report_of(catalogue, row, supports)
     cited = dict.fromkeys(c.doc_id for sentence in report.sentences for c in sentence.citations)
@@ -131,7 +131,7 @@ def _show_report(catalogue: Catalogue, address: Address) -> Content:
 
 
 class NodeFinding(NamedTuple):
-    """What was found out at a node, and the judgements that it rests on."""
+    """The finding at a node, and the judgements behind it."""
 
     question: str
     node: str
@@ -140,7 +140,7 @@ class NodeFinding(NamedTuple):
 
 
 class CitedDocument(NamedTuple):
-    """A cited document, its text with the evidence marked, and what was found out of it."""
+    """A cited document, its text with the evidence marked, and the findings about it."""
 
     document: Document
     segments: Sequence[Segment]
@@ -148,8 +148,8 @@ class CitedDocument(NamedTuple):
 
 
 def _show_sentence(catalogue: Catalogue, address: Address) -> Content:
-    *place, number = address.parts
-    row = catalogue.report(*place)
+    *report_parts, number = address.parts
+    row = catalogue.report(*report_parts)
     report, values = _read(catalogue, row)
     total = len(report.sentences)
     if not is_number(number) or int(number) > total:
@@ -176,12 +176,12 @@ def _cited(
     sentence: JudgedSentence,
     links: Sequence[LinkedJudgement],
 ) -> Iterator[CitedDocument]:
-    known = documents_of(catalogue, row.run, row.topic)
+    documents = documents_of(catalogue, row.run, row.topic)
     for citation in sentence.citations:
         doc = citation.doc_id
         attests = _at_node("attests", citation.attests, links, doc)
         relevant = _at_node("relevant", citation.relevant, links, doc)
-        evidence, document = "", known.get(doc)
+        evidence, document = "", documents.get(doc)
         for judgement in attests.judgements[:1]:
             line = catalogue.line(judgement)
             evidence = text_of(line, "evidence")
@@ -198,7 +198,7 @@ def _in_collection(catalogue: Catalogue, doc: str) -> Document | None:
 def _in_prompt(
     catalogue: Catalogue, row: ReportRow, line: Mapping[str, Any], doc: str
 ) -> Document | None:
-    """Return the document that was judged, if the prompt can be read."""
+    """Return the document that was judged, if it can be extracted from the prompt."""
     behind = calls_behind(catalogue.source(row.source), line, catalogue.store)
     blocks = prompt_blocks(behind.calls)
     text = next((text for label, text in blocks if label in ("document", "text")), "")
@@ -207,8 +207,8 @@ def _in_prompt(
 
 def _document(document: Document, findings: Sequence[NodeFinding], *evidence: str) -> CitedDocument:
     segments = marked(document.text, *evidence) if document.text else ()
-    shown = Document(document.id, "", one_line(document.title), web_address(document.url))
-    return CitedDocument(shown, segments, findings)
+    shown_document = Document(document.id, "", one_line(document.title), web_address(document.url))
+    return CitedDocument(shown_document, segments, findings)
 
 
 def _at_node(
@@ -221,24 +221,26 @@ def _at_node(
 def _nuggets_asked(
     catalogue: Catalogue, links: Sequence[LinkedJudgement]
 ) -> list[tuple[JudgementRow, NodeAnswer, Any]]:
-    """Return (judgement, finding, place of the nugget's answer) of each, the unscored first."""
-    asked = []
+    """Return (judgement, finding, position of the nugget's answer), unscored ones first."""
+    rows = []
     for link in links:
         if link.node == "answers":
             line = catalogue.line(link.judgement)
-            place = line.get("answer")
+            answer_index = line.get("answer")
             finding = wording.finding_of(link.judgement, line)
-            asked.append((link.judgement, finding, place if isinstance(place, int) else -1))
-    return sorted(asked, key=lambda row: _UNSCORED_FIRST.get(wording.finding_worded(row[1])[0], 1))
+            rows.append(
+                (link.judgement, finding, answer_index if isinstance(answer_index, int) else -1)
+            )
+    return sorted(rows, key=lambda row: _UNSCORED_FIRST.get(wording.finding_worded(row[1])[0], 1))
 
 
 def _cited_by_response(
-    catalogue: Catalogue, row: ReportRow, place: int, sentence: JudgedSentence, supports: Supports
+    catalogue: Catalogue, row: ReportRow, index: int, sentence: JudgedSentence, supports: Supports
 ) -> Iterator[CitedDocument]:
-    known = documents_of(catalogue, row.run, row.topic)
+    documents = documents_of(catalogue, row.run, row.topic)
     for citation in sentence.citations:
         doc = citation.doc_id
-        support = supports.get((place, doc))
+        support = supports.get((index, doc))
         evidence = str(support[1].get("evidence") or "") if support else ""
         judgements = [support[0]] if support else []
         question = "Does it support the sentence?"
@@ -248,7 +250,7 @@ def _cited_by_response(
             for judgement in catalogue.judgements_of_item(item, row.source):
                 finding = wording.finding_of(judgement, catalogue.line(judgement))
                 findings.append(NodeFinding(asks, "", finding, [judgement]))
-        yield _document(known.get(doc, Document(doc, "")), findings, evidence, sentence.text)
+        yield _document(documents.get(doc, Document(doc, "")), findings, evidence, sentence.text)
 
 
 def _reports(catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:

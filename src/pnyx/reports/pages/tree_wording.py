@@ -1,4 +1,4 @@
-"""Findings, nuggets and steps of the tree of ARGUE in words, for templates."""
+"""Wording for templates: findings, nuggets and steps of the ARGUE tree."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ NODES: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "said_before": ("Was it said and cited before?", "it was said and cited before",
         "nothing before it says and cites it", "it is open whether it was said before"),
 }  # fmt: skip
-"""Node -> what is asked there, and what a yes, a no and nothing mean."""
+"""Node -> its question, and the meaning of a yes, a no and no answer."""
 
 WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "relevant": ("relevant", "not relevant"),
     "attests": ("supported", "not supported"),
 }
-"""Node -> what a yes and a no are called there, where not so."""
+"""Node -> other words for yes and no, if it has any."""
 
 OUTCOMES: Final[Mapping[Outcome, State]] = {
     "reward": "yes", "penalty": "no", "neutral": "uncited", "unscored": "unscored",
 }  # fmt: skip
-"""Outcome -> the sign that it has."""
+"""Outcome -> its sign."""
 
 NOT_JUDGED: Final = NodeAnswer(None, why="no judgement of it is given")
-"""Of a citation of a response whose judgements are not among the results."""
+"""For a citation of a response whose judgements are not among the results."""
 
 VERBATIM: Final = NodeAnswer(True)
-"""Of a citation whose passage the sentence quotes word for word: no judge was asked."""
+"""For a citation whose passage the sentence quotes word for word: no judge was asked."""
 
 
 def finding_worded(finding: NodeAnswer, node: str = "") -> tuple[State, str]:
-    """Return the sign and the word of what was found out at a node."""
+    """Return the sign and the word for the finding at a node."""
     if finding is NOT_JUDGED:
         return "unscored", "not judged"
     if finding is VERBATIM:
@@ -80,29 +80,29 @@ def finding_of(judgement: JudgementRow, line: Mapping[str, Any]) -> NodeAnswer:
 
 
 def sentence_state(sentence: JudgedSentence) -> State:
-    """Return what the attestations of a sentence's citations add up to."""
+    """Return the combined state of the attestations of a sentence's citations."""
     return state_of(finding_worded(c.attests, "attests")[0] for c in sentence.citations)
 
 
 def legend(reports: Iterable[JudgedReport]) -> list[tuple[State, StateWording]]:
-    """Return the wording of the states of sentences that occur, in the usual order."""
+    """Return the wording of the states that occur among the sentences, in the usual order."""
     states = {sentence_state(s) for report in reports for s in report.sentences}
     return [(state, STATES[state]) for state in STATES if state in states]
 
 
 def step_words(step: TreePath) -> str:
-    """Return a way through the tree in words."""
+    """Return a path through the tree in words."""
     return "; ".join(map(_node_words, step.path)) or "nothing could be asked"
 
 
 def _node_words(passed: str) -> str:
     node, _, answer = passed.partition("=")
-    words, place = NODES.get(node), {"yes": 1, "no": 2, "unscored": 3}.get(answer)
-    return words[place] if words and place else passed
+    words, column = NODES.get(node), {"yes": 1, "no": 2, "unscored": 3}.get(answer)
+    return words[column] if words and column else passed
 
 
 def steps_together(sentence: JudgedSentence) -> list[tuple[TreePath, list[tuple[str, int]]]]:
-    """Return each way with an outcome once, the unscored first, and (what, how often) it is of."""
+    """Return each path with an outcome once, unscored ones first, with (subject, count)."""
     ways: dict[tuple[Any, ...], tuple[TreePath, Counter[str]]] = {}
     for step in sorted(sentence.steps, key=lambda step: step.outcome != "unscored"):
         _, abouts = ways.setdefault((step.path, step.outcome, step.weight), (step, Counter()))
@@ -121,7 +121,7 @@ def step_state(step: TreePath) -> State:
 
 
 def nugget_state(nugget: JudgedNugget) -> State:
-    """Return whether a nugget is answered; `uncited` of one that is known to have no answer."""
+    """Return whether a nugget is answered; `uncited` if it is known to have no answer."""
     if not nugget.answers:
         return "uncited"
     return {None: "unscored", True: "yes", False: "no"}[nugget.answered]  # type: ignore[return-value]
@@ -135,7 +135,7 @@ def nugget_kind(nugget: JudgedNugget) -> str:
 
 
 def answer_worded(answer: JudgedAnswer) -> tuple[State, str]:
-    """Return the sign and the word of a nugget's answer."""
+    """Return the sign and the word for a nugget's answer."""
     if answer.given is None:
         return "unscored", "unscored"
     if answer.given:
@@ -144,7 +144,7 @@ def answer_worded(answer: JudgedAnswer) -> tuple[State, str]:
 
 
 def nuggets_in_order(report: JudgedReport) -> list[tuple[int, JudgedNugget]]:
-    """Return nuggets with their numbers: the unscored, missed, answered ones, the vital first."""
+    """Return nuggets with their numbers: unscored, missed, then answered; vital ones first."""
     order = {"unscored": 0, "no": 1, "yes": 2, "uncited": 3}
     return sorted(
         enumerate(report.nuggets, 1),

@@ -1,7 +1,7 @@
-"""Whole reports held against nuggets: support, partial_support or not_support (nuggetizer).
+"""Comparison of whole reports with nuggets: support, partial_support or not_support (nuggetizer).
 
-The tree of ARGUE asks this of each sentence; here it is asked of a report once, all nuggets of the
-topic after its one text, so that a language model answers many in one call.
+The ARGUE tree asks about each sentence; here each report is one text, followed by all nuggets of
+the topic, so that a language model answers many in one call.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pnyx.reports.tree.node_questions import ask_answers
 from pnyx.reports.tree.own_text import is_own_text
 
 Assignment: TypeAlias = Literal["support", "partial_support", "not_support", "failed"]
-"""How far a report gives a nugget; `failed` where that is not known (nuggetizer's words)."""
+"""How far a report supports a nugget; `failed` if this is not known (nuggetizer's words)."""
 
 
 def text_of(response: Response) -> str:
-    """Return what a report says: its sentences; nothing where no word is in them."""
+    """Return the text of a report: its sentences; empty if they have no words."""
     text = " ".join(" ".join(s.text.split()) for s in response.sentences if s.text.strip())
     return text if any(character.isalnum() for character in text) else ""
 
@@ -32,7 +32,7 @@ def text_of(response: Response) -> str:
 def by_keys(
     responses: Iterable[Response], banks: Iterable[NuggetBank]
 ) -> tuple[dict[str, NuggetBank], dict[tuple[str, str], Response]]:
-    """Return banks by topic and reports by run and topic; InputError where there are two of one."""
+    """Return banks by topic and reports by run and topic; InputError for duplicates."""
     by_topic: dict[str, NuggetBank] = {}
     for bank in banks:
         if bank.topic_id in by_topic:
@@ -51,7 +51,7 @@ def by_keys(
 
 @dataclass(frozen=True, slots=True)
 class Assigning:
-    """What is asked of each report, and what is not."""
+    """What to ask about each report, and what is left out."""
 
     pairs: tuple[tuple[Response, NuggetBank], ...]  # reports that have a bank, each with it
     without_bank: tuple[str, ...]  # topics of reports that have no bank
@@ -61,14 +61,14 @@ class Assigning:
     def of(cls, responses: Iterable[Response], banks: Iterable[NuggetBank]) -> Assigning:
         """Join reports with banks; InputError for two banks of a topic, or two reports of a run."""
         by_topic, of_run = by_keys(responses, banks)
-        lacking = dict.fromkeys(topic for _, topic in of_run if topic not in by_topic)
+        without_bank = dict.fromkeys(topic for _, topic in of_run if topic not in by_topic)
         runs = dict.fromkeys(run for run, _ in of_run)
         missing = [(run, t) for run in runs for t in by_topic if (run, t) not in of_run]
         pairs = [(r, by_topic[t]) for (_, t), r in of_run.items() if t in by_topic]
-        return cls(tuple(pairs), tuple(lacking), tuple(missing))
+        return cls(tuple(pairs), tuple(without_bank), tuple(missing))
 
     def questions(self) -> Iterator[Support]:
-        """Yield a question for each answer of each nugget, report by report; none of empty ones."""
+        """Yield a question for each answer of each nugget, report by report, except empty ones."""
         for response, bank in self.pairs:
             text = text_of(response)
             yield from ask_answers(
@@ -81,7 +81,7 @@ class Assigning:
             )
 
     def judged(self, answers: Mapping[str, Answer]) -> list[JudgedReport]:
-        """Return what was found, given answers by question id; a lacking report is `missing`."""
+        """Return the judged reports, given answers by question id; one may be `missing`."""
         reports = [_judged(response, bank, answers) for response, bank in self.pairs]
         reports += [JudgedReport(topic, run, missing=True) for run, topic in self.without_report]
         return reports
@@ -90,28 +90,28 @@ class Assigning:
 def _judged(response: Response, bank: NuggetBank, answers: Mapping[str, Answer]) -> JudgedReport:
     prefix = f"{response.run_id}/{response.topic_id}"
     whole = bool(text_of(response))
-    known = answers if whole else None
-    nuggets = tuple(_nugget(prefix, nugget, known) for nugget in bank.nuggets)
+    known_answers = answers if whole else None
+    nuggets = tuple(_nugget(prefix, nugget, known_answers) for nugget in bank.nuggets)
     return JudgedReport(response.topic_id, response.run_id, nuggets=nuggets, whole=whole)
 
 
 def _nugget(prefix: str, nugget: Nugget, answers: Mapping[str, Answer] | None) -> JudgedNugget:
-    """Return what was found of a nugget; answers None: an empty report, which gives none."""
-    given = []
+    """Return a judged nugget; answers None: an empty report, which gives none."""
+    judged_answers = []
     for n, expected in enumerate(nugget.expected):
         if answers is None:
-            given.append(JudgedAnswer(expected.text, False))
+            judged_answers.append(JudgedAnswer(expected.text, False))
             continue
         answer = answers[f"{prefix}/{nugget.id}/{n}"]
         scored = isinstance(answer, Judged) or is_own_text(answer)
         value = getattr(answer, "value", False) is True if scored else None
         partial = isinstance(answer, Judged) and bool(answer.notes.get("partial"))
-        given.append(JudgedAnswer(expected.text, value, partial=partial))
-    return JudgedNugget.of(nugget, given)
+        judged_answers.append(JudgedAnswer(expected.text, value, partial=partial))
+    return JudgedNugget.of(nugget, judged_answers)
 
 
 def assignment_of(nugget: JudgedNugget) -> Assignment | None:
-    """Return how far a report gives a nugget, in part also by some of an AND; None if unasked."""
+    """Return how far a report supports a nugget (partly if by some of an AND); None if unasked."""
     if not nugget.answers:
         return None
     answered = nugget.answered

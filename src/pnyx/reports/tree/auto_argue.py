@@ -1,7 +1,7 @@
-"""Judged reports as Auto-ARGUE writes them, `*.judgments.jsonl`: a report with judgements a line.
+"""Judged reports in Auto-ARGUE's format, `*.judgments.jsonl`: a report with judgements per line.
 
 A line has `report`, as it was submitted, and `judgments`: for each sentence its text, the cited
-documents with their texts, and what was found out, each with a `judgment_type_id`.
+documents with their texts, and the findings, each with a `judgment_type_id`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pnyx.reports.tree.plan import Weights
 from pnyx.reports.tree.repetition import repeated_sentences
 
 KEYS: Final = frozenset({"report", "judgments"})
-"""Tells a line; no other format of judged reports has both."""
+"""Identifies a line; no other format of judged reports has both."""
 
 BEGINNING: Final = '{"report"'
-"""Of each line, as it is written."""
+"""Start of each line, as it is written."""
 
 NAME: Final = "Auto-ARGUE"
 _NOT_SAID: Final = NodeAnswer(None, NAME, "Auto-ARGUE says nothing of it")
@@ -39,14 +39,14 @@ _UNCITED: Final[Mapping[str, tuple[Node, bool]]] = {
     "REQUIRES_CITATION": ("needs_citation", True),
     "FIRST_INSTANCE": ("said_before", False),
 }
-"""Part of the type of a judgement on a sentence without citations -> node, and the value of yes."""
+"""Part of the type of a judgement on an uncited sentence -> node, and the value that means yes."""
 _TITLE, _CONTENT = "Title: ", "Content: "
 
 Row = Mapping[str, Any]
 
 
 def report_of(row: Row) -> JudgedReport:
-    """Return a report; InputError, without its place, where a field is not as it should be."""
+    """Return a report; InputError, without its position, if a field is invalid."""
     try:
         about = row["report"]["metadata"]
         topic, run = str(about["topic_id"]), str(about["run_id"])
@@ -58,7 +58,7 @@ def report_of(row: Row) -> JudgedReport:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         problem = f"{type(error).__name__}: {shorten(str(error), 60)}"
         raise InputError(f"expected a judged report of Auto-ARGUE ({problem})") from error
-    known = tuple(
+    judged_nuggets = tuple(
         JudgedNugget(question, question, importance[question], answers=tuple(
             JudgedAnswer(text, given=True, sentences=tuple(dict.fromkeys(places)))
             for text, places in answers.items()
@@ -68,38 +68,38 @@ def report_of(row: Row) -> JudgedReport:
     repeats = repeated_sentences([sentence.text for sentence in sentences])
     pairs = zip(sentences, repeats, strict=True)
     judged = tuple(replace(sentence, repeats=other) for sentence, other in pairs)
-    return JudgedReport(topic, run, judged, known, notes=(ANSWERED_ONLY,))
+    return JudgedReport(topic, run, judged, judged_nuggets, notes=(ANSWERED_ONLY,))
 
 
 def documents_of(row: Row) -> dict[str, Document]:
-    """Return id -> document of those that a line embeds; a text may begin with a title."""
-    found: dict[str, Document] = {}
+    """Return id -> document for those that a line embeds; a text may begin with a title."""
+    documents: dict[str, Document] = {}
     for judged in row["judgments"]:
         for cited in judged["citations"]:
             title, text = "", str(cited.get("text") or "")
             if text.startswith(_TITLE):
                 title, _, text = text.removeprefix(_TITLE).partition("\n\n")
                 text = text.removeprefix(_CONTENT)
-            found.setdefault(str(cited["doc_id"]), Document(str(cited["doc_id"]), text, title))
-    return found
+            documents.setdefault(str(cited["doc_id"]), Document(str(cited["doc_id"]), text, title))
+    return documents
 
 
 def completed(report: JudgedReport, bank: NuggetBank | None) -> JudgedReport:
-    """Return a report that also lists what it misses of its topic's bank, if that is there."""
+    """Return a report that also lists the nuggets it misses, if its topic has a bank."""
     if bank is None or ANSWERED_ONLY not in report.notes:
         return report
-    found = {nugget.text: nugget for nugget in report.nuggets}
+    unmatched = {nugget.text: nugget for nugget in report.nuggets}
     nuggets = []
     for nugget in bank.nuggets:
-        given = found.pop(nugget.text, JudgedNugget(nugget.text, nugget.text)).answers
-        by_text = {answer.text: answer for answer in given}
+        ready_answers = unmatched.pop(nugget.text, JudgedNugget(nugget.text, nugget.text)).answers
+        by_text = {answer.text: answer for answer in ready_answers}
         answers = [
             by_text.pop(answer.text, JudgedAnswer(answer.text, given=False))
             for answer in nugget.expected
         ]
         listed = JudgedNugget.of(nugget, [*answers, *by_text.values()])
         nuggets.append(replace(listed, id=nugget.text))
-    nuggets += found.values()
+    nuggets += unmatched.values()
     notes = tuple(note for note in report.notes if note != ANSWERED_ONLY)
     moved = {
         (n.id, n_old): n_new
@@ -118,14 +118,14 @@ def completed(report: JudgedReport, bank: NuggetBank | None) -> JudgedReport:
 def _sentence(
     judged: Row, n: int, nuggets: dict[str, dict[str, list[int]]], importance: dict[str, str]
 ) -> JudgedSentence:
-    cited = dict.fromkeys(str(one["doc_id"]) for one in judged["citations"])
+    cited = dict.fromkeys(str(citation["doc_id"]) for citation in judged["citations"])
     relevant, attests = (dict.fromkeys(cited, _NOT_SAID) for _ in range(2))
     findings: dict[str, NodeAnswer] = {}
     pairs: dict[tuple[str, int], None] = {}
-    for one in judged["judgments"]:
-        kind, response = str(one["judgment_type_id"]), one["response"]
-        by = "lookup" if one.get("evaluator") in (None, "null") else NAME
-        doc = str((one.get("provenance") or {}).get("doc_id"))
+    for judgment in judged["judgments"]:
+        kind, response = str(judgment["judgment_type_id"]), judgment["response"]
+        by = "lookup" if judgment.get("evaluator") in (None, "null") else NAME
+        doc = str((judgment.get("provenance") or {}).get("doc_id"))
         if kind == "CITED_DOCUMENT_RELEVANCE":
             relevant[doc] = NodeAnswer(_truth(response["is_relevant"]), by)
         elif kind == "SENTENCE_ATTESTED":
@@ -145,7 +145,7 @@ def _sentence(
 
 
 def _matched(response: Row) -> Iterator[tuple[str, str, str]]:
-    """Yield (question, answer, importance) of each answer that is given."""
+    """Yield (question, answer, importance) for each answer that is given."""
     for nugget in response["matched_nuggets"]:
         for answer in nugget["matched_answer"]:
             yield str(nugget["question_text"]), str(answer), str(nugget.get("importance") or "")
@@ -158,12 +158,12 @@ def _truth(value: object) -> bool | None:
 
 
 def _uncited(kind: str, response: Row, by: str) -> dict[str, NodeAnswer]:
-    """Return what is known of a sentence without citations; nothing of an unknown type."""
-    said = next((value for value in response.values() if isinstance(value, bool)), None)
+    """Return the finding on a sentence without citations; nothing for an unknown type."""
+    yes_or_no = next((value for value in response.values() if isinstance(value, bool)), None)
     named = next((node for part, node in _UNCITED.items() if part in kind), None)
-    if named is None or said is None:
+    if named is None or yes_or_no is None:
         return {}
-    return {named[0]: NodeAnswer(said is named[1], by)}
+    return {named[0]: NodeAnswer(yes_or_no is named[1], by)}
 
 
 def _steps(
@@ -173,5 +173,5 @@ def _steps(
 ) -> tuple[TreePath, ...]:
     weights = Weights()
     ways = citation_steps(citations, weights) if citations else uncited_steps(findings, weights)
-    given = (TreePath(("answers=yes",), "reward", weights.answered, q) for q, _ in pairs)
-    return (*ways, *given)
+    answered = (TreePath(("answers=yes",), "reward", weights.answered, q) for q, _ in pairs)
+    return (*ways, *answered)

@@ -1,4 +1,4 @@
-"""What a judge is asked at each node; an id says where in the tree a question stands."""
+"""The questions for a judge at each node; an id shows a question's position in the tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPORT_TASKS: Final = (NUGGET, SUPPORT, NEGATIVE, NEEDS_CITATION, UNANSWERABLE)
 def ask_answers(
     prefix: str, text: str, nuggets: Sequence[Nugget], node: str, /, **where: Any
 ) -> Iterator[Support]:
-    """Ask of a text which answers of the nuggets it gives: of a sentence, or of a document."""
+    """Ask which answers of the nuggets a text gives; it is a sentence or a document."""
     for nugget in nuggets:
         for n, answer in enumerate(nugget.expected):
             yield Support(

@@ -1,4 +1,4 @@
-"""Reports on their way through the tree: what is asked next, and what was found out."""
+"""Reports on their way through the tree: the next questions, and the findings so far."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from pnyx.reports.tree.repetition import repeated_sentences
 from pnyx.reports.tree.word_rules import share_held
 
 STAGES: Final = 3
-"""Relevance and negative statements; attestation and what follows on `negative`; answers and what
-was said before."""
+"""Relevance and negative statements; attestation and what depends on `negative`; answers, and
+whether something was said before."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSources:
-    """Where texts and relevance come from; a collection, where there is one, alone counts."""
+    """Where texts and relevance come from; a collection, if there is one, takes precedence."""
 
     documents: Callable[[str], Evidence | None] | None = None
     qrels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def _lacking(why: str) -> NodeAnswer:
 
 
 class OpenTopic(TopicBank):
-    """Several runs' reports on one topic, which share what is found out of documents."""
+    """Several runs' reports on one topic, which share the findings about documents."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class OpenTopic(TopicBank):
         }
 
     def document(self, response: Response, doc_id: str) -> RelevantDocument:
-        """Return what is known of a cited document: its text, and whether it is relevant."""
+        """Return what is known about a cited document: its text, and whether it is relevant."""
         text, lacks = self._text(response, doc_id)
         key = doc_id, text
         self.texts.setdefault(doc_id, set()).add(text)
@@ -81,7 +81,7 @@ class OpenTopic(TopicBank):
         return self._documents[key]
 
     def _text(self, response: Response, doc_id: str) -> tuple[str, NodeAnswer | None]:
-        """Return a cited document's text, the collection's first, or what is found without."""
+        """Return a cited document's text, from the collection first, else the finding instead."""
         if self.sources.documents is None:
             embedded = response.documents.get(doc_id)
             if embedded is not None and embedded.text.strip():
@@ -102,7 +102,7 @@ class OpenTopic(TopicBank):
         return "", NodeAnswer(value, COLLECTION, _UNKNOWN)
 
     def _looked_up(self, doc_id: str, document: RelevantDocument) -> NodeAnswer | None:
-        """Return whether a document is relevant, if that needs no judge."""
+        """Return whether a document is relevant, if that can be looked up."""
         if doc_id in self.attesting:
             nugget, _ = self.attesting[doc_id][0]
             return NodeAnswer(True, "lookup", f"the bank names it for nugget {nugget}")
@@ -118,7 +118,7 @@ class OpenTopic(TopicBank):
         return document.lacks
 
     def questions(self, stage: int) -> Iterator[Support]:
-        """Yield what is to be asked at a stage, given the answers to the former ones."""
+        """Yield the questions of a stage, given the answers to the earlier ones."""
         if stage == 0:
             for document in self._documents.values():
                 if document.settled is None:
@@ -138,7 +138,7 @@ class OpenTopic(TopicBank):
             self.reports[extra["run_id"]].take(question, answer)
 
     def judged(self) -> Iterator[JudgedReport]:
-        """Yield what was found out, run by run."""
+        """Yield the judged reports, run by run."""
         for report in self.reports.values():
             yield report.judged()
         for run in self.missing:
@@ -169,7 +169,7 @@ class OpenReport:
         self._repeats = repeated_sentences([sentence.text for sentence in response.sentences])
 
     def questions(self, stage: int) -> Iterator[Support]:
-        """Yield what is to be asked of its sentences at a stage."""
+        """Yield the questions about its sentences at a stage."""
         for sentence in self.sentences:
             yield from sentence.questions(stage)
 
@@ -178,7 +178,7 @@ class OpenReport:
         self.sentences[question.extra["sentence"] - 1].take(question, answer)
 
     def judged(self) -> JudgedReport:
-        """Return what was found out."""
+        """Return the judged report."""
         topic = self.topic
         return JudgedReport(
             topic.id,
@@ -194,7 +194,7 @@ class OpenReport:
         )
 
     def _differing(self) -> Iterator[tuple[str, float]]:
-        """Yield the documents to which the report gives another text than the collection."""
+        """Yield the documents whose text in the report differs from that in the collection."""
         if self.topic.sources.documents is None:
             return
         cited = {d.doc_id: d.text for s in self.sentences for d in s.documents if d.text}
@@ -215,7 +215,7 @@ class OpenReport:
         return JudgedAnswer(text, True if giving else None if open_ else False, giving, partial)
 
     def _notes(self) -> Iterator[str]:
-        """Yield what a reader of the report's figures must know of its sentences."""
+        """Yield notes on the report's sentences for readers of its figures."""
         if not self.sentences:
             yield "the report is empty"
         if not self.topic.has_bank:
@@ -230,7 +230,7 @@ class OpenReport:
             yield f"{repeated} sentences repeat another one"
 
     def _document_notes(self) -> Iterator[str]:
-        """Yield what a reader of the report's figures must know of the documents that it cites."""
+        """Yield notes on the cited documents for readers of the report's figures."""
         lacks = {d.doc_id: d.lacks.why for s in self.sentences for d in s.documents if d.lacks}
         for reason in dict.fromkeys(lacks.values()):
             named = [doc_id for doc_id, why in lacks.items() if why == reason]

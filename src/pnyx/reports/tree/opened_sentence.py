@@ -33,14 +33,14 @@ from pnyx.reports.tree.word_rules import ANSWER_RULE, contains, gives, plain_wor
 _BLANK = "the sentence has no words: it says nothing"
 _TOO_LONG = f"the sentence has more than {MAX_SENTENCE:,} characters"
 _WORST_IS_YES = ("needs_citation",)
-"""Nodes at which yes counts against a sentence; at all others it is no."""
+"""Nodes at which yes counts against a sentence; at all others no does."""
 
 Pair = tuple[str, int]
 """A nugget's id, and the position of an answer."""
 
 
 class TopicBank:
-    """What is asked on a topic: the plan, and the nuggets of its bank, if it has one."""
+    """The plan of a topic, and the nuggets of its bank, if it has one."""
 
     def __init__(self, topic_id: str, bank: NuggetBank | None, plan: ReportPlan) -> None:
         self.id, self.plan, self.has_bank = topic_id, plan, bank is not None
@@ -51,7 +51,7 @@ class TopicBank:
 
 
 class NodeAnswers:
-    """Answers to questions of which one yes settles a node."""
+    """Answers to questions; one yes settles the node."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -60,7 +60,7 @@ class NodeAnswers:
         self._probability: float | None = None
 
     def take(self, answer: Answer, named: str) -> bool | None:
-        """Receive an answer on something with a name, and return what it says."""
+        """Receive an answer about something with a name, and return its value."""
         answered = _finding_of(answer)
         self._by = self._by or answered.by
         self._values.append(answered.value)
@@ -73,7 +73,7 @@ class NodeAnswers:
         return answered.value
 
     def finding(self) -> NodeAnswer:
-        """Return what the answers say together."""
+        """Return the combined finding of the answers."""
         value = any_of(self._values)
         why = self._yes if value else self._open if value is None else ""
         chance = None if value is None else self._probability
@@ -81,7 +81,7 @@ class NodeAnswers:
 
 
 def _finding_of(answer: Answer, id_: str = "", *, worst: bool = False) -> NodeAnswer:
-    """Return what one answer says; `worst` is what counts against the report at this node."""
+    """Return the finding of one answer; `worst` is what counts against the report at this node."""
     by = answer.provenance.judge
     if isinstance(answer, Unscored):
         if is_own_text(answer):
@@ -91,7 +91,7 @@ def _finding_of(answer: Answer, id_: str = "", *, worst: bool = False) -> NodeAn
 
 
 class RelevantDocument:
-    """A cited document; `settled` is None until `take` has received a judge's answers."""
+    """A cited document; `settled` is None until `take` has received the judge's answers."""
 
     def __init__(self, doc_id: str, text: str, lacks: NodeAnswer | None, prefix: str) -> None:
         self.doc_id, self.text, self.lacks, self.prefix = doc_id, text, lacks, prefix
@@ -100,29 +100,29 @@ class RelevantDocument:
 
     @property
     def made_up(self) -> bool:
-        """Whether its citation is a no, as the collection holds no document of this id."""
+        """Whether its citation is a no because the collection has no document with this id."""
         return self.lacks is not None and self.lacks.value is False
 
     @property
     def unknown(self) -> bool:
-        """Whether a judge has yet to say that it is relevant."""
+        """Whether a judge must still decide if it is relevant."""
         return self.settled is None and self.relevant.value is None
 
     def take(self, question: Support, answer: Answer) -> None:
-        """Receive whether it gives an answer of the bank."""
+        """Receive the answer whether it gives an answer of the bank."""
         self._gathered.take(answer, f"nugget {question.extra['nugget_id']}")
 
     @property
     def relevant(self) -> NodeAnswer:
-        """Whether it attests some answer of the bank."""
+        """Whether it attests any answer of the bank."""
         return self._gathered.finding() if self.settled is None else self.settled
 
 
 class OpenSentence:
-    """A sentence of an open report; `earlier` ones have words and cite what is not made up.
+    """A sentence of an open report; `earlier` ones have words and a citation that is not made up.
 
-    `given`, `open` and `partial` are answers that it gives, that are unscored, that it gives in
-    part.
+    `given`, `open` and `partial` hold the answers that it gives, that are unscored, and that it
+    gives partly.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class OpenSentence:
         self._answers = NodeAnswers(f"{self._prefix}/answers")
 
     def questions(self, stage: int) -> Iterator[Support]:
-        """Yield what is to be asked at a stage; see `opened.STAGES`."""
+        """Yield the questions of a stage; see `opened.STAGES`."""
         if self.documents:
             yield from (self._attested, self._answered)[stage - 1]() if stage else ()
         elif self.blank:
@@ -164,7 +164,7 @@ class OpenSentence:
 
     @property
     def quoted(self) -> bool:
-        """Whether it stands word for word in each document that it cites."""
+        """Whether each document that it cites contains it word for word."""
         texts = [document.text for document in self.documents]
         return bool(texts) and not self.blank and all(contains(text, self.text) for text in texts)
 
@@ -234,7 +234,7 @@ class OpenSentence:
         self._findings["answers"] = NodeAnswer(value, RULE, ANSWER_RULE)
 
     def _give(self, pair: Pair) -> None:
-        """Count an answer that is given for certain; the bank vouches for texts not to be had."""
+        """Count an answer that is certainly given; the bank vouches for unavailable texts."""
         attesting = self._topic.attesting
         vouched = any(pair in attesting.get(d.doc_id, ()) for d in self.documents if not d.text)
         (self.given if self._credit or vouched else self.open)[pair] = None
@@ -245,7 +245,7 @@ class OpenSentence:
         yield ask_negative(self._prefix, self._report, self.text, **self._where)
 
     def _follows(self) -> Iterator[Support]:
-        """Ask what follows on a negative statement, and on one that is none."""
+        """Ask what depends on whether the statement is negative."""
         negative = self._findings["negative"].value
         unknown = negative is None and self._plan.every
         if negative is False or unknown:
@@ -261,7 +261,7 @@ class OpenSentence:
                 yield ask_unanswerable(self._prefix, self.text, nugget, **self._where)
 
     def _last(self) -> Iterator[Support]:
-        """Ask whether it was said before, and where all sentences may, which answers it gives."""
+        """Ask whether it was said before, and, if all sentences may give answers, which ones."""
         needs = self._findings.get("needs_citation")
         if needs is not None and (needs.value or (needs.value is None and self._plan.every)):
             if not self._earlier:
@@ -274,7 +274,7 @@ class OpenSentence:
                 yield ask_said_before(self._prefix, self._earlier, self.text, **self._where)
         yield from self._answered()
 
-    # What comes of it ----------------------------------------------------------------------------
+    # Results -------------------------------------------------------------------------------------
 
     def take(self, question: Support, answer: Answer) -> None:
         """Receive an answer to one of `questions`."""
@@ -300,13 +300,13 @@ class OpenSentence:
             self.partial[pair] = None
 
     def judged(self) -> JudgedSentence:
-        """Return what was found out."""
+        """Return the judged sentence."""
         findings = dict(self._findings)
-        asked = self._answers.finding()
-        if asked.by:
+        finding = self._answers.finding()
+        if finding.by:
             value = True if self.given else None if self.open else False
             findings["answers"] = NodeAnswer(
-                value, asked.by, asked.why, asked.probability, asked.id
+                value, finding.by, finding.why, finding.probability, finding.id
             )
         return JudgedSentence(
             self.text,
@@ -339,7 +339,7 @@ class OpenSentence:
 
 
 def said(node: Node, value: bool | None) -> str:
-    """Return a node that was passed, as a path shows it."""
+    """Return a passed node in the form that a path shows."""
     return f"{node}={'unscored' if value is None else 'yes' if value else 'no'}"
 
 
@@ -349,7 +349,7 @@ def credited(citations: Sequence[JudgedCitation]) -> bool | None:
 
 
 def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Iterator[TreePath]:
-    """Yield the way of each citation: is the document relevant, does it attest the sentence?"""
+    """Yield the path of each citation: is the document relevant, does it attest the sentence?"""
     for citation in citations:
         relevant, attests = citation.relevant.value, citation.attests.value
         path: tuple[str, ...] = (said("relevant", relevant),)
@@ -363,14 +363,14 @@ def citation_steps(citations: Sequence[JudgedCitation], weights: Weights) -> Ite
             else:
                 yield TreePath(path, "penalty", weights.unattested, citation.doc_id)
         elif attests is False and weights.irrelevant == weights.unattested:
-            # The same either way.
+            # The outcome is the same either way.
             yield TreePath(path, "penalty", weights.unattested, citation.doc_id)
         else:
             yield TreePath(path, "unscored", None, citation.doc_id)
 
 
 def uncited_steps(findings: Mapping[str, NodeAnswer], weights: Weights) -> Iterator[TreePath]:
-    """Yield the way of a sentence without citations; the nodes that were passed are there."""
+    """Yield the path of a sentence without citations; `findings` has the passed nodes."""
     path: tuple[str, ...] = ()
     order: tuple[Node, ...] = ("negative", "unanswerable", "needs_citation", "said_before")
     value: bool | None = None

@@ -1,8 +1,8 @@
-"""What only a report's own text leaves unscored, so that nobody gains by writing such a text.
+"""Questions left unscored only by a report's own text, so that such texts do not pay off.
 
-A sentence may be longer than the model's context, be refused, or break the format of the reply. The
-same question is then asked with ordinary text in place of the report's: where that is answered, the
-report's text is the cause, and where it is not, the judge, the server or the document may be.
+A sentence may exceed the model's context, be refused, or break the format of the reply. The same
+question is then asked with ordinary text instead of the report's: if that is answered, the report's
+text is the cause; if not, the judge, the server or the document may be.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pnyx.judging.base import Emit, Judge
 from pnyx.judging.questions import AGAIN, JudgeQuestion, Support
 
 OWN_TEXT: Final = "own_text"
-"""First word of the reason of an answer that only the report's own text left unscored."""
+"""First word of the reason if only the report's own text left an answer unscored."""
 
 _TEXT_DEPENDENT: Final = frozenset(
     ("too_long", "rejected", "refusal", "content_filter", "schema", "missing", "length", "empty",
      "oversized")
 )  # fmt: skip
-"""Reasons that a text can cause. Timeouts, server errors and rate limits are not among them."""
+"""Reasons that a text can cause; not timeouts, server errors and rate limits."""
 
 _SENTENCES = (
     "The town council met on Monday evening in the old school by the harbour. It talked about the "
@@ -46,7 +46,7 @@ OWN_TEXT_RULE: Final = (
     f"an ordinary sentence of {SENTENCE_LENGTH} characters, or an ordinary report of "
     f"{REPORT_LENGTH:,},"
 )
-"""What is put in place of a report's text, in words."""
+"""Description of the text that replaces a report's."""
 
 _ORDINARY: Final[Mapping[str, Mapping[str, str]]] = {
     "attests": {"statement": _SENTENCE},
@@ -56,11 +56,11 @@ _ORDINARY: Final[Mapping[str, Mapping[str, str]]] = {
     "needs_citation": {"text": _REPORT, "statement": _SENTENCE},
     "said_before": {"text": _REPORT, "statement": _SENTENCE},
 }
-"""Node -> the fields of a question that hold text of the report, and what is put in its place."""
+"""Node -> the fields of a question that hold text of the report, and their replacement."""
 
 
 _FIRST_TRIES: Final = 3
-"""Questions on ordinary text that are asked before all others, each on what another run cites."""
+"""Questions on ordinary text that are asked first, each about a document cited by another run."""
 
 
 def is_own_text(answer: Answer) -> bool:
@@ -73,7 +73,7 @@ def _word(answer: Unscored) -> str:
 
 
 class OwnTextJudge:
-    """The judge that it wraps, which also finds out what only a report's own text left unscored.
+    """Wraps a judge, and also detects what only a report's own text left unscored.
 
     `whole` says that the questions on `answers` are about whole reports, not about sentences.
     """
@@ -85,7 +85,7 @@ class OwnTextJudge:
         self._ordinary = {**_ORDINARY, **({"answers": {"text": _REPORT}} if whole else {})}
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """See `pnyx.judging.base.Judge`; a question whose text is the cause is `own_text: ...`."""
+        """See `pnyx.judging.base.Judge`; if the report's text is the cause: `own_text: ...`."""
         suspect: dict[int, tuple[Support, Unscored]] = {}
         await self._ask_first(questions)
 
@@ -126,7 +126,7 @@ class OwnTextJudge:
                 self._tries = 0
 
     async def _ask_again(self, suspect: dict[int, tuple[Support, Unscored]], emit: Emit) -> None:
-        """Ask once more, as it may be chance; a question that is answered is no longer suspect."""
+        """Ask once more, because failure may be chance; answered questions are cleared."""
         places = list(suspect)
         again = [replace(q, extra={**q.extra, AGAIN: 1}) for q, _ in suspect.values()]
 
@@ -139,22 +139,25 @@ class OwnTextJudge:
             await self._judge.answer(again, settle)
 
     async def _compare(self, suspect: Mapping[int, tuple[Support, Unscored]], emit: Emit) -> None:
-        """Ask the same questions of ordinary text, each once, and emit what was the cause."""
+        """Ask the same questions of ordinary text, each once, and emit the cause."""
         ordinary = {
-            place: self._with_ordinary_text(question) for place, (question, _) in suspect.items()
+            index: self._with_ordinary_text(question) for index, (question, _) in suspect.items()
         }
-        asked = list({_content(question): question for question in ordinary.values()}.values())
+        questions_once = list(
+            {_content(question): question for question in ordinary.values()}.values()
+        )
         answers: dict[object, Answer] = {}
-        if asked:
+        if questions_once:
             await self._judge.answer(
-                asked, lambda n, answer: answers.__setitem__(_content(asked[n]), answer)
+                questions_once,
+                lambda n, answer: answers.__setitem__(_content(questions_once[n]), answer),
             )
-        for place, (_, answer) in suspect.items():
-            other = answers[_content(ordinary[place])]
+        for index, (_, answer) in suspect.items():
+            other = answers[_content(ordinary[index])]
             keys = *answer.provenance.asked, *other.provenance.asked
             if isinstance(other, Judged):
                 answer = after(keys, replace(answer, reason=f"{OWN_TEXT}: {answer.reason}"))
-            emit(place, answer)
+            emit(index, answer)
 
     def _holds_own(self, question: Support) -> bool:
         return question.extra.get("node") in self._ordinary
@@ -170,5 +173,5 @@ class OwnTextJudge:
 
 
 def _content(question: Support) -> object:
-    """Return all of a question that a judge is told, and the node."""
+    """Return everything about a question that a judge sees, and the node."""
     return replace(question, id="", submitter="", extra={"node": question.extra["node"]})

@@ -1,4 +1,4 @@
-"""How reports are judged: what can be chosen, and what each outcome weighs."""
+"""Plans for judging reports: the options, and the weight of each outcome."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields
 from typing import Final, Literal, TypeAlias
 
 MIN_SCORED: Final = 0.8
-"""Share of its items that a value of a leaderboard must rest on. Stated, not fitted: by leaving a
-fifth out a share rises by a quarter at most."""
+"""Minimum share of its items that a value of a leaderboard must be based on. Set, not fitted:
+leaving out a fifth raises a share by a quarter at most."""
 
 MAX_SENTENCE: Final = 2000
-"""Characters of a sentence by the rules of a campaign; a longer one is not judged and is a no. The
+"""Maximum characters of a sentence under campaign rules; a longer one is a no without judging. The
 longest of 11,264 sentences of real reports has 1,373 (RAGTIME 2026, NeuCLIR 2024, iKAT 2024)."""
 
 EXPECTED: Final = {
@@ -21,26 +21,26 @@ EXPECTED: Final = {
     "said_before": 0.6,
     "answers": 0.8,
 }
-"""Node -> share of what it may ask that a run is expected to ask, where that follows on answers not
-known: most citations hold, few sentences say that nothing is known. Stated, not fitted."""
+"""Node -> expected share of its questions that depend on unknown answers: most citations hold, few
+sentences say that nothing is known. Set, not fitted."""
 
 Answers: TypeAlias = Literal["judge", "lookup"]
-"""Who tells which answers a sentence gives: the judge, or the stated rule of `lookup.py`."""
+"""How to decide which answers a sentence gives: by the judge, or by the rule in `lookup.py`."""
 
 Credit: TypeAlias = Literal["attested", "cited", "any"]
-"""Which sentences can give an answer: those attested by a relevant citation, all with citations, or
-all."""
+"""Which sentences can give an answer: those attested by a relevant citation, those with citations,
+or all."""
 
 Attest: TypeAlias = Literal["relevant", "all"]
-"""Of which cited documents it is asked whether they attest the sentence."""
+"""Which cited documents are checked for attesting the sentence."""
 
 Unknown: TypeAlias = Literal["no", "unscored"]
-"""What a citation counts as whose document the collection does not hold, once there is one."""
+"""How to treat a citation of a document that is not in the collection, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each outcome weighs: rewards are above 0, penalties below it, or 0.
+    """The weight of each outcome: at least 0 for rewards, at most 0 for penalties.
 
     ARGUE leaves the magnitudes open (Auto-ARGUE, 2.2).
 
@@ -51,7 +51,7 @@ class Weights:
         irrelevant: penalty for a citation of a document that is not relevant.
         unattested: penalty for a relevant citation that does not attest its sentence.
         unconfirmed: penalty for a negative statement that no nugget confirms.
-        uncited: penalty for a sentence that lacks the citation it needs.
+        uncited: penalty for a sentence without the citation that it needs.
     """
 
     attested: float = 1.0
@@ -72,17 +72,17 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class ReportPlan:
-    """How reports are judged.
+    """How to judge reports.
 
     Attributes:
         answers, credit, attest: see the types of these names.
         unknown_documents: see `Unknown`.
         min_grade: grade of the qrels from which a document is relevant.
-        strict: by the rules of a campaign: a sentence of more than `MAX_SENTENCE` characters and a
-            citation of a document without text are a no, and runs do not share a call.
-        every, least: where an answer is missing, ask all that could follow on it, or only what
-            follows whatever it is: to count what a run may cost, of a judge that only looks up what
-            was asked before.
+        strict: campaign rules: a sentence of more than `MAX_SENTENCE` characters and a citation of
+            a document without text are a no, and runs do not share a call.
+        every, least: if an answer is missing, ask everything that could depend on it, or only what
+            is needed in any case: to count what a run may cost, with a judge that only looks up
+            earlier answers.
     """
 
     answers: Answers = "judge"
@@ -100,7 +100,7 @@ class ReportPlan:
         return self.strict and len(sentence) > MAX_SENTENCE
 
     def row(self) -> dict[str, object]:
-        """Return what decides the outcomes, as an object of JSON."""
+        """Return the settings that affect the outcomes, as a JSON object."""
         weights = {f.name: getattr(self.weights, f.name) for f in fields(self.weights)}
         names = ("answers", "credit", "attest", "min_grade", "unknown_documents")
         rules = {"strict": True, "max_sentence": MAX_SENTENCE} if self.strict else {}

@@ -1,4 +1,4 @@
-"""Judged reports, read again: `reports.jsonl` of `pnyx judge report`, or lines of Auto-ARGUE."""
+"""Reader of judged reports: `reports.jsonl` of `pnyx judge report`, or lines of Auto-ARGUE."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ REPORTS = "reports.jsonl"
 def read_judged_reports(path: str | Path) -> Iterator[JudgedReport]:
     """Yield the judged reports of a results folder, its `reports.jsonl` or `-`, streaming.
 
-    Unknown fields are left out. InputError at the first fault: a field is missing or of another
-    type, an answer is of a nugget that the report does not list, a run has two reports on a topic,
-    or the file holds none.
+    Unknown fields are ignored. InputError at the first error: a field is missing or has the wrong
+    type, an answer refers to a nugget that the report does not list, a run has two reports on a
+    topic, or the file holds none.
     """
     file = file_of(path, (REPORTS,))
     rows = parse_rows(scan_json_objects(file), _report, file)
@@ -39,8 +39,8 @@ _HUGE = re.compile(r"[0-9][eE]\+?[0-9]{3}")
 
 
 def judged_report_at(text: str, path: str, line: int) -> JudgedReport:
-    """Return the report that a line of a file is; InputError, with its place."""
-    # In one step, unless it may have what JSON or a text file cannot hold.
+    """Return the report in a line of a file; InputError with its position."""
+    # In one step, unless it may hold something that JSON or a text file cannot.
     if not (any(odd in text for odd in _ODD) or _HUGE.search(text)):
         with contextlib.suppress(ValueError):
             report: JudgedReport = report_adapter().validate_json(text, strict=True)
@@ -55,13 +55,13 @@ def judged_report_at(text: str, path: str, line: int) -> JudgedReport:
 
 
 def _report(row: Mapping[str, Any]) -> JudgedReport:
-    """Return the report that a line is; InputError, without its place: see above."""
+    """Return the report in a line; InputError without its position: see above."""
     from pydantic import ValidationError
 
     if row.keys() >= auto_argue.KEYS:
         return auto_argue.report_of(row)
     try:
-        # Strict, and of JSON: lists become tuples, and nothing else becomes anything.
+        # Strict, with JSON's types: lists become tuples, and nothing else is converted.
         report: JudgedReport = report_adapter().validate_json(json.dumps(row), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -69,14 +69,14 @@ def _report(row: Mapping[str, Any]) -> JudgedReport:
         if first["type"] == "missing":
             raise InputError(f"no {path}, expected a judged report") from None
         expected = first["msg"].removeprefix("Input should be ")
-        found = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
-        raise InputError(f"{path}: found {found}, expected {expected}") from None
+        value = shorten(json.dumps(first["input"], ensure_ascii=False), 60)
+        raise InputError(f"{path}: found {value}, expected {expected}") from None
     _check(report)
     return report
 
 
 def _check(report: JudgedReport) -> None:
-    """Refuse what contradicts itself; InputError."""
+    """Raise InputError if a report contradicts itself."""
     answers = {nugget.id: len(nugget.answers) for nugget in report.nuggets}
     if len(answers) < len(report.nuggets):
         ids = [nugget.id for nugget in report.nuggets]
@@ -87,18 +87,20 @@ def _check(report: JudgedReport) -> None:
     for number, sentence in enumerate(report.sentences):
         for nugget, n in sentence.answers:
             if not 0 <= n < answers.get(nugget, 0):
-                found = f"answer {n} of nugget {shorten(nugget, 40)!r}"
-                raise InputError(f"sentences.{number}.answers: found {found}, which is not listed")
+                problem = f"answer {n} of nugget {shorten(nugget, 40)!r}"
+                raise InputError(
+                    f"sentences.{number}.answers: found {problem}, which is not listed"
+                )
         if sentence.repeats is not None and not _is_repeated(report, sentence.repeats):
-            found = f"found {sentence.repeats}, expected the position of a sentence that is new"
-            raise InputError(f"sentences.{number}.repeats: {found}")
+            problem = f"found {sentence.repeats}, expected the position of a sentence that is new"
+            raise InputError(f"sentences.{number}.repeats: {problem}")
         unknown = next((node for node in sentence.findings if node not in NODES), None)
         if unknown is not None:
             expected = ", ".join(NODES)
-            found = shorten(unknown, 40)
-            raise InputError(f"sentences.{number}.findings: found {found!r}, expected {expected}")
+            problem = shorten(unknown, 40)
+            raise InputError(f"sentences.{number}.findings: found {problem!r}, expected {expected}")
 
 
 def _is_repeated(report: JudgedReport, position: int) -> bool:
-    known = 0 <= position < len(report.sentences)
-    return known and report.sentences[position].repeats is None
+    in_report = 0 <= position < len(report.sentences)
+    return in_report and report.sentences[position].repeats is None

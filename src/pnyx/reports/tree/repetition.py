@@ -1,4 +1,4 @@
-"""Sentences of a report that say again what another one says: a stated rule on their words."""
+"""Sentences of a report that repeat another one, by a documented rule on their words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pnyx.formats.text.folded_words import STOP_WORDS, FoldedWords
 from pnyx.formats.text.lookalikes import undisguised
 
 SHARED_WORDS: Final = 0.85
-"""Least share of a sentence's words that a sentence has which it repeats. Chosen on reports of
+"""Minimum share of a sentence's words that the repeated sentence contains. Chosen on reports of
 RAGTIME 2026, NeuCLIR 2024 and iKAT 2024 (docs/decisions/campaign-rules.md)."""
 
 _LONGEST: Final = 10_000
-"""Characters of a sentence that are read; a longer one is compared by its beginning."""
+"""Maximum characters of a sentence to read; the rest of a longer one is ignored."""
 
 REPETITION_RULE: Final = (
     f"a sentence repeats another one, as long or longer, if {100 * SHARED_WORDS:.0f} % of its "
@@ -29,11 +29,11 @@ _COMMON: Final = STOP_WORDS - {"no", "not"}
 
 
 def repeated_sentences(texts: Sequence[str]) -> list[int | None]:
-    """Return for each sentence the position of the one that it repeats, None for all others.
+    """Return for each sentence the position of the one that it repeats, or None.
 
-    Longer sentences, and of equally long ones the first, are the ones that are repeated. A sentence
-    without words repeats nothing. A repetition is itself not repeated, so that small changes do
-    not add up.
+    Longer sentences, and the first of equally long ones, are the ones that are repeated. A sentence
+    without words repeats nothing. A repetition is not itself repeated, so that small changes do not
+    add up.
     """
     every = [_words(text) for text in texts]
     frequency = Counter(word for words in every for word in words)
@@ -42,7 +42,7 @@ def repeated_sentences(texts: Sequence[str]) -> list[int | None]:
     for position in sorted(range(len(texts)), key=lambda n: (-len(every[n]), n)):
         words = every[position]
         missing = len(words) - math.ceil(SHARED_WORDS * len(words) - 1e-9)
-        # A sentence that has enough of the words has one of the rarest of them.
+        # A sentence that shares enough words contains one of the rarest of them.
         rare = sorted(words, key=lambda word: (frequency[word], word))[: missing + 1]
         longer = sorted({n for word in rare for n in with_word[word]})
         repeats[position] = next((n for n in longer if len(words - every[n]) <= missing), None)

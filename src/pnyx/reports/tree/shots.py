@@ -33,11 +33,11 @@ TASK_OF = {
 """Node of the tree -> the task that is asked there."""
 
 _OF_SENTENCE = frozenset({"attests", "negative", "needs_citation", "said_before"})
-"""Nodes at which the statement is the sentence that is judged, whatever the text."""
+"""Nodes at which the statement is the judged sentence, whatever the text."""
 
 
 class ReportShots:
-    """Examples, half of them a yes, in the order of their ids' hashes; none is what is asked."""
+    """Examples, half of them a yes, in the order of their ids' hashes, without the judged items."""
 
     def __init__(self, examples: Iterable[ReportExample], count: int) -> None:
         if count < 2 or count % 2:
@@ -61,24 +61,24 @@ class ReportShots:
         return list(dict.fromkeys(TASK_OF[node] for node in self._of))
 
     def shown(self, question: Support) -> Support:
-        """Return a question of the tree with the examples of its node."""
+        """Return a question of the tree with the examples for its node."""
         some = self._of.get(question.extra.get("node", ""))
         if some is None:
             return question
-        asked = {example.id for example in some if example.is_asked(question)}
-        self.left_out |= dict.fromkeys(asked)
+        same_items = {example.id for example in some if example.is_asked(question)}
+        self.left_out |= dict.fromkeys(same_items)
         taken = {
             example.id
             for yes in (True, False)
             for example in islice(
-                (o for o in some if o.shot.yes is yes and o.id not in asked), self._half
+                (o for o in some if o.shot.yes is yes and o.id not in same_items), self._half
             )
         }
         return replace(question, shots=tuple(s.shot for s in some if s.id in taken))
 
 
 class ShotJudge:
-    """The judge that it wraps, which is shown examples with each question of the tree."""
+    """Wraps a judge, and shows it examples with each question of the tree."""
 
     def __init__(self, judge: Judge, shots: ReportShots) -> None:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
@@ -100,7 +100,7 @@ class ReportExample:
     text: str
 
     def is_asked(self, question: Support) -> bool:
-        """Tell whether a question asks this: by id, or as one text holds the other."""
+        """Return whether a question asks this: by id, or if one text contains the other."""
         if self.id == question.id:
             return True
         if self.statement != _words(question.statement):
@@ -110,7 +110,7 @@ class ReportExample:
 
 
 def read_examples(path: str) -> list[ReportExample]:
-    """Read a file of examples; InputError where a line is broken, or there is none."""
+    """Read a file of examples; InputError if a line is invalid, or there is none."""
     rows = FORMATS[EXAMPLES].scan(path, Options())
     return [example for _, example in strict(scanned(path, _example, rows=rows), path, "examples")]
 

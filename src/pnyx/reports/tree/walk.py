@@ -1,7 +1,7 @@
-"""Reports judged by the tree of ARGUE, in memory, from any judge (Auto-ARGUE, 2.1 and 2.2).
+"""Judging of reports with the ARGUE tree, in memory, by any judge (Auto-ARGUE, 2.1 and 2.2).
 
-The tree is asked in stages, so that nothing is asked that an earlier answer makes needless; at
-each stage the questions of all reports are put together (docs/reports.md).
+The tree is asked in stages, so that earlier answers save later questions; at each stage the
+questions of all reports are asked together (docs/reports.md).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pnyx.reports.tree.open_report import STAGES, DocumentSources, OpenTopic
 from pnyx.reports.tree.plan import ReportPlan
 
 _AT_ONCE = 20_000
-"""Questions that are held in memory together."""
+"""Questions held in memory at once."""
 
 Ask: TypeAlias = Callable[[Iterable[Support], Callable[[Support, Answer], None]], None]
-"""Asks questions, and hands over each with its answer."""
+"""Asks questions, and passes on each with its answer."""
 
 Documents: TypeAlias = Callable[[str], Evidence | None]
-"""Document id -> the document; None where the collection has none of that id."""
+"""Document id -> the document; None if the collection has none with that id."""
 
 Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
 """Topic -> document -> grade."""
@@ -43,21 +43,21 @@ def judge_reports(
     documents: Documents | None = None,
     qrels: Qrels | None = None,
 ) -> list[JudgedReport]:
-    """Judge reports sentence by sentence and return what was found, by run, then topic.
+    """Judge reports sentence by sentence and return the results, by run, then topic.
 
-    Every run gets a report for each topic of the banks: one that it lacks is `missing`.
+    Every run gets a report for each topic of the banks; one without a response is `missing`.
 
     Args:
         responses: of one or several runs, at most one for each run and topic.
-        banks: at most one for each topic. Where there is none, what rests on nuggets is unscored.
+        banks: at most one for each topic. Without one, what depends on nuggets is unscored.
         judge: answers Support questions of `pnyx.reports.tree.node_questions.REPORT_TASKS`.
-        plan: what can be chosen; the default is the tree as it is published.
+        plan: the options; the default is the tree as published.
         documents: finds the documents that the responses do not embed.
-        qrels: tell which documents are relevant, where the bank does not name them.
+        qrels: relevant documents, for documents that the bank does not name.
 
     Raises:
         InputError: a run has two reports on a topic, or a topic two banks.
-        pnyx.core.errors.ModelError: the judge cannot go on.
+        pnyx.core.errors.ModelError: the judge cannot continue.
     """
     material = DocumentSources(documents, qrels or {})
 
@@ -79,7 +79,7 @@ def opened_topics(
     plan: ReportPlan,
     material: DocumentSources,
 ) -> Iterator[OpenTopic]:
-    """Yield what is to be judged, by topic in order of ids; InputError first for duplicates."""
+    """Yield what to judge, by topic in order of ids; InputError first for duplicates."""
     by_topic, of_run = by_keys(responses, banks)
     runs = dict.fromkeys(run for run, _ in of_run)
     return (

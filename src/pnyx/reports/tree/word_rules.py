@@ -1,4 +1,4 @@
-"""Stated rules on words: which answers a sentence gives, and whether it repeats another."""
+"""Documented rules on words: which answers a sentence gives, and whether it repeats another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plain_words(text: str) -> tuple[str, ...]:
 
 
 def gives(words: Sequence[str], cited: Collection[str], answer: NuggetAnswer) -> bool:
-    """Tell by `ANSWER_RULE` whether a sentence (its `plain_words`) gives an answer."""
+    """Return by `ANSWER_RULE` whether a sentence (its `plain_words`) gives an answer."""
     wanted = plain_words(answer.text)
     attesting = answer.doc_ids
     if not wanted or (attesting and not any(doc_id in cited for doc_id in attesting)):
@@ -32,18 +32,18 @@ def gives(words: Sequence[str], cited: Collection[str], answer: NuggetAnswer) ->
 
 
 def repeats(sentence: str, others: Sequence[str]) -> bool:
-    """Tell whether a sentence has the same words as another, in the same order."""
+    """Return whether a sentence has the same words as another, in the same order."""
     words = plain_words(sentence)
     return bool(words) and any(plain_words(other) == words for other in others)
 
 
 def contains(whole: str, text: str) -> bool:
-    """Tell whether a text is a part of another; case, punctuation and white space do not count."""
+    """Return whether a text is part of another, ignoring case, punctuation and white space."""
     return f" {' '.join(tokens(text))} " in f" {' '.join(tokens(whole))} "
 
 
 def share_held(text: str, whole: str) -> float | None:
-    """Return the share of a text's words that another has, too; None if it is a part of it."""
+    """Return the share of a text's words that another has, too; None if it is part of it."""
     words, others = tokens(text), tokens(whole)
     if not words or contains(whole, text):
         return None

@@ -1,4 +1,4 @@
-"""Evidence for a report: several searches of one index, made one list that covers the request."""
+"""Evidence for a report: several searches of one index, merged to cover the whole request."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pnyx.search.ranking.fusion import RRF_CONSTANT
 from pnyx.search.relevance import NEARBY, RankedRelevance, content_words
 
 _MOST_QUERIES = 24
-"""Searches for one request: a background may be a page long."""
+"""Maximum searches for one request: a background may be a page long."""
 
 _TELLS = re.compile(
     r"(?:i|we|my|our)\b(?!.{0,200}\b(?:know|want|wish|like|need|look|interest|learn|find|ask)).*[^?]$",
     re.IGNORECASE | re.DOTALL,
 )
-"""A sentence of a problem statement that tells of its author and asks for nothing."""
+"""A sentence of a problem statement that is about its author and asks for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,70 +36,73 @@ class Query:
     """One search."""
 
     text: str
-    weight: float = 1.0  # how much it counts
-    brings: bool = True  # whether it can bring documents
-    part: bool = False  # whether it is a part of what the request asks for
+    weight: float = 1.0  # in the fused ranking
+    brings: bool = True  # whether it can add documents
+    part: bool = False  # whether it is part of what the request asks for
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """The evidence of a report."""
 
-    documents: tuple[Evidence, ...]  # of different texts, in the order of their choice
+    documents: tuple[Evidence, ...]  # with different texts, in the order of their choice
     relevance: dict[str, float]  # id -> probability that it is about a query
-    worth: dict[str, float]  # id -> relevance, less for a low quality
-    queries: tuple[Query, ...]  # those that bring documents are the request's facets
-    found: int  # documents that any query found
-    lacking: tuple[str, ...] = ()  # parts of the request without evidence
+    worth: dict[str, float]  # id -> relevance, reduced for low quality
+    queries: tuple[Query, ...]  # those that add documents are the request's facets
+    documents_found: int  # by any query
+    without_evidence: tuple[str, ...] = ()  # parts of the request without evidence
     doubtful: tuple[str, ...] = ()  # parts that no document is about, by their ranking
-    problems: tuple[str, ...] = ()  # what a reader must know
-    judged: int = 0  # documents that a language model read to say whether they are evidence
+    problems: tuple[str, ...] = ()  # notes for the reader
+    judged: int = 0  # documents that a language model judged as evidence or not
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """What the report must be about, the most general first."""
-        return tuple(one.text for one in self.queries if one.brings)
+        """The subjects that the report must cover, the most general first."""
+        return tuple(query.text for query in self.queries if query.brings)
 
 
 def queries_of(
     request: ReportRequest, plan: WritingPlan, questions: Sequence[str] = ()
 ) -> tuple[Query, ...]:
-    """Return what is searched for: request, parts with own words, sub-questions, background."""
+    """Return the queries: request, parts with their own words, sub-questions, background."""
     general = [Query(request.asked, 2.0)] if request.problem else []
-    asked = split_sentences(request.problem)
-    wanted = [Query(request.title), *(Query(text, part=not _TELLS.match(text)) for text in asked)]
+    problem_sentences = split_sentences(request.problem)
+    wanted = [
+        Query(request.title),
+        *(Query(text, part=not _TELLS.match(text)) for text in problem_sentences),
+    ]
     wanted += map(Query, questions)
     if plan.background > 0:
-        told = split_sentences(request.background)
-        wanted += [Query(text, plan.background, brings=False) for text in told]
-    found: dict[tuple[str, ...], Query] = {}
-    for one in (*general, *wanted):
-        if len(content_words(one.text)) >= 2 or one.text == request.title:
-            found.setdefault(words_of(one.text), one)
-    return tuple(found.values())[:_MOST_QUERIES]
+        background_sentences = split_sentences(request.background)
+        wanted += [Query(text, plan.background, brings=False) for text in background_sentences]
+    by_words: dict[tuple[str, ...], Query] = {}
+    for query in (*general, *wanted):
+        if len(content_words(query.text)) >= 2 or query.text == request.title:
+            by_words.setdefault(words_of(query.text), query)
+    return tuple(by_words.values())[:_MOST_QUERIES]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the searches for a report found."""
+    """The results of the searches for a report."""
 
     queries: tuple[Query, ...]
-    fused: dict[str, float]  # id -> reciprocal ranks of all searches
-    known: dict[str, Evidence]  # documents of the queries that bring some
-    relevance: dict[str, float]  # id -> probability by the rankings that it is about a query
+    fused: dict[str, float]  # id -> sum of reciprocal ranks over all searches
+    documents: dict[str, Evidence]  # documents of the queries that add some
+    relevance: dict[str, float]  # id -> probability, by the rankings, that it is about a query
     doubtful: tuple[str, ...]  # parts of the request that no document is about, by their ranking
     problems: tuple[str, ...]
 
     def first(self, count: int) -> list[Evidence]:
-        """Return the first documents of different texts by the fused rankings."""
-        return self.different(self.known)[:count]
+        """Return the first documents with different texts in the fused rankings."""
+        return self.different(self.documents)[:count]
 
     def different(self, ids: Iterable[str]) -> list[Evidence]:
         """Return the documents with these ids in the order of the fused rankings, no text twice."""
         ordered = sorted(ids, key=lambda doc_id: (-self.fused[doc_id], doc_id))
         once: dict[str, Evidence] = {}
         for doc_id in ordered:
-            once.setdefault(self.known[doc_id].text, self.known[doc_id])
+            once.setdefault(self.documents[doc_id].text, self.documents[doc_id])
         return list(once.values())
 
 
@@ -113,88 +116,93 @@ def gather(
 def search_candidates(
     searcher: Searcher, request: ReportRequest, plan: WritingPlan, queries: Sequence[Query]
 ) -> Candidates:
-    """Search for each query and fuse the rankings by reciprocal rank; a background brings none.
+    """Search for each query and fuse the rankings by reciprocal rank; a background adds none.
 
-    Raises InputError where the index lacks what the search needs.
+    Raises InputError if the index lacks data that the search needs.
     """
-    asked = [Question(f"{request.id}-{n}", one.text) for n, one in enumerate(queries)]
-    searches = list(searcher.search(asked, max(plan.retrieve, NEARBY)))
+    search_questions = [
+        Question(f"{request.id}-{n}", query.text) for n, query in enumerate(queries)
+    ]
+    searches = list(searcher.search(search_questions, max(plan.retrieve, NEARBY)))
     judge = RankedRelevance(searcher.engine, searcher.embedder)
     fused: dict[str, float] = {}
     relevance: dict[str, float] = {}
-    known: dict[str, Evidence] = {}
+    documents_by_id: dict[str, Evidence] = {}
     doubtful: list[str] = []
-    for query, found in zip(queries, searches, strict=True):
-        for hit in found.hits[: plan.retrieve]:
-            place = query.weight / (RRF_CONSTANT + hit.rank)
-            fused[hit.doc_id] = fused.get(hit.doc_id, 0.0) + place
+    for query, result in zip(queries, searches, strict=True):
+        for hit in result.hits[: plan.retrieve]:
+            score = query.weight / (RRF_CONSTANT + hit.rank)
+            fused[hit.doc_id] = fused.get(hit.doc_id, 0.0) + score
         if query.brings:
-            hits = found.hits
+            hits = result.hits
             documents = searcher.engine.fetch([h.doc_id for h in hits[: plan.retrieve]])
             chances = judge.chances(query.text, hits, documents)
-            for one, chance in zip(documents, chances, strict=True):
-                known[one.id] = one
-                relevance[one.id] = max(relevance.get(one.id, 0.0), chance)
+            for document, chance in zip(documents, chances, strict=True):
+                documents_by_id[document.id] = document
+                relevance[document.id] = max(relevance.get(document.id, 0.0), chance)
             if query.part and max(chances, default=0.0) < plan.relevant:
                 doubtful.append(query.text)
-    problems = tuple(dict.fromkeys(line for found in searches for line in found.problems))
-    return Candidates(tuple(queries), fused, known, relevance, tuple(doubtful), problems)
+    problems = tuple(dict.fromkeys(line for result in searches for line in result.problems))
+    return Candidates(tuple(queries), fused, documents_by_id, relevance, tuple(doubtful), problems)
 
 
 def choose_evidence(
     searcher: Searcher,
-    found: Candidates,
+    candidates: Candidates,
     plan: WritingPlan,
     judged: Mapping[str, float] | None = None,
 ) -> Gathered:
     """Choose documents that are about a query, by MMR.
 
-    A document counts where a language model says so, or, where it was not asked, the ranking of a
-    query (`search.relevance`). If the model finds no evidence at all, the ranking decides, and the
-    writer may still find nothing to say.
+    A document counts if a language model says so or, if it was not asked, by the ranking of a query
+    (`search.relevance`). If the model finds no evidence at all, the ranking decides, and the writer
+    may still find nothing to say.
 
     Args:
-        searcher: what found the documents.
-        found: what it found.
+        searcher: the searcher that found the documents.
+        candidates: the results of the searches.
         plan: sizes and options.
         judged: id -> probability that it is evidence, by a language model.
     """
     judged = judged or {}
-    relevance, least = {**found.relevance, **judged}, dict.fromkeys(judged, plan.helpful)
-    kept = [i for i in found.known if relevance[i] >= least.get(i, plan.relevant)]
+    relevance, least = {**candidates.relevance, **judged}, dict.fromkeys(judged, plan.helpful)
+    ids = [i for i in candidates.documents if relevance[i] >= least.get(i, plan.relevant)]
     if judged and not any(judged[i] >= plan.helpful for i in judged):
-        relevance = found.relevance
-        kept = [i for i in found.known if relevance[i] >= plan.relevant]
-    once = found.different(kept)
+        relevance = candidates.relevance
+        ids = [i for i in candidates.documents if relevance[i] >= plan.relevant]
+    once = candidates.different(ids)
     shares, _ = quality_of(searcher.engine, once)
     worth = {
-        one.id: relevance[one.id] * (1 - plan.quality * (1 - shares.get(one.id, MIDDLING)))
-        for one in once
+        document.id: relevance[document.id]
+        * (1 - plan.quality * (1 - shares.get(document.id, MIDDLING)))
+        for document in once
     }
-    chosen = _different(searcher, once, found.fused, worth, plan)
-    parts = [one.text for one in found.queries if one.part]
-    lacking = [one for one in parts if not chosen or _absent(one, found.known.values())]
+    chosen = _different(searcher, once, candidates.fused, worth, plan)
+    parts = [query.text for query in candidates.queries if query.part]
+    without_evidence = [
+        part for part in parts if not chosen or _absent(part, candidates.documents.values())
+    ]
     return Gathered(
         tuple(chosen),
-        {one.id: relevance[one.id] for one in chosen},
-        {one.id: worth[one.id] for one in chosen},
-        found.queries,
-        len(found.fused),
-        tuple(lacking),
-        tuple(one for one in found.doubtful if one not in lacking),
-        found.problems,
+        {document.id: relevance[document.id] for document in chosen},
+        {document.id: worth[document.id] for document in chosen},
+        candidates.queries,
+        len(candidates.fused),
+        tuple(without_evidence),
+        tuple(part for part in candidates.doubtful if part not in without_evidence),
+        candidates.problems,
         len(judged),
     )
 
 
 def _absent(part: str, documents: Iterable[Evidence]) -> bool:
-    """Tell whether a part names somebody, a place or a year that no document names."""
+    """Return whether a part names a person, place or year that no document names."""
     names = {word for word in named_words(part) if not word[0].isdigit() or len(word) == 4}
     wanted = set(map(content_words, names)) - {frozenset()}
     if not wanted:
         return False
-    held = frozenset().union(*(content_words(searched_text(one)) for one in documents))
-    return any(not one <= held for one in wanted)
+    present = frozenset().union(*(content_words(searched_text(document)) for document in documents))
+    return any(not words <= present for words in wanted)
 
 
 def _different(
@@ -204,22 +212,22 @@ def _different(
     worth: Mapping[str, float],
     plan: WritingPlan,
 ) -> list[Evidence]:
-    """Return documents chosen for their place in the rankings, worth, and being unlike others."""
+    """Return documents chosen for their rank, their worth and being unlike the others."""
     if not documents:
         return []
-    places = np.array([fused[one.id] for one in documents])
-    relevance = places / places.max() * np.array([worth[one.id] for one in documents])
+    places = np.array([fused[document.id] for document in documents])
+    relevance = places / places.max() * np.array([worth[document.id] for document in documents])
     vectors = _vectors(searcher, documents)
     chosen = mmr(relevance / relevance.max(), vectors, plan.documents, plan.lam)
-    return [documents[place] for place in chosen]
+    return [documents[index] for index in chosen]
 
 
 def _vectors(searcher: Searcher, documents: Sequence[Evidence]) -> NDArray[np.float32]:
-    """Return vectors of documents: those of the index, else made now."""
+    """Return vectors of documents: those of the index, or new ones."""
     from pnyx.models.embed.encoder import load_encoder
     from pnyx.search.features.vectors import VECTORS
 
-    known = searcher.engine.feature_info(VECTORS)
-    if known is not None and known.documents == len(searcher.engine):
-        return searcher.engine.vectors([one.id for one in documents])
-    return load_encoder().encode([searched_text(one) for one in documents])
+    vectors_info = searcher.engine.feature_info(VECTORS)
+    if vectors_info is not None and vectors_info.documents == len(searcher.engine):
+        return searcher.engine.vectors([document.id for document in documents])
+    return load_encoder().encode([searched_text(document) for document in documents])

@@ -1,4 +1,4 @@
-"""Which documents are evidence for a report, by a language model that reads them in few calls."""
+"""Selection of evidence for a report by a language model, which reads documents in few calls."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 PROMPT: Final = "report-evidence"
 
 BATCH: Final = 24
-"""Documents of one call, at most."""
+"""Maximum documents per call."""
 
 _WORDS: Final = 150
-"""Words of a document that the model is shown."""
+"""Words of a document shown to the model."""
 
 _NOBODY: Final = "Nothing is known of the reader."
 
@@ -40,15 +40,15 @@ async def judge_evidence(
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Ask a language model which documents are evidence for a report.
 
-    Returns the probability of each document that it answered on, in [0, 1], by id, and what went
+    Returns id -> probability, in [0, 1], for each document that it answered on, and what went
     wrong, one line each.
     """
     chances: dict[str, float] = {}
     faults: list[str] = []
 
     async def ask(batch: list[Evidence]) -> None:
-        found, fault = await _listed(model, request, questions, batch)
-        chances.update(found)
+        batch_chances, fault = await _listed(model, request, questions, batch)
+        chances.update(batch_chances)
         faults.extend(fault)
 
     async with model.running():
@@ -56,8 +56,10 @@ async def judge_evidence(
     if not faults:
         return chances, ()
     name, left = shorten(model.name, 60), len(documents) - len(chances)
-    said = f"{name} did not say of {left} of {len(documents)} documents whether they are evidence"
-    return chances, (f"{said}: the ranking decides on these ({shorten(faults[0], 100)})",)
+    problem = (
+        f"{name} did not say of {left} of {len(documents)} documents whether they are evidence"
+    )
+    return chances, (f"{problem}: the ranking decides on these ({shorten(faults[0], 100)})",)
 
 
 async def _listed(
@@ -70,32 +72,32 @@ async def _listed(
         "request": request.asked,
         "background": request.background or _NOBODY,
         "questions": "\n".join(questions),
-        "documents": numbered(trim(judged_text(one), _WORDS) for one in documents),
+        "documents": numbered(trim(judged_text(document), _WORDS) for document in documents),
     }
-    asked = load_prompt(PROMPT).request(inputs, items=len(documents))
+    chat_request = load_prompt(PROMPT).request(inputs, items=len(documents))
     shape: type[Any] = _reply_shape()
-    reply, problems = await ask_structured(model, asked, shape)
+    reply, problems = await ask_structured(model, chat_request, shape)
     if reply is None:
         return {}, problems[-1:]
-    said: dict[int, float | None] = {}
+    by_number: dict[int, float | None] = {}
     for entry in reply.documents:
         chance = entry.confidence if entry.evidence else 1.0 - entry.confidence
-        differs = entry.id in said and said[entry.id] != chance
-        said[entry.id] = None if differs else chance
-    found = {
-        one.id: chance
-        for number, one in enumerate(documents, 1)
-        if (chance := said.get(number)) is not None
+        differs = entry.id in by_number and by_number[entry.id] != chance
+        by_number[entry.id] = None if differs else chance
+    by_id = {
+        document.id: chance
+        for number, document in enumerate(documents, 1)
+        if (chance := by_number.get(number)) is not None
     }
-    missing = len(documents) - len(found)
-    return found, [
+    missing = len(documents) - len(by_id)
+    return by_id, [
         f"missing: {missing} documents are not in its reply, or twice"
     ] if missing else []
 
 
 @cache
 def _reply_shape() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
+    """Build the reply's schema on first use: pydantic is slow to import."""
     import pydantic
 
     closed = pydantic.ConfigDict(extra="forbid")

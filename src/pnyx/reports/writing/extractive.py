@@ -1,8 +1,8 @@
-"""The writer of reports that needs no language model: it quotes sentences under the limit.
+"""A writer of reports without a language model: it quotes sentences within the limit.
 
-Sentences are chosen one after the other by how well they fit the request, by what they add to those
-chosen before, and by how much of the request they cover that is not covered yet; each that does not
-fit any more is passed over. The same sentence in several documents is written once and cites them.
+Sentences are chosen one at a time by how well they fit the request, by what they add to those
+chosen before, and by the parts of the request that they newly cover; sentences that no longer fit
+the limit are skipped. A sentence found in several documents is written once and cites all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pnyx.reports.writing.candidates import Gathered
 from pnyx.search.quotable import MAX_SENTENCES, flaw, is_quotable, leans
 
 _REFUSED = ("markup", "byline", "appeal")
-"""Flaws of sentences that no report quotes."""
+"""Flaws of sentences that are never quoted."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -34,25 +34,24 @@ Floats = npt.NDArray[np.float32]
 class _Candidates:
     """Quotable sentences of all documents."""
 
-    texts: list[str]  # each once, in order of documents and of their sentences
-    cited: list[list[str]]  # the documents that each stands in
-    place: list[int]  # number of its first document
+    texts: list[str]  # distinct, in order of documents and of their sentences
+    cited: list[list[str]]  # the documents that contain each
+    document_numbers: list[int]  # number of its first document
     vectors: Floats  # of the texts [n, d]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractiveReporter:
-    """Quotes, without repeating itself, what fits the request best; deterministic.
+    """Quotes the best-fitting sentences without repetition; deterministic.
 
     Args:
         novelty: weight in [0, 1] of what a sentence adds to those chosen before.
-        coverage: how much it counts that a sentence covers a part of the request better than any
-            before.
-        again: what each further sentence of a document loses for those chosen before.
-        repeat: cosine in [0, 1] from which two sentences say the same.
-        least: least cosine of a sentence to a part of the request.
-        source: how much the worth of its document counts beside how well a sentence fits.
-        leaning: what a sentence loses that leans on the one before it.
+        coverage: bonus for covering a part of the request better than any sentence before.
+        again: penalty for each sentence already chosen from the same document.
+        repeat: minimum cosine, in [0, 1], of two sentences that say the same.
+        least: minimum cosine of a sentence to a part of the request.
+        source: weight of the worth of a sentence's document relative to how well it fits.
+        leaning: penalty for a sentence that depends on the one before it.
     """
 
     name: ClassVar = "extractive"
@@ -67,42 +66,48 @@ class ExtractiveReporter:
     encoder: Encoder | None = None
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Return the report; without sentences where no document has one that fits."""
+        """Return the report; it has no sentences if no document has one that fits."""
         import anyio
 
-        del request  # its parts are the facets of what was gathered
+        del request  # its parts are the facets of the gathered evidence
         return await anyio.to_thread.run_sync(self._write, gathered, limits)
 
     def _write(self, gathered: Gathered, limits: Limits) -> Draft:
         encoder = self.encoder or load_encoder()
-        found = _candidates(encoder, gathered.documents)
-        if found is None:
+        candidates = _candidates(encoder, gathered.documents)
+        if candidates is None:
             return Draft((), quotes=True)
         facets = encoder.encode(list(gathered.facets))
-        fit = found.vectors @ facets.T
-        worth = np.array([gathered.worth[ids[0]] for ids in found.cited], dtype=np.float32)
-        chosen = self._choose(found, fit, worth, limits)
+        fit = candidates.vectors @ facets.T
+        worth = np.array([gathered.worth[ids[0]] for ids in candidates.cited], dtype=np.float32)
+        chosen = self._choose(candidates, fit, worth, limits)
         if not chosen:
             line = f"no sentence fits: the limit is {limits}"
-            short = any(limits.fits([text]) for text in found.texts)
+            short = any(limits.fits([text]) for text in candidates.texts)
             return Draft((), () if short else (line,), quotes=True)
-        ordered = _in_order(chosen, found, fit)
+        ordered = _in_order(chosen, candidates, fit)
         return Draft(
-            tuple(Sentence(found.texts[i], tuple(map(Citation, found.cited[i]))) for i in ordered),
+            tuple(
+                Sentence(candidates.texts[i], tuple(map(Citation, candidates.cited[i])))
+                for i in ordered
+            ),
             quotes=True,
         )
 
     def _choose(
-        self, found: _Candidates, fit: Floats, of_source: Floats, limits: Limits
+        self, candidates: _Candidates, fit: Floats, of_source: Floats, limits: Limits
     ) -> list[int]:
         """Return the sentences chosen, in the order of their worth."""
         general, best = fit[:, 0], fit.max(axis=1)
         worth = 0.5 * (general + best) + self.source * of_source
-        worth = worth - self.leaning * np.array([leans(text) for text in found.texts])
+        worth = worth - self.leaning * np.array([leans(text) for text in candidates.texts])
         left = best >= self.least
         covered = np.zeros(fit.shape[1], dtype=np.float32)
         nearest = np.zeros(len(worth), dtype=np.float32)
-        place, taken = np.array(found.place), np.zeros(len(worth), dtype=np.float32)
+        document_numbers, taken = (
+            np.array(candidates.document_numbers),
+            np.zeros(len(worth), dtype=np.float32),
+        )
         chosen: list[int] = []
         while left.any():
             adds = np.maximum(fit - covered, 0.0).mean(axis=1)
@@ -112,23 +117,23 @@ class ExtractiveReporter:
             left[i] = False
             if nearest[i] >= self.repeat:
                 continue
-            if not limits.fits([found.texts[j] for j in (*chosen, i)]):
+            if not limits.fits([candidates.texts[j] for j in (*chosen, i)]):
                 continue
             chosen.append(i)
-            taken += place == place[i]
+            taken += document_numbers == document_numbers[i]
             covered = np.maximum(covered, fit[i])
-            nearest = np.maximum(nearest, found.vectors @ found.vectors[i])
+            nearest = np.maximum(nearest, candidates.vectors @ candidates.vectors[i])
         return chosen
 
 
 def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates | None:
     cited: dict[str, list[str]] = {}
-    place: dict[str, int] = {}
+    first_document: dict[str, int] = {}
     for number, document in enumerate(documents):
         for text in map(without_notes, split_sentences(document.text)[:MAX_SENTENCES]):
             if not is_quotable(text) or text.rstrip().endswith("?") or flaw(text) in _REFUSED:
                 continue
-            place.setdefault(text, number)
+            first_document.setdefault(text, number)
             ids = cited.setdefault(text, [])
             if document.id not in ids:
                 ids.append(document.id)
@@ -136,20 +141,24 @@ def _candidates(encoder: Encoder, documents: Sequence[Evidence]) -> _Candidates 
         return None
     texts = list(cited)
     return _Candidates(
-        texts, list(cited.values()), [place[t] for t in texts], encoder.encode(texts)
+        texts, list(cited.values()), [first_document[t] for t in texts], encoder.encode(texts)
     )
 
 
-def _in_order(chosen: Sequence[int], found: _Candidates, fit: Floats) -> list[int]:
-    """Return the chosen in reading order: by the part each fits best, then a document at a time."""
+def _in_order(chosen: Sequence[int], candidates: _Candidates, fit: Floats) -> list[int]:
+    """Return the chosen sentences in reading order: by best-fitting part, then by document."""
     parts = fit[:, 1:] if fit.shape[1] > 1 else fit
-    own = {i: int(np.argmax(parts[i])) for i in chosen}
+    part_of = {i: int(np.argmax(parts[i])) for i in chosen}
     first_of_part: dict[int, int] = {}
     first_of_document: dict[tuple[int, int], int] = {}
     for rank, i in enumerate(chosen):
-        first_of_part.setdefault(own[i], rank)
-        first_of_document.setdefault((own[i], found.place[i]), rank)
+        first_of_part.setdefault(part_of[i], rank)
+        first_of_document.setdefault((part_of[i], candidates.document_numbers[i]), rank)
     return sorted(
         chosen,
-        key=lambda i: (first_of_part[own[i]], first_of_document[own[i], found.place[i]], i),
+        key=lambda i: (
+            first_of_part[part_of[i]],
+            first_of_document[part_of[i], candidates.document_numbers[i]],
+            i,
+        ),
     )

@@ -1,4 +1,4 @@
-"""On what of a request no evidence was found, and the sentences that say so, which cite nothing."""
+"""Parts of a request without evidence, and the uncited sentences that say so."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pnyx.judging.questions import Support
 from pnyx.reports.writing.candidates import Gathered
 
 _HELPS: Final = 0.2
-"""Probability, by the packaged judge of relevance, below which a document does not help to answer a
-part. Chosen with the rest of the rule on benchmarks/reports/parts.tsv, `dev`."""
+"""Minimum probability, by the packaged judge of relevance, that a document helps to answer a part.
+Chosen with the rest of the rule on benchmarks/reports/parts.tsv, `dev`."""
 
 _SHARE: Final = 0.25
-"""How much of a report's limit the parts without evidence may take."""
+"""Maximum share of a report's limit for statements on parts without evidence."""
 
 _WORDS: Final = 40
 _SHORT: Final = (
@@ -34,26 +34,29 @@ async def lacking_parts(request: ReportRequest, gathered: Gathered) -> tuple[str
     if gathered.doubtful:
         from pnyx.judging.students.judge import PackagedJudge
 
-        pairs = [(part, one) for part in gathered.doubtful for one in gathered.documents]
-        asked = [
-            Support(str(n), judged_text(one), f"{request.title} {part}", task="relevance")
-            for n, (part, one) in enumerate(pairs)
+        pairs = [(part, document) for part in gathered.doubtful for document in gathered.documents]
+        questions = [
+            Support(str(n), judged_text(document), f"{request.title} {part}", task="relevance")
+            for n, (part, document) in enumerate(pairs)
         ]
-        answers = await ask_async(PackagedJudge("relevance"), asked)
+        answers = await ask_async(PackagedJudge("relevance"), questions)
         helped = {part for (part, _), a in zip(pairs, answers, strict=True) if _helps(a)}
-    without = {*gathered.lacking, *(one for one in gathered.doubtful if one not in helped)}
-    return tuple(one.text for one in gathered.queries if one.text in without)
+    without = {
+        *gathered.without_evidence,
+        *(part for part in gathered.doubtful if part not in helped),
+    }
+    return tuple(query.text for query in gathered.queries if query.text in without)
 
 
 def _helps(answer: Answer) -> bool:
-    """Tell whether a document may help; where that is not known, it may."""
+    """Return whether a document may help; if that is not known, it may."""
     return not isinstance(answer, Judged) or (answer.probability or 0.0) >= _HELPS
 
 
 def of_request(
     request: ReportRequest, parts: Sequence[str], limits: Limits
 ) -> tuple[Sentence, ...]:
-    """Say that there is no evidence, of the request and of each part, within the limit."""
+    """Return sentences that say there is no evidence for a request and its parts, within limits."""
     wanted = [_stated(request.title), *_SHORT]
     whole = next((text for text in wanted if limits.fits([text])), None)
     if whole is None:
@@ -63,18 +66,18 @@ def of_request(
 
 
 def of_parts(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
-    """Return what is said of parts without evidence, in a part of the limit."""
+    """Return sentences on parts without evidence, within a share of the limit."""
     return _fitting(parts, limits.share(_SHARE))
 
 
 def _fitting(parts: Sequence[str], limits: Limits) -> tuple[Sentence, ...]:
-    kept: list[str] = []
+    fitting: list[str] = []
     for part in map(_stated, parts):
-        if limits.fits([*kept, part]):
-            kept.append(part)
-    return tuple(map(Sentence, kept))
+        if limits.fits([*fitting, part]):
+            fitting.append(part)
+    return tuple(map(Sentence, fitting))
 
 
-def _stated(asked: str) -> str:
-    line = trim(" ".join(asked.replace('"', "'").split()), _WORDS)
+def _stated(part: str) -> str:
+    line = trim(" ".join(part.replace('"', "'").split()), _WORDS)
     return f'No evidence was found in the collection on "{line}".'

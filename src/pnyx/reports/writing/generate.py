@@ -1,6 +1,6 @@
-"""The writer of reports that asks a language model, and the sub-questions that it names.
+"""A writer of reports that asks a language model, and the sub-questions that it suggests.
 
-Nothing of a reply that cannot be read is guessed at: the report is then reported as not written.
+It never guesses at an unreadable reply: the report is then reported as not written.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 _NOBODY = "Nothing is known of the reader."
 _MAX_QUESTION = 500
 _INPUTS = ("request", "background", "limit", "citations", "documents")
-"""What a prompt for reports may use."""
+"""Inputs that a prompt for reports may use."""
 
 
 class LlmReporter(ModelWriter):
-    """Asks a language model for a report; what is in its store is not paid again.
+    """Asks a language model for a report; replies in its store are not paid for again.
 
-    It is shown documents of `context` tokens, all together, by its own count where it can be had,
-    and told to cite at most `citations` documents a sentence.
+    It is shown documents of `context` tokens in total, by its own count if available, and told to
+    cite at most `citations` documents per sentence.
     """
 
     asks = True
@@ -54,30 +54,30 @@ class LlmReporter(ModelWriter):
         self.citations = citations
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Ask for the report; a failed or unreadable reply gives a failed draft, no guess.
+        """Ask for the report; a failed or unreadable reply gives a failed draft, never a guess.
 
-        Citations of documents that it was not shown are removed, and sentences beyond the limit,
-        and both are reported.
+        Citations of documents that it was not shown are removed, as are sentences beyond the limit;
+        both are reported.
         """
         if not gathered.documents:
             return Draft(())
 
-        async def render(shown: list[Document], _: float) -> ChatRequest:
-            return self._render(request, shown, limits)
+        async def render(documents: list[Document], _: float) -> ChatRequest:
+            return self._render(request, documents, limits)
 
-        asked, packed = await self.asked(gathered.documents, render)
+        chat_request, packed = await self.asked(gathered.documents, render)
         problems = packed.problems
-        reply = await self.reply(asked, sentences_reply(), problems)
+        reply = await self.reply(chat_request, sentences_reply(), problems)
         if reply is None:
             return Draft((), tuple(problems), failed=True)
         sentences = list(_sentences(reply.sentences, packed.documents, problems))
-        kept = limits.cut(sentences)
-        if len(kept) < len(sentences):
-            over = len(sentences) - len(kept)
+        fitting = limits.cut(sentences)
+        if len(fitting) < len(sentences):
+            over = len(sentences) - len(fitting)
             problems.append(
                 f"left out the last {over} of {len(sentences)} sentences: over {limits}"
             )
-        return Draft(kept, tuple(problems))
+        return Draft(fitting, tuple(problems))
 
     def _render(
         self, request: ReportRequest, documents: Sequence[Document], limits: Limits
@@ -90,17 +90,17 @@ class LlmReporter(ModelWriter):
                 "background": request.background or _NOBODY,
                 "limit": str(limits),
                 "citations": "as many as do" if most is None else f"at most {most}",
-                "documents": numbered(one.text for one in documents),
+                "documents": numbered(document.text for document in documents),
             },
         )
 
 
 def _sentences(
-    entries: Iterable[Any], shown: Sequence[Document], problems: list[str]
+    entries: Iterable[Any], documents: Sequence[Document], problems: list[str]
 ) -> Iterable[Sentence]:
-    """Yield each sentence of an entry with the entry's citations; marks in the text count, too."""
+    """Yield each sentence of an entry with the entry's citations, and those marked in the text."""
     for entry in entries:
-        clean, cited = cited_ids(entry.text, entry.citations, shown, problems)
+        clean, cited = cited_ids(entry.text, entry.citations, documents, problems)
         for text in split_sentences(clean):
             yield Sentence(text, tuple(map(Citation, cited)))
 
@@ -108,20 +108,22 @@ def _sentences(
 async def sub_questions(
     model: StoredModel, request: ReportRequest, count: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return questions that the report has to answer, by a language model, and what went wrong."""
+    """Return a language model's questions that the report must answer, and what went wrong."""
     inputs = {
         "request": request.asked,
         "background": request.background or _NOBODY,
         "count": str(count),
     }
-    asked = load_prompt("report-questions").request(inputs, items=count)
+    chat_request = load_prompt("report-questions").request(inputs, items=count)
     shape: type[Any] = _questions_reply()
-    reply, problems = await ask_structured(model, asked, shape)
+    reply, problems = await ask_structured(model, chat_request, shape)
     if reply is None:
         fault = f"{shorten(model.name, 60)} named no questions: {problems[-1]}"
         return (), (fault,)
-    found = dict.fromkeys(" ".join(one.split())[:_MAX_QUESTION] for one in reply.questions)
-    return tuple(found)[:count], tuple(problems)
+    questions = dict.fromkeys(
+        " ".join(question.split())[:_MAX_QUESTION] for question in reply.questions
+    )
+    return tuple(questions)[:count], tuple(problems)
 
 
 @cache

@@ -1,6 +1,6 @@
-"""From a request and an index to a report: gathered, written under limits, its citations judged.
+"""From a request and an index to a report: evidence, writing within limits, judged citations.
 
-The report is a `Response`, as campaigns exchange them; what it rests on comes with it.
+The report is a `Response`, as campaigns exchange them, together with its evidence.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ from pnyx.stats.base import Measured
 
 
 class Reporter(Protocol):
-    """Writes a report from gathered evidence, within limits, citing its documents."""
+    """Writes a report from gathered evidence, within limits, with citations."""
 
     @property
     def name(self) -> str:
-        """Short, for people."""
+        """A short name for people."""
 
     @property
     def asks(self) -> bool:
         """Whether it asks a language model."""
 
     async def write(self, request: ReportRequest, gathered: Gathered, limits: Limits) -> Draft:
-        """Return the sentences; none where nothing can be said for lack of evidence."""
+        """Return the sentences; none if the evidence supports none."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Result):
-    """A report and what it rests on.
+    """A report and its evidence.
 
     Attributes:
-        request: what was asked for.
-        response: what was written; each citation's score is the probability that the document
-            supports the sentence, 1 for a quotation. Where there is no evidence it says so.
-        limits: what it had to keep within.
-        gathered: the evidence, of which it may cite a part.
+        request: the request.
+        response: the written text; each citation's score is the probability that the document
+            supports the sentence, 1 for a quotation. If there is no evidence, it says so.
+        limits: the limits of its length.
+        gathered: the evidence, of which it may cite only a part.
         support: (position of the sentence, document id) -> does the document support it?
-        measures: sentence and citation precision of what is not quoted.
+        measures: sentence and citation precision of sentences that are not quotations.
         judges: judge name -> its card.
         problems: what was removed or went wrong, one line each.
-        failed: there was evidence, and the writer gave nothing usable.
-        lacking: parts of the request on which there is no evidence.
-        negative: how many sentences, the last ones, say on what no evidence was found.
-        settings: label -> value, how it was made.
+        failed: there was evidence, but the writer returned nothing usable.
+        without_evidence: parts of the request without evidence.
+        negative: number of sentences, at the end, that say on what no evidence was found.
+        settings: label -> value: how it was made.
     """
 
     request: ReportRequest
@@ -75,7 +75,7 @@ class Report(Result):
     judges: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     failed: bool = False
-    lacking: tuple[str, ...] = ()
+    without_evidence: tuple[str, ...] = ()
     negative: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,12 +102,12 @@ class Report(Result):
     @property
     def documents(self) -> dict[str, Evidence]:
         """The cited documents by id, in the order of the references."""
-        known = {one.id: one for one in self.gathered.documents}
-        return {doc_id: known[doc_id] for doc_id in self.response.references}
+        documents = {document.id: document for document in self.gathered.documents}
+        return {doc_id: documents[doc_id] for doc_id in self.response.references}
 
     @property
     def complete(self) -> bool:
-        """Whether it was written, and each citation judged."""
+        """Whether it was written, and every citation judged."""
         return not self.failed and not any(isinstance(a, Unscored) for a in self.support.values())
 
     @property
@@ -127,7 +127,7 @@ def report(
     model: StoredModel | None = None,
 ) -> Report:
     """Write one report; see `report_many`."""
-    made: list[Report] = []
+    reports: list[Report] = []
     report_many(
         searcher,
         [(request, limits)],
@@ -135,9 +135,9 @@ def report(
         writer=writer,
         plan=plan,
         model=model,
-        done=made.append,
+        done=reports.append,
     )
-    return made[0]
+    return reports[0]
 
 
 def report_many(
@@ -150,20 +150,20 @@ def report_many(
     model: StoredModel | None = None,
     done: Callable[[Report], None],
 ) -> None:
-    """Write the report of each request, several at once where a language model is asked.
+    """Write the report for each request, several at once if a language model is asked.
 
     Args:
         searcher: searches the index.
         requests: each with its limits.
-        judge: answers Support questions on citations that are no quotations.
+        judge: answers Support questions about citations that are not quotations.
         writer: quotes, or asks a language model.
         plan: sizes and options.
-        model: names sub-questions, which are searched for, too, and says which documents are
-            evidence; None for none.
+        model: suggests sub-questions to search for, and says which documents are evidence; None
+            for neither.
         done: called with each report as it is finished, in no particular order.
 
-    Raises InputError where the index lacks what the search needs, ModelError where the model cannot
-    be used at all; whatever it had answered is in its store.
+    Raises InputError if the index lacks data that the search needs, ModelError if the model cannot
+    be used at all; answers received so far are in its store.
     """
     plan = plan or WritingPlan()
 
@@ -193,21 +193,21 @@ async def _report(
     problems: tuple[str, ...] = ()
     if model is not None and plan.questions > 0:
         questions, problems = await sub_questions(model, request, plan.questions)
-    found = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
+    candidates = search_candidates(searcher, request, plan, queries_of(request, plan, questions))
     chances: Mapping[str, float] = {}
     if model is not None and plan.judged > 0:
-        first = found.first(plan.judged)
+        first = candidates.first(plan.judged)
         chances, faults = await judge_evidence(model, request, questions, first)
         problems = (*problems, *faults)
         if chances and max(chances.values()) < plan.helpful:
-            said = f"{shorten(model.name, 60)} found no evidence in {len(chances)} documents"
-            problems = (*problems, f"{said}: the ranking decides")
-    gathered = choose_evidence(searcher, found, plan, chances)
-    lacking = await lacking_parts(request, gathered)
-    negative = of_parts(lacking, limits) if gathered.documents else ()
-    room = limits.left([one.text for one in negative])
+            problem = f"{shorten(model.name, 60)} found no evidence in {len(chances)} documents"
+            problems = (*problems, f"{problem}: the ranking decides")
+    gathered = choose_evidence(searcher, candidates, plan, chances)
+    missing_parts = await lacking_parts(request, gathered)
+    negative = of_parts(missing_parts, limits) if gathered.documents else ()
+    room = limits.left([sentence.text for sentence in negative])
     draft = await writer.write(request, gathered, room)
-    read = {one.id: one for one in gathered.documents}
+    read = {document.id: document for document in gathered.documents}
     draft = _capped(without_foreign_citations(draft, set(read)), plan.per_sentence)
     draft = replace(draft, sentences=room.cut(draft.sentences))
     response = _response(request, draft, writer, plan)
@@ -219,7 +219,7 @@ async def _report(
     if draft.failed:
         negative = ()
     elif not gathered.documents or (writer.asks and not draft.sentences):
-        negative = of_request(request, lacking, limits)
+        negative = of_request(request, missing_parts, limits)
     response = replace(response, sentences=(*response.sentences, *negative))
     return Report(
         request,
@@ -231,7 +231,7 @@ async def _report(
         {judge.name: judge.card} if judged else {},
         (*problems, *gathered.problems, *draft.problems),
         draft.failed,
-        lacking,
+        missing_parts,
         len(negative),
         {
             "writer": writer.name,
@@ -243,16 +243,16 @@ async def _report(
 
 
 def _counted(gathered: Gathered) -> dict[str, str]:
-    searches = f"{len(gathered.queries)} queries, {gathered.found} documents found"
+    searches = f"{len(gathered.queries)} queries, {gathered.documents_found} documents found"
     read = f", {gathered.judged} read by the language model" if gathered.judged else ""
     return {"evidence": f"{searches}{read}, {len(gathered.documents)} of them about the request"}
 
 
 def _capped(draft: Draft, most: int | None) -> Draft:
-    """Leave out what a sentence cites beyond the first few; a quotation's are all the same."""
+    """Remove the citations of a sentence beyond the first few; a quotation's are equivalent."""
     if most is None:
         return draft
-    over = sum(max(0, len(one.citations) - most) for one in draft.sentences)
+    over = sum(max(0, len(sentence.citations) - most) for sentence in draft.sentences)
     if not over:
         return draft
     sentences = tuple(replace(s, citations=s.citations[:most]) for s in draft.sentences)
@@ -278,6 +278,13 @@ def _response(
 
 def _embedded(cited: Mapping[str, Evidence]) -> dict[str, Document]:
     return {
-        doc_id: Document(doc_id, one.text, one.title, one.url, one.source, passage_fields(one))
-        for doc_id, one in cited.items()
+        doc_id: Document(
+            doc_id,
+            document.text,
+            document.title,
+            document.url,
+            document.source,
+            passage_fields(document),
+        )
+        for doc_id, document in cited.items()
     }

@@ -1,4 +1,4 @@
-"""A report in the form that a track wants: its layout, its citations, its metadata."""
+"""Reports in the format of a track: its layout, its citations, its metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.formats.tracks.responses import problems_of, submitted
 from pnyx.formats.tracks.rules import run_id_problems
 
 NO_VERDICT: Final = 0.5
-"""Score in a run of a citation that no judge could decide on, where the style requires a score."""
+"""Score of a citation that no judge could decide, if the style requires a score."""
 
 _STYLES: Final[dict[str, CitationStyle]] = {
     "rag24": "indices",
@@ -26,15 +26,15 @@ _FILLED: Final[dict[str, Any]] = {
     "task": "english",
     "use_starter_kit": 0,
 }
-"""What a field of metadata says unless the user says otherwise."""
+"""Default values of metadata fields."""
 
 _OWN: Final = ("team_id", "run_id", "topic_id", "narrative_id", "request_id", "narrative", "topic")
-"""Fields that are the response's own."""
+"""Fields that are set by the response itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseForm:
-    """How responses are written."""
+    """The format of responses."""
 
     layout: Layout = "ragtime"  # of the line
     style: CitationStyle = "scores"  # of the citations
@@ -42,7 +42,7 @@ class ResponseForm:
     rules: TrackRules | None = None  # the track's; None for none in particular
 
     def row(self, response: Response) -> dict[str, Any]:
-        """Return the line of a response whose citations have scores; InputError: it cannot hold."""
+        """Return the line of a response with scored citations; InputError if it cannot hold it."""
 
         def scored(citation: Citation) -> Citation:
             if self.style != "scores":
@@ -50,18 +50,19 @@ class ResponseForm:
             return replace(citation, score=NO_VERDICT if citation.score is None else citation.score)
 
         sentences = (
-            replace(one, citations=tuple(map(scored, one.citations))) for one in response.sentences
+            replace(sentence, citations=tuple(map(scored, sentence.citations)))
+            for sentence in response.sentences
         )
         response = replace(response, sentences=tuple(sentences))
-        own = {} if self.layout == "rag24" else {**response.metadata, **(self.metadata or {})}
-        response = replace(response, metadata=own)
+        fields = {} if self.layout == "rag24" else {**response.metadata, **(self.metadata or {})}
+        response = replace(response, metadata=fields)
         row = response_row(response, self.style, self.layout)
         if self.rules is not None and self.rules.references_kind == "none":
             del row["references"]
         return row
 
     def minded(self, row: Mapping[str, Any], request: ReportRequest) -> list[Finding]:
-        """Return what the track minds in a line."""
+        """Return what the track objects to in a line."""
         if self.rules is None:
             return []
         return [
@@ -79,17 +80,17 @@ def form_of(
     run: str = "",
     described: str = "pnyx report",
 ) -> ResponseForm:
-    """Return how responses are written for a track; `described` is the `run_desc` where it has one.
+    """Return the format of responses for a track; `described` is the `run_desc` if it has one.
 
-    `metadata` adds fields and replaces those that are filled in. InputError, before anything is
-    asked: the track does not accept layout, style or name of the run, or a field is the response's
-    own.
+    `metadata` adds fields and replaces defaults. InputError, before any model is asked: the track
+    does not accept the layout, the style or the name of the run, or a field is set by the response
+    itself.
     """
-    given = dict(metadata or {})
-    if clash := sorted(set(given).intersection(_OWN)):
+    metadata_fields = dict(metadata or {})
+    if clash := sorted(set(metadata_fields).intersection(_OWN)):
         raise InputError(f"metadata: {clash[0]} is filled in from the request, team and run")
     if rules is None:
-        return ResponseForm(layout or "ragtime", style or "scores", given)
+        return ResponseForm(layout or "ragtime", style or "scores", metadata_fields)
     for _, problem in run_id_problems(run, rules):
         raise InputError(f"{rules.track}: {problem}")
     wanted: Layout = "rag24" if rules.flat else "ragtime"
@@ -101,12 +102,14 @@ def form_of(
         raise InputError(
             f"{rules.track}: found the style {style}, expected {' or '.join(accepted)}"
         )
-    if rules.flat and given:
-        raise InputError(f"{rules.track} has no metadata, found {shorten(next(iter(given)), 40)}")
-    asked = (*rules.mandatory_metadata, *rules.recommended_metadata)
-    known = {**_FILLED, "run_desc": described}
-    filled = {name: known[name] for name in asked if name in known}
-    missing = [name for name in asked if name not in (*_OWN, *filled, *given)]
+    if rules.flat and metadata_fields:
+        raise InputError(
+            f"{rules.track} has no metadata, found {shorten(next(iter(metadata_fields)), 40)}"
+        )
+    required = (*rules.mandatory_metadata, *rules.recommended_metadata)
+    available = {**_FILLED, "run_desc": described}
+    filled = {name: available[name] for name in required if name in available}
+    missing = [name for name in required if name not in (*_OWN, *filled, *metadata_fields)]
     if missing and not rules.flat:
-        raise InputError(f"{rules.track} wants metadata {missing[0]}: give it")
-    return ResponseForm(wanted, style or accepted[0], {**filled, **given}, rules)
+        raise InputError(f"{rules.track} requires metadata {missing[0]}: add it")
+    return ResponseForm(wanted, style or accepted[0], {**filled, **metadata_fields}, rules)
