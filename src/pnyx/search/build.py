@@ -95,13 +95,13 @@ def build_index(
 
 def _temporary(records: object, **how: Any) -> Index:
     """Return an index in a temporary folder, which is removed once nobody holds the index."""
-    made = tempfile.mkdtemp(prefix="pnyx-")
+    folder = tempfile.mkdtemp(prefix="pnyx-")
     try:
-        index = build_index(records, Path(made, "index"), **how)
+        index = build_index(records, Path(folder, "index"), **how)
     except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(index, _remove_of, os.getpid(), made)
+    weakref.finalize(index, _remove_of, os.getpid(), folder)
     return index
 
 
@@ -197,24 +197,25 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(fields or ()))
     for name in names:
         if name not in record_codec.EXTRA_FIELDS:
-            found = f"unknown field {shorten(name, 40)!r}"
-            known = f"{', '.join(record_codec.EXTRA_FIELDS)} (title and text are always searched)"
-            raise InputError(f"{found}, expected: {known}")
+            problem = f"unknown field {shorten(name, 40)!r}"
+            fields = ", ".join(record_codec.EXTRA_FIELDS)
+            expected = f"{fields} (title and text are always searched)"
+            raise InputError(f"{problem}, expected: {expected}")
     return names
 
 
 def _makers(features: Iterable[str]) -> list[Callable[[Path], object]]:
     """Return what makes these features of an index."""
-    known: dict[str, Callable[[Path], object]] = {
+    makers: dict[str, Callable[[Path], object]] = {
         "quality": score_documents,
         "vectors": embed_documents,
     }
     names = list(dict.fromkeys(features))
     for name in names:
-        if name not in known:
-            found = f"unknown feature {shorten(name, 40)!r}"
-            raise InputError(f"{found}, expected: {', '.join(known)}")
-    return [known[name] for name in names]
+        if name not in makers:
+            problem = f"unknown feature {shorten(name, 40)!r}"
+            raise InputError(f"{problem}, expected: {', '.join(makers)}")
+    return [makers[name] for name in names]
 
 
 def _opened(

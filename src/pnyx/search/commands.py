@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pnyx.judging.base import Judge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import Engine
-    from pnyx.search.hits import Found, RetrievedDocument
+    from pnyx.search.hits import RetrievedDocument, SearchHits
     from pnyx.search.pipeline import Searcher
 
 _EXCERPT_CHARS = 160
@@ -112,8 +112,8 @@ def command(
         )
     model.check()
     opened = open_documents(index)
-    asked = model if search.asks_model else None
-    with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
+    named_model = model if search.asks_model else None
+    with open_model(named_model, say, model) as llm, _judge(llm, search) as judge:
         unit = run.unit or ("passage" if run.topics is None else "document")
         searcher = open_searcher(opened, search, llm, judge, say, unit)
         questions = _questions(question, run)
@@ -192,10 +192,10 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
         rows = [hit_row(hit).model_dump() for hit in listed]
         print_result(rows, "", as_json=True, indent=1)
         return EXIT_UNSCORED if result.unscored else 0
-    shown = list(map(_lines, listed))
+    blocks = list(map(_lines, listed))
     if clustered and result.hits:
-        shown.append(_facets(searcher.engine, ids))
-    print_result(None, "\n".join(shown), as_json=False, err=False)
+        blocks.append(_facets(searcher.engine, ids))
+    print_result(None, "\n".join(blocks), as_json=False, err=False)
     return EXIT_UNSCORED if result.unscored else 0
 
 
@@ -206,7 +206,7 @@ def _has_words(searcher: Searcher, question: Question) -> bool:
     return bool(searcher.engine.retrieve(question.text, Scoring("bm25"), 1))
 
 
-def _nothing(result: Found, searcher: Searcher) -> str:
+def _nothing(result: SearchHits, searcher: Searcher) -> str:
     """Say why a question has no documents."""
     if not result.candidates:
         return "no word of the question is in the index"
@@ -227,8 +227,8 @@ def _lines(retrieved: RetrievedDocument) -> str:
         first += f"  [{retrieved.side_of_label}{turned}]"
     if sided is not None and sided.side:
         first += f"  argues {sided.side}, by {shorten(sided.by, 60)}"
-    if place := place_of(document):
-        first += f"  {shorten(place, _EXCERPT_CHARS)}"
+    if location := place_of(document):
+        first += f"  {shorten(location, _EXCERPT_CHARS)}"
     title = " ".join(document.title.split())
     text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
     parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
@@ -242,11 +242,11 @@ def _facets(engine: Engine, ids: Sequence[str]) -> str:
     from pnyx.search.features.clusters import facets
 
     values = facets(engine, ids)
-    shown = [
+    lines = [
         f"{facet.count:>4}  {shorten(facet.label, 80)}  ({shorten(', '.join(facet.terms), 80)})"
         for facet in values
     ]
-    return "\n".join(["topics:", *shown])
+    return "\n".join(["topics:", *lines])
 
 
 # A run -------------------------------------------------------------------------------------------
@@ -288,9 +288,9 @@ def _write_run(
         (below, "have no document that reaches the threshold"),
     ):
         if topics:
-            shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
+            names = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
             more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
-            warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
+            warn(f"{len(topics)} of {len(questions)} topics {what}: {names}{more}")
     if str(run.out) != "-" and (mapped := ids.write_map(str(run.out))):
         say(
             f"{len(ids.changed):,} ids with blanks or line ends were changed in the run; "

@@ -194,8 +194,8 @@ def _positionals(ctx: click.Context) -> tuple[list[str], list[str]]:
     """Return the words that are arguments, and the others; UsageError: an option is not known."""
     words = [_Word(word) for word in ctx.meta[_WORDS]]
     values, rest, _ = ctx.command.make_parser(ctx).parse_args(list(words))
-    found = [values.get(name) for name in _argument_names(ctx)] + rest
-    ids = {id(word) for word in found}
+    typed = [values.get(name) for name in _argument_names(ctx)] + rest
+    ids = {id(word) for word in typed}
     arguments = [str(word) for word in words if id(word) in ids]
     return arguments, [str(word) for word in words if id(word) not in ids and word != "--"]
 
@@ -209,8 +209,8 @@ def _corrected(**changed: str) -> str:
         changed["source"] = changed.pop("index")
     values = {**dict(zip(names, words, strict=False)), **changed}
     if "index" in changed and "index" not in names:  # an option
-        given = next(v for k, v in ctx.params.items() if k.endswith("__index"))
-        options = [changed["index"] if word == given else word for word in options]
+        index_word = next(v for k, v in ctx.params.items() if k.endswith("__index"))
+        options = [changed["index"] if word == index_word else word for word in options]
     arguments = [values[name] for name in names if name in values]
     dashes = ["--"] if any(word.startswith("-") for word in arguments) else []
     line = shlex.join([*options, *dashes, *arguments] if dashes else [*arguments, *options])

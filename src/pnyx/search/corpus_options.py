@@ -133,9 +133,9 @@ def quality_model(spec: FeatureSpec) -> TextQuality:
     return read_quality_model(spec.quality_model)
 
 
-def topics_line(made: Clusters) -> str:
+def topics_line(clusters: Clusters) -> str:
     """Return how many topics there are, and of how many documents."""
-    line = f"{len(made):,} topics of {len(made.cluster):,} documents"
-    if made.meta["assigned"]:
-        line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
+    line = f"{len(clusters):,} topics of {len(clusters.cluster):,} documents"
+    if clusters.meta["assigned"]:
+        line += f"; {clusters.meta['assigned']:,} documents were added since to the nearest"
     return line

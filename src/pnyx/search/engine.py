@@ -110,7 +110,7 @@ class Engine(Protocol):
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """Return the topic of each document, None for one that has none."""
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:
         """Return ids of documents on a question's topics, best first, and what went wrong."""
 
 
@@ -206,22 +206,22 @@ class Remembering:
         with self._making:
             if key not in self._made:
                 self._made[key] = make()
-            made: T = self._made[key]
-            return made
+            value: T = self._made[key]
+            return value
 
     def lately(self, key: object, make: Callable[[], T]) -> T:
         """Return what `make` gave for this key if that is among the latest few; else make it."""
         with self._making:
             if key in self._recent:
                 self._recent.move_to_end(key)
-                known: T = self._recent[key]
-                return known
-        made = make()
+                remembered: T = self._recent[key]
+                return remembered
+        value = make()
         with self._making:
-            self._recent[key] = made
+            self._recent[key] = value
             while len(self._recent) > _RECENT:
                 self._recent.popitem(last=False)
-        return made
+        return value
 
 
 def _read(index: DocumentIndex) -> None:

@@ -19,7 +19,7 @@ from pnyx.core.records import (
 from pnyx.core.tabular import Result
 from pnyx.search.engine import Engine, Explainable, Hit, Topic
 from pnyx.search.perspectives import query_for
-from pnyx.search.sides import Sided, label_on, match_labels
+from pnyx.search.sides import SideVerdict, label_on, match_labels
 from pnyx.search.topics import TopicMatch
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SearchedBy(Protocol):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Found(Result, Sequence["HitRow"]):
+class SearchHits(Result, Sequence["HitRow"]):
     """The documents for one question, to be looked at: `found[0].text`, `found.to_frame()`.
 
     Attributes:
@@ -67,7 +67,7 @@ class Found(Result, Sequence["HitRow"]):
 
     question: Question
     hits: tuple[Hit, ...]
-    sides: Mapping[str, Sided] = field(default_factory=dict)
+    sides: Mapping[str, SideVerdict] = field(default_factory=dict)
     found_for: Mapping[str, Perspective] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     unscored: int = 0
@@ -90,8 +90,8 @@ class Found(Result, Sequence["HitRow"]):
     def __iter__(self) -> Iterator[HitRow]:
         return iter(self._all())
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._all()[place]
+    def __getitem__(self, position: Any) -> Any:
+        return self._all()[position]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all fields, the documents found among them, without what they were found by."""
@@ -104,9 +104,9 @@ class Found(Result, Sequence["HitRow"]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each hit: its rank, score, texts, sides and quality."""
-        kept = set(_SHOWN) | {"url", "source", "side_by", "quality_share"}
+        columns = set(_SHOWN) | {"url", "source", "side_by", "quality_share"}
         return [
-            {**hit.model_dump(include=kept), "cluster": hit.cluster and hit.cluster.label}
+            {**hit.model_dump(include=columns), "cluster": hit.cluster and hit.cluster.label}
             for hit in self
         ]
 
@@ -135,7 +135,7 @@ class RetrievedDocument:
     document: Evidence
     match: TopicMatch | None = None  # how the topic of its label relates to the question
     side_of_label: Stance | None = None  # None where the topic is another
-    sided: Sided | None = None  # its side, where that was asked for
+    sided: SideVerdict | None = None  # its side, where that was asked for
     probability: float | None = None  # P(relevant), judged one by one
     perspective: Perspective | None = None  # whose turn brought it
     topic: Topic | None = None  # its topic cluster
@@ -151,12 +151,12 @@ class RetrievedDocument:
 
 def has_all(engine: Engine, feature: str) -> bool:
     """Tell whether an engine knows a feature of all its documents."""
-    known = engine.feature_info(feature)
-    return known is not None and known.documents == len(engine)
+    info = engine.feature_info(feature)
+    return info is not None and info.documents == len(engine)
 
 
 def list_hits(
-    found: Found,
+    result: SearchHits,
     searcher: SearchedBy,
     hits: Sequence[Hit] | None = None,
     *,
@@ -164,10 +164,10 @@ def list_hits(
 ) -> list[RetrievedDocument]:
     """Return what is known of the documents found, or of `hits`, with the parts of their scores."""
     engine = searcher.engine
-    hits = found.hits if hits is None else hits
+    hits = result.hits if hits is None else hits
     ids = [hit.doc_id for hit in hits]
     documents = engine.fetch(ids)
-    matches = match_labels(found.question, documents, searcher.matcher)
+    matches = match_labels(result.question, documents, searcher.matcher)
     nothing = [None] * len(ids)
     topics: Sequence[Topic | None] = engine.topics(ids) if has_all(engine, "clusters") else nothing
     quality: Sequence[float | None] = nothing
@@ -175,28 +175,30 @@ def list_hits(
     if has_all(engine, "quality"):
         quality = [_known(value) for value in engine.quality(ids).tolist()]
         shares = [_known(value) for value in engine.quality_shares(ids).tolist()]
-    why = explain_hits(found, searcher, ids) if explained else {}
+    why = explain_hits(result, searcher, ids) if explained else {}
     return [
         RetrievedDocument(
             hit,
             document,
             match,
             label_on(document, match),
-            found.sides.get(hit.doc_id),
-            found.probabilities.get(hit.doc_id),
-            found.found_for.get(hit.doc_id),
+            result.sides.get(hit.doc_id),
+            result.probabilities.get(hit.doc_id),
+            result.found_for.get(hit.doc_id),
             topic,
-            known,
+            quality_of_hit,
             share,
             why.get(hit.doc_id),
         )
-        for hit, document, match, topic, known, share in zip(
+        for hit, document, match, topic, quality_of_hit, share in zip(
             hits, documents, matches, topics, quality, shares, strict=True
         )
     ]
 
 
-def explain_hits(found: Found, searcher: SearchedBy, ids: Sequence[str]) -> dict[str, Explanation]:
+def explain_hits(
+    result: SearchHits, searcher: SearchedBy, ids: Sequence[str]
+) -> dict[str, Explanation]:
     """Return the parts of each document's score for what it was searched by, by document id."""
     from pnyx.search.explain import explain, explain_good
 
@@ -205,21 +207,21 @@ def explain_hits(found: Found, searcher: SearchedBy, ids: Sequence[str]) -> dict
         return {}
     by_text: dict[str, list[str]] = {}
     for doc_id in ids:
-        perspective = found.found_for.get(doc_id)
-        asked = found.question
-        text = asked.text if perspective is None else query_for(asked, perspective)
+        perspective = result.found_for.get(doc_id)
+        question = result.question
+        text = question.text if perspective is None else query_for(question, perspective)
         by_text.setdefault(text, []).append(doc_id)
     why: dict[str, Explanation] = {}
     depth = searcher.plan.depth if searcher.plan.staged else 0
-    shown = max(len(found.good), len(found.hits))
-    k = max(shown, depth, FACETED)  # what was ranked: a hybrid's scores depend on it
+    shown_count = max(len(result.good), len(result.hits))
+    k = max(shown_count, depth, FACETED)  # what was ranked: a hybrid's scores depend on it
     for text, some in by_text.items():
         parts = explain(index, text, searcher.plan.scoring, some, searcher.embedder, k=k)
         why |= dict(zip(some, parts, strict=True))
     return why | {
-        doc_id: explain_good(why[doc_id], found.good[doc_id])
+        doc_id: explain_good(why[doc_id], result.good[doc_id])
         for doc_id in ids
-        if doc_id in found.good
+        if doc_id in result.good
     }
 
 
@@ -227,11 +229,11 @@ def _known(value: float) -> float | None:
     return None if value != value else value  # NaN
 
 
-def hit_row(found: RetrievedDocument) -> HitRow:
+def hit_row(retrieved: RetrievedDocument) -> HitRow:
     """Return a document that was found as JSON has it."""
     from pnyx.search.rows import HitRow
 
-    return HitRow.model_validate(hit_values(found))
+    return HitRow.model_validate(hit_values(retrieved))
 
 
 def passage_values(passage: Passage | None) -> dict[str, Any] | None:
@@ -241,27 +243,28 @@ def passage_values(passage: Passage | None) -> dict[str, Any] | None:
     return {name: getattr(passage, name) for name in ("number", "count", "heading", "speaker")}
 
 
-def hit_values(found: RetrievedDocument) -> dict[str, Any]:
+def hit_values(retrieved: RetrievedDocument) -> dict[str, Any]:
     """Return what `hit_row` holds, as JSON values that are not checked again."""
-    document, sided, view, topic = found.document, found.sided, found.perspective, found.topic
+    document, sided = retrieved.document, retrieved.sided
+    view, topic = retrieved.perspective, retrieved.topic
     return {
-        "rank": found.hit.rank,
-        "score": found.hit.score,
-        "id": found.hit.doc_id,
+        "rank": retrieved.hit.rank,
+        "score": retrieved.hit.score,
+        "id": retrieved.hit.doc_id,
         "document": document_id(document),
         "passage": passage_values(document.passage),
         "title": document.title,
-        "stance": found.stance,
+        "stance": retrieved.stance,
         "text": document.text,
         "url": document.url,
         "source": document.source,
-        "label": found.match and {**found.match.row(), "stance": found.side_of_label},
-        "probability": found.probability,
+        "label": retrieved.match and {**retrieved.match.row(), "stance": retrieved.side_of_label},
+        "probability": retrieved.probability,
         "side": sided and sided.side,
         "side_by": (sided and sided.by) or None,
         "perspective": view and {"text": view.text, "stance": view.stance},
-        "quality": found.quality,
-        "quality_share": found.quality_share,
+        "quality": retrieved.quality,
+        "quality_share": retrieved.quality_share,
         "cluster": topic and {"number": topic.number, "label": topic.label},
-        "why": found.why and found.why.row(),
+        "why": retrieved.why and retrieved.why.row(),
     }

@@ -100,7 +100,7 @@ def _read_corpus(
     """Index or refresh CORPUS; return the features to make, and whether anything is to be done."""
     refreshed, added = _refresh(corpus, folder, spec, tell)
     if refreshed:
-        row["refreshed"] = [dataclasses.asdict(one) for one in refreshed]
+        row["refreshed"] = [dataclasses.asdict(refresh) for refresh in refreshed]
         features = _after_refresh(folder, features, refreshed)
     if added:
         statistics, line = _build(added, folder, spec)
@@ -111,13 +111,13 @@ def _read_corpus(
 
 def _warn_of_missing(folder: str) -> None:
     """Say which features the added documents do not have yet."""
-    lacking = _behind(folder)
-    if behind := [name for name in _FLAGS if name in lacking]:
+    incomplete = _behind(folder)
+    if behind := [name for name in _FLAGS if name in incomplete]:
         flags = " ".join(_FLAGS[name] for name in behind)
         if "quality" in behind:
             flags += _model_of(_manifest(folder)["features"]["quality"])
-        what, shown = " and ".join(sorted(behind)), escaped(folder)
-        warn(f"the added documents have no {what} yet: pnyx index --update {shown} {flags}")
+        what, shown_folder = " and ".join(sorted(behind)), escaped(folder)
+        warn(f"the added documents have no {what} yet: pnyx index --update {shown_folder} {flags}")
 
 
 def _stopped(
@@ -188,8 +188,8 @@ def _after_refresh(
     remade = {"clusters": features.clusters, "vectors_ann": features.ann}
     for name, flag in (("clusters", "--clusters"), ("vectors_ann", "--ann")):
         if name in dropped and not remade[name]:
-            shown = escaped(folder)
-            warn(f"documents were removed, so pnyx index --update {shown} {flag} is due again")
+            shown_folder = escaped(folder)
+            warn(f"documents were removed: run pnyx index --update {shown_folder} {flag} again")
     return features
 
 
@@ -229,23 +229,25 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
 # Features: quality, vectors, their graph, topics -------------------------------------------------
 
 
-def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
+def _features(folder: str, spec: CorpusSpec, requested: FeatureSpec) -> FeatureSpec:
     """Return what is to be made, checked: what was asked for, and what every index gets."""
     if engine_type(folder):
         raise OptionError(f"{escaped(folder)} can be searched only, expected a folder")
     if spec.out is not None:
-        made = asked.of_new_index()
-        _check_features(made, {})
-        _refuse_existing(folder, spec, made)
-        return made
+        features = requested.of_new_index()
+        _check_features(features, {})
+        _refuse_existing(folder, spec, features)
+        return features
     there = _manifest(folder).get("features", {})
     # Without a feature that is named, --update goes on with what every index has, and this one.
-    made = asked if asked.named and spec.add is None else asked.of_grown_index(there)
-    made = made if spec.add is not None or asked.named else made.of_new_index()
-    _check_features(made, there)
+    features = (
+        requested if requested.named and spec.add is None else requested.of_grown_index(there)
+    )
+    features = features if spec.add is not None or requested.named else features.of_new_index()
+    _check_features(features, there)
     if spec.add is not None:
-        _check_makers(folder, asked, made, there)
-    return made
+        _check_makers(folder, requested, features, there)
+    return features
 
 
 def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
@@ -255,15 +257,15 @@ def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> No
     if spec.force or not is_index(Path(folder)):
         return
     more = "--add in place of --out adds documents, --force begins anew"
-    if lacking := [name for name in features.named if name in _behind(folder, FEATURES)]:
-        without = f"without {' and '.join(lacking)} of all its documents"
-        made = f"{_update(folder, features, lacking)} makes them"
-        raise InputError(f"exists already, {without}: {made}; {more}", path=folder)
+    if incomplete := [name for name in features.named if name in _behind(folder, FEATURES)]:
+        without = f"without {' and '.join(incomplete)} of all its documents"
+        advice = f"{_update(folder, features, incomplete)} makes them"
+        raise InputError(f"exists already, {without}: {advice}; {more}", path=folder)
     raise InputError(f"exists already: {more}", path=folder)
 
 
 def _check_makers(
-    folder: str, asked: FeatureSpec, spec: FeatureSpec, there: Mapping[str, Any]
+    folder: str, requested: FeatureSpec, spec: FeatureSpec, there: Mapping[str, Any]
 ) -> None:
     """Refuse to grow a feature by another model than its own, unless it is named to be remade."""
     from pnyx.models.embed.embedder import embedder_from
@@ -275,9 +277,9 @@ def _check_makers(
             advice = f"name it by {how}, or add words only (--lexical)"
             raise InputError(f"{its} by {shorten(str(made_by), 60)}: {advice}", path=folder)
 
-    if spec.quality and not asked.quality:
+    if spec.quality and not requested.quality:
         refuse("quality", "model", quality_model(spec).name, "--quality-model FOLDER")
-    for feature, named in (("vectors", asked.vectors), ("clusters", asked.clusters)):
+    for feature, named in (("vectors", requested.vectors), ("clusters", requested.clusters)):
         if feature in there and not named and spec.embeds:
             refuse(feature, "embedder", embedder_from(spec.embedder).name, "--embedder")
 
@@ -327,9 +329,9 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
     embedder = makers.embedder()
     with counted("embedding texts") as advance:
         if spec.assign:
-            made = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
+            result = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
         else:
-            made = clusters.cluster_documents(
+            result = clusters.cluster_documents(
                 folder,
                 embedder,
                 k=spec.cluster_count,
@@ -337,7 +339,7 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
                 seed=spec.seed or 0,
                 on_progress=advance,
             )
-    return dict(made.meta), topics_line(made)
+    return dict(result.meta), topics_line(result)
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
@@ -377,7 +379,7 @@ def _behind(folder: str, expected: Iterable[str] = ()) -> set[str]:
     """Return the features that some document lacks, of those that it has or is expected to."""
     features = _manifest(folder).get("features", {})
     documents = _documents(folder)
-    behind = {name for name, made in features.items() if made["documents"] != documents}
+    behind = {name for name, feature in features.items() if feature["documents"] != documents}
     return behind | set(expected).difference(features)
 
 

@@ -135,8 +135,8 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
     row, notes = result.row(), _notes(result)
     if spec.strict:
-        more, said = said_strictly(RANKING_RULES, "the first 10 documents", judged)
-        row, notes = row | more, said + notes
+        more, strict_notes = said_strictly(RANKING_RULES, "the first 10 documents", judged)
+        row, notes = row | more, strict_notes + notes
     tables = (lambda: _report(result, spec)) if spec.prints else ""
     return Outcome(row, tables, result.undefined, notes)
 
@@ -146,18 +146,18 @@ def _notes(result: Retrieval) -> list[str]:
     notes = []
     for run in result.runs:
         absent = f"{listed(run.absent)} absent, counted as empty rankings (trec_eval -c)"
-        known = (
+        skipped = (
             (run.absent, absent),
             (run.unjudged, f"{listed(run.unjudged)} without qrels, not measured"),
         )
-        notes += run_notes(run.name, known, len(run.rearranged))
+        notes += run_notes(run.name, skipped, len(run.rearranged))
         if not run.judged_documents:
             foreign = "warning: none of its documents is in the qrels; are the ids the same?"
             notes.append(f"{escaped(run.name, 40)}: {foreign}")
     if result.without_relevant:
-        shown = listed(result.without_relevant)
+        topics = listed(result.without_relevant)
         have = "have" if len(result.without_relevant) > 1 else "has"
-        notes.append(f"{shown} of the qrels {have} no relevant document; measured all the same")
+        notes.append(f"{topics} of the qrels {have} no relevant document; measured all the same")
     if result.undefined:
         notes.append(f"{result.undefined} values of single topics are not defined and left out")
     fewest = min(len(run.per_topic) for run in result.runs)

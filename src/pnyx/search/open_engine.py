@@ -49,8 +49,8 @@ def index_state(where: str | Path) -> tuple[int | str, ...]:
         return engine.state(str(where))
     from pnyx.search.lexical.manifest import MANIFEST
 
-    found = (Path(where) / MANIFEST).stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    status = (Path(where) / MANIFEST).stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def engine_type(where: str | Path) -> EngineType | None:

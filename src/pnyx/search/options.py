@@ -11,7 +11,7 @@ from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.text_types import Address, FileName, ModelName, Words
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 
-_SHOWN: Final = {name: f"{one.default:g}" for name, one in PARAMETERS.items()}
+_SHOWN: Final = {name: f"{parameter.default:g}" for name, parameter in PARAMETERS.items()}
 _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.judges_each)
 
 
@@ -231,19 +231,19 @@ class FeatureSpec(
 
     def of_new_index(self) -> FeatureSpec:
         """Return these choices with what a new index has by default."""
-        made: dict[str, Any] = dict.fromkeys(FEATURES, True)
-        return self if self.lexical else replace(self, **made)
+        every_feature: dict[str, Any] = dict.fromkeys(FEATURES, True)
+        return self if self.lexical else replace(self, **every_feature)
 
-    def of_grown_index(self, known: Container[str]) -> FeatureSpec:
+    def of_grown_index(self, existing: Container[str]) -> FeatureSpec:
         """Return these choices with the features that an index has, for the added documents."""
         if self.lexical:
             return self
-        kept: dict[str, Any] = {name: True for name in FEATURES if name in known}
-        if "vectors_ann" in known:
-            kept["ann"] = True
-        if "clusters" in known and not self.clusters:
-            kept["assign"] = True
-        return replace(self, **kept)
+        fields: dict[str, Any] = {name: True for name in FEATURES if name in existing}
+        if "vectors_ann" in existing:
+            fields["ann"] = True
+        if "clusters" in existing and not self.clusters:
+            fields["assign"] = True
+        return replace(self, **fields)
 
     def check(self) -> None:
         """Refuse choices that exclude each other or would change nothing."""

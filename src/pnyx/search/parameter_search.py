@@ -80,13 +80,13 @@ class Tuning:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        known = _tunable(self.scoring)
-        if not known:
+        tunable = _tunable(self.scoring)
+        if not tunable:
             raise InputError(f"model {self.scoring.model} has no parameter to tune")
         for name, values in self.tried.items():
-            if name not in known:
-                found = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
-                raise InputError(f"{found} to tune, expected: {', '.join(known)}")
+            if name not in tunable:
+                problem = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{problem} to tune, expected: {', '.join(tunable)}")
             if not values:
                 raise InputError(f"no value to try of {name}, expected at least one")
             for value in values:  # refused now rather than when it is its turn
@@ -231,19 +231,19 @@ class Tuned(Result):
         out += ["--flat"] if scoring.flat else []
         for name, value in self.best.parameters.items():
             short = f"{value:g}"
-            shown = short if float(short) == value else repr(value)
-            out += [f"--{name.replace('_', '-')}", shown]
+            text = short if float(short) == value else repr(value)
+            out += [f"--{name.replace('_', '-')}", text]
         return out
 
     def curve(self, name: str) -> list[tuple[float, Setting]]:
         """Return the settings by one parameter, the others as in the best, rising."""
         others = {n: v for n, v in self.best.parameters.items() if n != name}
-        found = [
+        points = [
             (setting.parameters[name], setting)
             for setting in self.settings
             if all(setting.parameters[n] == v for n, v in others.items())
         ]
-        return sorted(found, key=lambda pair: pair[0])
+        return sorted(points, key=lambda pair: pair[0])
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md)."""
@@ -292,11 +292,13 @@ def tune(
     parsed = parse_measures([tuning.measure])
     (name,) = parsed
     judgements = judgements_of(qrels)
-    asked = {q.id: q.text for q in questions}
-    texts = {topic: asked[topic] for topic in judgements.by_topic if topic in asked}
-    known = Judgements({topic: judgements.by_topic[topic] for topic in texts})
+    question_texts = {q.id: q.text for q in questions}
+    texts = {
+        topic: question_texts[topic] for topic in judgements.by_topic if topic in question_texts
+    }
+    judged = Judgements({topic: judgements.by_topic[topic] for topic in texts})
     _enough(len(texts), tuning)
-    scorer = RunScorer(parsed, known)
+    scorer = RunScorer(parsed, judged)
     settings = tuning.settings()
     params = parsed[name].params
     bounded = params.get("cutoff") and set(params) <= _SHALLOW
@@ -316,17 +318,16 @@ def tune(
     return _judge(
         tuning, name, settings, topics, table[defined],
         undefined=tuple(t for t in texts if t not in set(topics)),
-        unjudged=tuple(t for t in asked if t not in judgements.by_topic),
-        unasked=tuple(t for t in judgements.by_topic if t not in asked),
+        unjudged=tuple(t for t in question_texts if t not in judgements.by_topic),
+        unasked=tuple(t for t in judgements.by_topic if t not in question_texts),
     )  # fmt: skip
 
 
 def _enough(topics: int, tuning: Tuning) -> None:
     if topics < tuning.folds:
-        found = "no topic has" if not topics else f"only {topics} topics have"
+        judged = "no topic has" if not topics else f"only {topics} topics have"
         raise InputError(
-            f"{found} judgements to choose by, expected at least one for each of {tuning.folds} "
-            "folds"
+            f"{judged} judgements, expected at least one topic for each of {tuning.folds} folds"
         )
 
 
@@ -349,19 +350,19 @@ class _Ranker:
     def _rank(self, topic: str, text: str, scoring: Scoring) -> list[str]:
         index = self._index
         if not scoring.parts or not isinstance(index, Index):
-            found = index.retrieve(text, scoring, self._k, self._embedder)
-            return [hit.doc_id for hit in found]
+            hits = index.retrieve(text, scoring, self._k, self._embedder)
+            return [hit.doc_id for hit in hits]
         rankings = [self._part(index, topic, n, text, p) for n, p in enumerate(scoring.parts)]
         question = question_vector(index, text, self._embedder)
         return index.doc_ids(fuse_parts(index, scoring, rankings, question, self._k)[0])
 
     def _part(self, index: Index, topic: str, number: int, text: str, part: Scoring) -> RankedList:
-        kept = self._kept.get((topic, number))
-        if kept is None or kept[0] != part:
+        cached = self._kept.get((topic, number))
+        if cached is None or cached[0] != part:
             deep = depth_of_parts(self._k)
-            kept = part, rank_documents(index, text, part, deep, self._embedder)
-            self._kept[topic, number] = kept
-        return kept[1]
+            cached = part, rank_documents(index, text, part, deep, self._embedder)
+            self._kept[topic, number] = cached
+        return cached[1]
 
 
 class _Remembering:
@@ -388,7 +389,7 @@ def _judge(
     **left_out: tuple[str, ...],
 ) -> Tuned:
     """Choose, and cross-validate, by a table (topics, settings) whose first is the default."""
-    own = np.empty(len(topics))
+    cross_fitted = np.empty(len(topics))
     folds = []
     places = list(range(len(topics)))
     random.Random(tuning.seed).shuffle(places)
@@ -396,14 +397,14 @@ def _judge(
         part = np.sort(np.array(places[first :: tuning.folds], dtype=np.int64))
         others = np.setdiff1d(np.arange(len(topics)), part)
         chosen = _best(table[others])
-        own[part] = table[part, chosen]
+        cross_fitted[part] = table[part, chosen]
         names = tuple(topics[n] for n in part)
-        folds.append(Fold(names, settings[chosen], float(own[part].mean())))
-    means = column_means(np.column_stack([table, own]), tuning.bootstrap, UNIT)
-    (tested,) = differ((own - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
-    found = tuple(map(Setting, settings, means[:-1]))
+        folds.append(Fold(names, settings[chosen], float(cross_fitted[part].mean())))
+    means = column_means(np.column_stack([table, cross_fitted]), tuning.bootstrap, UNIT)
+    (tested,) = differ((cross_fitted - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
+    tried = tuple(map(Setting, settings, means[:-1]))
     return Tuned(
-        tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],
+        tuning, measure, tried, tried[_best(table)], tried[0], tuple(folds), means[-1],
         tested.test, tested.low, tested.high, **left_out,
     )  # fmt: skip
 

@@ -116,7 +116,7 @@ class LlmPerspectives:
         if reply is None:
             fault = f"{shorten(self.model.name, 40)} gave no perspectives: {problems[-1]}"
             return PerspectiveSet((), self.name, (fault,), failed=True)
-        made = [
+        listed = [
             Perspective(
                 f"{question.id}-p{number}",
                 question.id,
@@ -126,16 +126,17 @@ class LlmPerspectives:
             )
             for number, item in enumerate(reply.perspectives, start=1)
         ]
-        kept = distinct(made)
-        if len(kept) < len(made):
-            problems.append(f"{len(made) - len(kept)} of {len(made)} repeated another, left out")
-        if len(kept) > self.count:
-            problems.append(f"{len(kept) - self.count} more than asked for, left out")
-            kept = kept[: self.count]
-        sides: set[Stance | None] = {p.stance for p in kept}
+        perspectives = distinct(listed)
+        if len(perspectives) < len(listed):
+            repeated = len(listed) - len(perspectives)
+            problems.append(f"{repeated} of {len(listed)} repeated another, left out")
+        if len(perspectives) > self.count:
+            problems.append(f"{len(perspectives) - self.count} more than asked for, left out")
+            perspectives = perspectives[: self.count]
+        sides: set[Stance | None] = {p.stance for p in perspectives}
         if self._sided and not {"pro", "con"} <= sides:
             problems.append("they do not cover both sides")
-        return PerspectiveSet(tuple(kept), self.name, tuple(problems))
+        return PerspectiveSet(tuple(perspectives), self.name, tuple(problems))
 
 
 def _statement(text: str) -> str:
@@ -194,11 +195,11 @@ class FilePerspectives:
         if key not in self._by_id and len(self._by_id) == 1:
             (key,) = self._by_id
         if key not in self._by_id:
-            found = f"holds perspectives on {len(self._by_id)} questions"
+            problem = f"holds perspectives on {len(self._by_id)} questions"
             wanted = f"{shorten(question.text, 60)!r} (id {shorten(question.id, 40)!r})"
-            raise InputError(f"{found}, expected some on {wanted}", path=self._path)
-        kept = distinct(self._by_id[key])[: self._count]
-        named = (replace(p, extra={**p.extra, "origin": self.name}) for p in kept)
+            raise InputError(f"{problem}, expected some on {wanted}", path=self._path)
+        perspectives = distinct(self._by_id[key])[: self._count]
+        named = (replace(p, extra={**p.extra, "origin": self.name}) for p in perspectives)
         return PerspectiveSet(tuple(named), self.name)
 
 

@@ -64,16 +64,16 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     check_question(question)
-    asked = Question(spec.topic_id or question_id(question), question)
+    topic = Question(spec.topic_id or question_id(question), question)
     with _source(spec, model) as source:
-        perspectives = perspectives_of(asked, source)
+        perspectives = perspectives_of(topic, source)
     if spec.out is not None and perspectives.perspectives:
         with atomic_text(spec.out) as stream:
             for view in perspectives.perspectives:
-                extra = {**view.extra, "question": asked.text}
-                stream.write(perspective_line(replace(view, question_id=asked.id, extra=extra)))
+                extra = {**view.extra, "question": topic.text}
+                stream.write(perspective_line(replace(view, question_id=topic.id, extra=extra)))
     row = {
-        "question": {"id": asked.id, "text": asked.text},
+        "question": {"id": topic.id, "text": topic.text},
         "source": perspectives.source,
         "perspectives": [
             {**view.extra, "id": view.id, "text": view.text, "stance": view.stance}

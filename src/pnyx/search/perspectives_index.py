@@ -105,8 +105,8 @@ class IndexPerspectives:
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:
         target = encoder.encode([question.text])[0]
         hits = [hit.doc_id for hit in self._search(question.text, self._depth)]
-        asked = TopicQuery(question.text, target, encoder.name, _ON_TOPIC, self._depth)
-        of_topic, unused = self._engine.on_topics(asked)
+        query = TopicQuery(question.text, target, encoder.name, _ON_TOPIC, self._depth)
+        of_topic, unused = self._engine.on_topics(query)
         ids = list(dict.fromkeys([*hits, *of_topic]))
         members = frozenset(of_topic)
         candidates = []
@@ -114,24 +114,31 @@ class IndexPerspectives:
         matches = match_labels(question, documents, self._matcher)
         for document, match in zip(documents, matches, strict=True):
             label = sided_by_label(document, match)
-            found = _candidate(document, target, encoder)
+            candidate = _candidate(document, target, encoder)
             least = _WITHIN_TOPIC if document.id in members else _ON_TOPIC
-            if found is not None and (label is not None or found.near >= least):
+            if candidate is not None and (label is not None or candidate.near >= least):
                 if label is not None:
-                    found.side, found.side_by = label.side or "neutral", CORPUS_LABEL
-                candidates.append(found)
+                    candidate.side, candidate.side_by = label.side or "neutral", CORPUS_LABEL
+                candidates.append(candidate)
         problems = [*unused, *_take_sides(question, candidates, judge)]
         chosen = _choose(candidates, self._count)
         if not chosen:
             problems = [*unused, f"none of {len(ids)} documents found concludes anything on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
-        made = []
-        for n, one in enumerate(chosen, start=1):
-            extra: dict[str, Any] = {"origin": self.name, "kind": one.kind}
-            extra |= {"documents": [one.document.id, *one.members], "side_by": one.side_by}
-            made.append(Perspective(f"{question.id}-p{n}", question.id, one.text, one.side, extra))
-        return PerspectiveSet(tuple(made), self.name, tuple(problems))
+        perspectives = []
+        for n, candidate in enumerate(chosen, start=1):
+            extra: dict[str, Any] = {"origin": self.name, "kind": candidate.kind}
+            extra |= {
+                "documents": [candidate.document.id, *candidate.members],
+                "side_by": candidate.side_by,
+            }
+            perspectives.append(
+                Perspective(
+                    f"{question.id}-p{n}", question.id, candidate.text, candidate.side, extra
+                )
+            )
+        return PerspectiveSet(tuple(perspectives), self.name, tuple(problems))
 
 
 def _candidate(
@@ -185,10 +192,10 @@ def _states(text: str) -> bool:
 def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Judge) -> list[str]:
     """Ask the judge for the sides that no label tells; return what went wrong."""
     unknown = [c for c in candidates if not c.side_by]
-    asked = [(question, c.document.id, c.text) for c in unknown]
+    items = [(question, c.document.id, c.text) for c in unknown]
     reasons = []
-    found = run_blocking(lambda: ask_sides(judge, asked))
-    for candidate, sided in zip(unknown, found, strict=True):
+    verdicts = run_blocking(lambda: ask_sides(judge, items))
+    for candidate, sided in zip(unknown, verdicts, strict=True):
         reasons += sided.reasons
         candidate.side, candidate.side_by = sided.side, sided.by
     problems = []
@@ -213,16 +220,16 @@ def _choose(candidates: Sequence[_Candidate], count: int) -> list[_Candidate]:
 
 def _grouped(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     """Return one candidate for all that say the same: the relevant and unlike first (`mmr`)."""
-    told = [c for c in candidates if c.side_by == CORPUS_LABEL]
+    labelled = [c for c in candidates if c.side_by == CORPUS_LABEL]
     judged = [c for c in candidates if c.side_by != CORPUS_LABEL]
-    kept: list[_Candidate] = []
-    for some in filter(None, (told, judged)):
+    groups: list[_Candidate] = []
+    for some in filter(None, (labelled, judged)):
         vectors = np.stack([c.vector for c in some])
         near = [max(0.0, c.near) for c in some]
         for candidate in (some[i] for i in mmr(near, vectors, len(some), _LAMBDA)):
-            alike = [float(candidate.vector @ other.vector) for other in kept]
+            alike = [float(candidate.vector @ other.vector) for other in groups]
             if alike and max(alike) >= _SAME:
-                kept[int(np.argmax(alike))].members.append(candidate.document.id)
+                groups[int(np.argmax(alike))].members.append(candidate.document.id)
             else:
-                kept.append(candidate)
-    return kept
+                groups.append(candidate)
+    return groups

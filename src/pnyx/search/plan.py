@@ -116,21 +116,21 @@ class Scoring:
     feedback: int = 3
 
     def __post_init__(self) -> None:
-        for what, name, known in (
+        for what, name, choices in (
             ("model", self.model, SCORINGS),
             ("lexical model", self.lexical, LEXICAL),
             ("fusion", self.fusion, FUSIONS),
         ):
-            if name not in known:
-                shown = shorten(name, 40)
-                raise InputError(f"unknown {what} {shown!r}, expected one of: {', '.join(known)}")
+            if name not in choices:
+                value = shorten(name, 40)
+                raise InputError(f"unknown {what} {value!r}, expected one of: {', '.join(choices)}")
         _check_range("the weight of the dense ranking", self.dense_weight, 0.0, 1.0)
         check_least("feedback", self.feedback, 0)
         allowed = MODEL_PARAMETERS.get(self.by_words, ())
         for name in self.parameters:
             if name not in allowed:
-                found = f"model {self.model} has no parameter {shorten(name, 40)!r}"
-                raise InputError(f"{found}, expected: {', '.join(allowed) or 'none'}")
+                problem = f"model {self.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{problem}, expected: {', '.join(allowed) or 'none'}")
         if self.flat and self.by_words != "touche":
             raise InputError(f"model {self.model} has no relevance score to fix at 1")
 
@@ -199,14 +199,14 @@ class Listwise:
 
     def windows(self, count: int) -> list[range]:
         """Return the 0-based ranks of each window over `count` documents, as they are asked."""
-        found = []
+        ranges = []
         stop = count
         while stop > 0:
             start = max(0, stop - self.window)
             if stop - start > 1:
-                found.append(range(start, stop))
+                ranges.append(range(start, stop))
             stop = stop - self.step if start > 0 else 0
-        return found
+        return ranges
 
     def criterion(self, question: Question) -> str:
         """Return what makes a document better, in words; empty for plain relevance."""
@@ -264,15 +264,15 @@ class SearchPlan:
     unit: Unit = "passage"
 
     def __post_init__(self) -> None:
-        known: Iterable[str]
-        for what, value, known in (
+        choices: Iterable[str]
+        for what, value, choices in (
             ("rerank", self.rerank, ("listwise", "pointwise")),
             ("diversify", self.diversify, ("mmr", "perspectives")),
             ("stance", self.stance, SIDES),
             ("unit", self.unit, UNITS),
         ):
-            if value is not None and value not in known:
-                raise InputError(f"{what} is {value!r}, expected one of: {', '.join(known)}")
+            if value is not None and value not in choices:
+                raise InputError(f"{what} is {value!r}, expected one of: {', '.join(choices)}")
         _check_range("lambda", self.lam, 0.0, 1.0)
         _check_range("certainty", self.certainty, 0.5, 1.0)
         check_least("depth", self.depth, 1)

@@ -84,7 +84,7 @@ def _lexicon() -> _Lexicon:
         frozenset(row["negations"].split()),
         frozenset(row["form"].split()),
         row["phrases"],
-        [(_stems(one), _stems(other)) for one, other in pairs],
+        [(_stems(first), _stems(other)) for first, other in pairs],
     )
 
 
@@ -121,7 +121,7 @@ def _tidy(text: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    line = _phrases().sub(lambda found: _lexicon().phrases[found[0]], line)
+    line = _phrases().sub(lambda match: _lexicon().phrases[match[0]], line)
     line = re.sub(r"\btoo \w+", "excessive", line)
     line = re.sub(r"(?<=\w)-free\b", " without", line)
     return re.findall(r"\w+(?:'\w+)?", line)
@@ -133,8 +133,8 @@ def _main_clause(line: str) -> str:
         return line
     line = _REASON.split(_CONTRAST.sub("", line))[0] or line
     first, *others = _NEXT_CLAUSE.split(line)
-    own = [clause for clause in others if _MODAL.search(clause)]
-    return own[0] if len(own) == 1 and not _MODAL.search(first) else line
+    with_modal = [clause for clause in others if _MODAL.search(clause)]
+    return with_modal[0] if len(with_modal) == 1 and not _MODAL.search(first) else line
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +156,9 @@ def read_claim(text: str) -> Reading:
     words = _words(line)
     content = {word: _stem(word) for word in words if word not in lexicon.negations | lexicon.form}
     about = [word for word, stem in content.items() if stem not in lexicon.signs]
-    said = _words(_main_clause(line))
-    sign = -1 if sum(word in lexicon.negations for word in said) % 2 else 1
-    for stem in {content[word] for word in said if word in content}:
+    clause = _words(_main_clause(line))
+    sign = -1 if sum(word in lexicon.negations for word in clause) % 2 else 1
+    for stem in {content[word] for word in clause if word in content}:
         sign *= lexicon.signs.get(stem, 1)
     return Reading(
         sign,
@@ -173,13 +173,13 @@ def read_claim(text: str) -> Reading:
 def _order(
     words: Sequence[str], content: Mapping[str, str], about: Sequence[str]
 ) -> tuple[frozenset[str], ...]:
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if word in _COMPARED or word == _PASSIVE:
-            before = [content[w] for w in words[:place] if w in about][-_NEAR:]
-            after = [content[w] for w in words[place + 1 :] if w in about][:_NEAR]
+            before = [content[w] for w in words[:position] if w in about][-_NEAR:]
+            after = [content[w] for w in words[position + 1 :] if w in about][:_NEAR]
             if before and after:
-                found = frozenset(before), frozenset(after)
-                return found[::-1] if word == _PASSIVE else found
+                pair = frozenset(before), frozenset(after)
+                return pair[::-1] if word == _PASSIVE else pair
     return ()
 
 
@@ -193,14 +193,14 @@ class PolarityMatch(NamedTuple):
 def compare(a: Reading, b: Reading) -> PolarityMatch:
     """Compare two claims word by word; the more stems are `unknown`, the less is `agree` worth."""
     agree, explained = a.sign * b.sign, frozenset[str]()
-    for one, other in _lexicon().antonyms:
-        sides = [(bool(one & r.stems), bool(other & r.stems)) for r in (a, b)]
+    for first, other in _lexicon().antonyms:
+        sides = [(bool(first & r.stems), bool(other & r.stems)) for r in (a, b)]
         if sorted(sides) == [(False, True), (True, False)]:
-            agree, explained = -agree, explained | one | other
+            agree, explained = -agree, explained | first | other
     if _crossed(a.order, b.order):
         agree = -agree
-    lacking = (a.matter - b.content) | (b.matter - a.content)
-    return PolarityMatch(agree, len(lacking - explained))
+    unshared = (a.matter - b.content) | (b.matter - a.content)
+    return PolarityMatch(agree, len(unshared - explained))
 
 
 def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:

@@ -39,12 +39,12 @@ def reason_inputs(texts: Sequence[str], vectors: Floats) -> Floats:
         Float64 [n, 4 + d]: the cosine to the passage's mean, the logarithm of the number of words,
         whether there is a figure, whether the writer speaks of themselves, and the embedding.
     """
-    own = np.asarray(vectors, dtype=np.float64)
+    embedded = np.asarray(vectors, dtype=np.float64)
     words = np.array([len(text.split()) for text in texts], dtype=np.float64)
     figures = np.array([bool(_FIGURE.search(text)) for text in texts], dtype=np.float64)
     personal = np.array([bool(_FIRST_PERSON.search(text)) for text in texts], dtype=np.float64)
-    hand = (own @ own.mean(axis=0), np.log(np.maximum(words, 1)), figures, personal)
-    return np.column_stack([*hand, own])
+    hand = (embedded @ embedded.mean(axis=0), np.log(np.maximum(words, 1)), figures, personal)
+    return np.column_stack([*hand, embedded])
 
 
 def reason_probabilities(texts: Sequence[str], vectors: Floats) -> Floats:

@@ -76,7 +76,7 @@ class _Changes:
     number: int
     folder: FolderFiles
     to_read: tuple[FolderFile, ...]
-    kept: tuple[SourceFile, ...]
+    unchanged: tuple[SourceFile, ...]
     """Files of this source that are as they were."""
     refreshed: Refreshed
 
@@ -113,7 +113,7 @@ def refresh_index(
             raise InputError(f"was not made from {path}", path=index)
         changes = _changes(sources, number, path)
         account = changes.folder.account
-        account.files += map(outcome_of, changes.kept)
+        account.files += map(outcome_of, changes.unchanged)
         if not changes.refreshed:
             Options(on_warning=on_warning, on_account=on_account).report(account)
             return replace(changes.refreshed, documents=_documents(folder))
@@ -132,23 +132,23 @@ def _changes(sources: IndexSources, number: int, path: str) -> _Changes:
     before = {file.name: file for file in sources.files if file.source == number}
     if "" in before:  # one file in one of the formats
         single = FolderFile(Path(path), "")
-        found = FolderFiles([single], FileAccount(path), is_single=True)
+        current = FolderFiles([single], FileAccount(path), is_single=True)
     else:
-        found = files_of_folder(source.path)
-        found.account.source = path
+        current = files_of_folder(source.path)
+        current.account.source = path
     new: list[str] = []
     changed: list[str] = []
-    kept: list[SourceFile] = []
+    unchanged: list[SourceFile] = []
     to_read: list[FolderFile] = []
-    for file in found.files:
+    for file in current.files:
         old = before.pop(file.name, None)
         if old is not None and old.mark and old.mark == content_mark(file.path):
-            kept.append(old)
+            unchanged.append(old)
             continue
         (new if old is None else changed).append(file.name or Path(path).name)
         to_read.append(file)
     refreshed = Refreshed(tuple(new), tuple(changed), tuple(before))
-    return _Changes(number, found, tuple(to_read), tuple(kept), refreshed)
+    return _Changes(number, current, tuple(to_read), tuple(unchanged), refreshed)
 
 
 def _rebuilt(
@@ -161,15 +161,15 @@ def _rebuilt(
     """Write the index with the documents that are as they were, and those of the files read."""
     index = WordIndex.open(folder)
     manifest = read_manifest(folder)
-    names = {file.name for file in changes.kept}
+    names = {file.name for file in changes.unchanged}
     files: list[SourceFile] = []
     numbers: list[int] = []
-    place = 0
+    offset = 0
     for file in sources.files:
         if file.source != changes.number or file.name in names:
             files.append(file)
-            numbers += range(place, place + file.documents)
-        place += file.documents
+            numbers += range(offset, offset + file.documents)
+        offset += file.documents
     noted: list[SourceFile] = []
 
     def records() -> Iterator[Evidence]:

@@ -88,14 +88,14 @@ class RankedRelevance:
     def __init__(
         self, engine: Engine, embedder: Embedder | None = None, by: Literal["words"] | None = None
     ) -> None:
-        known = engine.feature_info(VECTORS)
-        fits = known is not None and known.made_by == PACKAGED and known.documents == len(engine)
+        info = engine.feature_info(VECTORS)
+        fits = info is not None and info.made_by == PACKAGED and info.documents == len(engine)
         self._engine, self.by = engine, by or ("vectors" if fits else "words")
         self._embedder = embedder
         if self.by == "vectors" and (embedder is None or embedder.name != PACKAGED):
             self._embedder = embedder_from()
-        found, digest = _fitted()
-        self._fitted = found[self.by]
+        fitted, digest = _fitted()
+        self._fitted = fitted[self.by]
         self.name = f"relevance-by-rank{'-and-words' * (self.by == 'words')}@{digest}"
         self.card = str(self._fitted["card"])
 
@@ -117,15 +117,15 @@ class RankedRelevance:
 
     def _verdict(self, probability: float) -> Judged:
         p = round(probability, 6)
-        said = f"{p:.2f}, by its place in the ranking; yes from {YES:.2f}"
+        explanation = f"{p:.2f}, by its place in the ranking; yes from {YES:.2f}"
         provenance = Provenance(self.name, method=BY_RANK, details={"threshold": YES})
-        return Judged(p >= YES, provenance, probability=p, explanation=said)
+        return Judged(p >= YES, provenance, probability=p, explanation=explanation)
 
     def features(self, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]) -> Floats:
         """Return the input of the regression, float64 [documents, features]."""
         wanted = content_words(question)
-        held = [wanted & content_words(judged_text(one)) for one in documents]
-        shares = np.array([len(own) / max(1, len(wanted)) for own in held])
+        shared_words = [wanted & content_words(judged_text(document)) for document in documents]
+        shares = np.array([len(shared) / max(1, len(wanted)) for shared in shared_words])
         best = shares[:_BEST].mean() if len(shares) else 0.0
         words = [shares, np.full(len(shares), best)]
         if self.by == "words" or self._embedder is None:

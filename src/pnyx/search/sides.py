@@ -33,7 +33,7 @@ def label_on(document: Evidence, match: TopicMatch | None) -> Stance | None:
     return flipped.get(document.stance, document.stance)
 
 
-def sided_by_label(document: Evidence, match: TopicMatch | None) -> Sided | None:
+def sided_by_label(document: Evidence, match: TopicMatch | None) -> SideVerdict | None:
     """Return the side by the corpus's label, with its probability, where its topic matches."""
     stance = label_on(document, match)
     if match is None or stance is None:
@@ -53,7 +53,7 @@ def sided_by_label(document: Evidence, match: TopicMatch | None) -> Sided | None
         for side in SIDES
     }
     sides = frozenset(side for side in SIDES if stance == side)
-    return Sided(verdicts, sides, match)
+    return SideVerdict(verdicts, sides, match)
 
 
 def match_labels(
@@ -61,8 +61,8 @@ def match_labels(
 ) -> list[TopicMatch | None]:
     """Return how each label's topic relates to the question (or to pro's claim); None without."""
     topics = list(map(label_topic, documents))
-    found = matcher.match(question.claims[0] if question.claims else question.text, topics)
-    return [found.get(topic) for topic in topics]
+    by_topic = matcher.match(question.claims[0] if question.claims else question.text, topics)
+    return [by_topic.get(topic) for topic in topics]
 
 
 def is_yes(answer: Answer) -> bool:
@@ -72,8 +72,10 @@ def is_yes(answer: Answer) -> bool:
 
 def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozenset[Side]:
     """Choose the sides; between two yeses the more probable wins, and one without p is sure."""
-    said = {s: a.probability for s, a in stance.items() if isinstance(a, Judged) and is_yes(a)}
-    yes = {side: p for side, p in said.items() if p is None or p >= certainty}
+    probabilities = {
+        s: a.probability for s, a in stance.items() if isinstance(a, Judged) and is_yes(a)
+    }
+    yes = {side: p for side, p in probabilities.items() if p is None or p >= certainty}
     pro, con = (yes.get(side) for side in SIDES)
     if pro is not None and con is not None and pro != con:
         return frozenset(("pro",)) if pro > con else frozenset(("con",))
@@ -81,7 +83,7 @@ def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozen
 
 
 @dataclass(frozen=True, slots=True)
-class Sided:
+class SideVerdict:
     """The verdicts for each side, and the sides a text is used for."""
 
     verdicts: Mapping[Side, Answer]
@@ -111,10 +113,10 @@ class Sided:
 
 
 async def ask_sides(
-    judge: Judge, asked: Sequence[tuple[Question, str, str]], certainty: float = CERTAINTY
-) -> list[Sided]:
+    judge: Judge, items: Sequence[tuple[Question, str, str]], certainty: float = CERTAINTY
+) -> list[SideVerdict]:
     """Ask a judge, for each side, whether texts (question, id, text) argue for it."""
-    made = [
+    tasks = [
         ask_stance(
             f"stance/{side}/{name}",
             question.text,
@@ -123,44 +125,44 @@ async def ask_sides(
             group=question.id,
             given=question.claims,
         )
-        for question, name, text in asked
+        for question, name, text in items
         for side in SIDES
     ]
-    answers = iter(await ask_async(judge, made))
-    found = ({side: next(answers) for side in SIDES} for _ in asked)
-    return [Sided(verdicts, stance_side(verdicts, certainty)) for verdicts in found]
+    answers = iter(await ask_async(judge, tasks))
+    answered = ({side: next(answers) for side in SIDES} for _ in items)
+    return [SideVerdict(verdicts, stance_side(verdicts, certainty)) for verdicts in answered]
 
 
 async def sides_of(
-    asked: Sequence[tuple[Question, str, Evidence]],
+    items: Sequence[tuple[Question, str, Evidence]],
     judge: Judge,
     certainty: float = CERTAINTY,
     matcher: TopicMatcher | None = None,
-) -> list[Sided]:
+) -> list[SideVerdict]:
     """Find the sides of (question, name, record): by a label on this question, else by a judge."""
     by_question: dict[Question, list[int]] = {}
-    for number, (question, _, _) in enumerate(asked):
+    for number, (question, _, _) in enumerate(items):
         by_question.setdefault(question, []).append(number)
     matches: dict[int, TopicMatch | None] = {}
     for question, places in by_question.items():
-        documents = [asked[number][2] for number in places]
-        found = match_labels(question, documents, matcher or TopicMatcher())
-        matches |= dict(zip(places, found, strict=True))
-    return await sides_matched(asked, [matches[i] for i in range(len(asked))], judge, certainty)
+        documents = [items[number][2] for number in places]
+        matched = match_labels(question, documents, matcher or TopicMatcher())
+        matches |= dict(zip(places, matched, strict=True))
+    return await sides_matched(items, [matches[i] for i in range(len(items))], judge, certainty)
 
 
 async def sides_matched(
-    asked: Sequence[tuple[Question, str, Evidence]],
+    items: Sequence[tuple[Question, str, Evidence]],
     matches: Sequence[TopicMatch | None],
     judge: Judge,
     certainty: float,
-) -> list[Sided]:
+) -> list[SideVerdict]:
     """Find the sides of documents as `sides_of` does, by matches that are known already."""
-    told = [sided_by_label(d, match) for (_, _, d), match in zip(asked, matches, strict=True)]
-    unknown = (one for one, label in zip(asked, told, strict=True) if label is None)
+    by_label = [sided_by_label(d, match) for (_, _, d), match in zip(items, matches, strict=True)]
+    unknown = (item for item, label in zip(items, by_label, strict=True) if label is None)
     open_ones = [(question, name, judged_text(document)) for question, name, document in unknown]
     judged = iter(await ask_sides(judge, open_ones, certainty))
     return [
         replace(next(judged), match=match) if label is None else label
-        for label, match in zip(told, matches, strict=True)
+        for label, match in zip(by_label, matches, strict=True)
     ]

@@ -94,16 +94,16 @@ def _check_documents(source: str) -> None:
     if not (path.is_file() or path.is_dir()):
         raise InputError("expected a file or folder of documents", path=source)
     try:
-        found = find_format(source, sniff(source)) if path.is_file() else None
+        detected = find_format(source, sniff(source)) if path.is_file() else None
     except InputError:
-        found = None
-    if found is not None and found.kind in ("run", "qrels", "responses"):
-        raise InputError(_of_other_kind(found), path=source)
+        detected = None
+    if detected is not None and detected.kind in ("run", "qrels", "responses"):
+        raise InputError(_of_other_kind(detected), path=source)
     try:
         find_format(source, None, "evidence")
     except InputError as error:
-        if found is not None:
-            raise InputError(_of_other_kind(found), path=source) from error
+        if detected is not None:
+            raise InputError(_of_other_kind(detected), path=source) from error
         if path.is_file() and b"\0" in _head(path):
             kind = f"a {path.suffix} file" if path.suffix else "a binary file"
             problem = f"is {escaped(kind, 40)}, which Pnyx does not read as documents"
@@ -111,9 +111,9 @@ def _check_documents(source: str) -> None:
         raise
 
 
-def _of_other_kind(found: Format) -> str:
-    held = {"run": "is a TREC run", "qrels": "holds qrels"}
-    return f"{held.get(found.kind, f'holds {found.plural}')}, expected documents"
+def _of_other_kind(format_: Format) -> str:
+    contents = {"run": "is a TREC run", "qrels": "holds qrels"}
+    return f"{contents.get(format_.kind, f'holds {format_.plural}')}, expected documents"
 
 
 def _head(path: Path) -> bytes:

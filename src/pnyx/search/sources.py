@@ -149,8 +149,8 @@ class SourceReader:
             yield from self._read(number, path)
 
     def _read(self, number: int, path: str) -> Iterator[Evidence]:
-        found = find_format(path, self._format, "evidence", self._columns)
-        if found.name != "folder":
+        detected = find_format(path, self._format, "evidence", self._columns)
+        if detected.name != "folder":
             mark = content_mark(Path(path)) if path != "-" and Path(path).is_file() else ""
             count = 0
             how = {"format": self._format, "columns": self._columns, **self._how}

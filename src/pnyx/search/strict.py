@@ -24,6 +24,6 @@ def check_judged(runs: Mapping[str, str], qrels: str, least: float) -> dict[str,
     shares: dict[str, float] = {}
     for run in judged.runs:
         values = (v["Judged@10"].value for t, v in run.per_topic.items() if t not in run.absent)
-        known = [value for value in values if value is not None]
-        shares[run.name] = sum(known) / len(known)  # a run that has no topic is refused before
+        measured = [value for value in values if value is not None]
+        shares[run.name] = sum(measured) / len(measured)  # never 0: a run without topics is refused
     return enough(shares, "its first 10 documents", least)

@@ -71,8 +71,8 @@ class TopicMatch:
     def reason(self) -> str:
         """Why labels on it count, in words."""
         other = "" if self.relation == 1 else ", the other way round: its pro is con here"
-        shown = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
-        sure = f" ({shown})" if self.why == "meaning" else ""
+        figure = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
+        sure = f" ({figure})" if self.why == "meaning" else ""
         return f"{_REASONS[self.why]}{other}{sure}"
 
     def row(self) -> dict[str, str | float | bool]:
@@ -137,20 +137,22 @@ class TopicMatcher:
 
     def match(self, question: str, topics: Iterable[str]) -> dict[str, TopicMatch]:
         """Compare distinct topics with a question; empty ones are left out."""
-        own = [topic for topic in dict.fromkeys(topics) if topic.strip()]
-        found, rest = {}, []
-        for topic in own:
+        named_topics = [topic for topic in dict.fromkeys(topics) if topic.strip()]
+        matches, rest = {}, []
+        for topic in named_topics:
             why: Why = "named"
             relation = self._named.get(folded(topic), 0)
             if not relation:
                 why, relation = "words", same_words(topic, question)
             if relation:
-                found[topic] = TopicMatch(topic, relation == 1, relation == -1, why, True)
+                matches[topic] = TopicMatch(topic, relation == 1, relation == -1, why, True)
             else:
                 rest.append(topic)
-        compared = self._compare(question, own, rest) if rest and question.strip() else {}
+        compared = self._compare(question, named_topics, rest) if rest and question.strip() else {}
         none = TopicMatch("", 0.0, 0.0, "meaning", False)
-        return {t: found.get(t) or compared.get(t) or replace(none, topic=t) for t in own}
+        return {
+            t: matches.get(t) or compared.get(t) or replace(none, topic=t) for t in named_topics
+        }
 
     def _compare(
         self, question: str, topics: Sequence[str], rest: Sequence[str]
@@ -160,35 +162,37 @@ class TopicMatcher:
         rows = matter_features(question, topics)
         on_matter = dict(zip(topics, _logistic(rows, weights.matter), strict=True))
         likely = [topic for topic in rest if on_matter[topic] >= weights.least]
-        kept = self._ways if len(self._ways) < _KEPT else {}
-        ways = {topic: kept[question, topic] for topic in likely if (question, topic) in kept}
+        cached = self._ways if len(self._ways) < _KEPT else {}
+        ways = {topic: cached[question, topic] for topic in likely if (question, topic) in cached}
         new = [topic for topic in likely if topic not in ways]
         rows = way_features(question, new, reads=self._reads)
         read = _logistic(rows, weights.way if self._reads else weights.way_unread)
         ways |= zip(new, read, strict=True)
-        self._ways = kept | {(question, topic): way for topic, way in ways.items()}
+        self._ways = cached | {(question, topic): way for topic, way in ways.items()}
         least_way = weights.least_way if self._reads else weights.least_unread
-        found = {}
+        matches = {}
         for topic in rest:
             way = ways.get(topic, 0.5)
             same, opposite = on_matter[topic] * way, on_matter[topic] * (1 - way)
             sure = max(way, 1 - way) >= least_way and max(same, opposite) >= weights.least
-            found[topic] = TopicMatch(topic, same, opposite, "meaning", sure)
-        return found
+            matches[topic] = TopicMatch(topic, same, opposite, "meaning", sure)
+        return matches
 
     def problems(self, topics: Iterable[str]) -> list[str]:
         """Say which of the topics named by hand are not among these, and which these are."""
-        own = {folded(topic): topic for topic in topics if topic.strip()}
-        lacking = [name for name in self._named if name not in own]
-        if not lacking:
+        by_name = {folded(topic): topic for topic in topics if topic.strip()}
+        missing = [name for name in self._named if name not in by_name]
+        if not missing:
             return []
-        shown = [f"“{shorten(topic, 60)}”" for topic in list(own.values())[:_SHOWN]]
-        there = f"those found are on {', '.join(shown)}" if shown else "none found has a label"
-        more = " and others" if len(own) > _SHOWN else ""
+        examples = [f"“{shorten(topic, 60)}”" for topic in list(by_name.values())[:_SHOWN]]
+        there = (
+            f"those found are on {', '.join(examples)}" if examples else "none found has a label"
+        )
+        more = " and others" if len(by_name) > _SHOWN else ""
         return [
             f"no passage found has a label on the topic “{shorten(self._typed[name], 60)}”: "
             f"{there}{more}"
-            for name in lacking
+            for name in missing
         ]
 
 
@@ -202,9 +206,12 @@ class LabelledTopic(NamedTuple):
 def labelled_topics(matches: Iterable[TopicMatch | None]) -> tuple[LabelledTopic, ...]:
     """Count the passages of each topic: first those whose labels count, the most probable first."""
     counts = Counter(match for match in matches if match is not None)
-    found = [LabelledTopic(match, count) for match, count in counts.items()]
+    labelled = [LabelledTopic(match, count) for match, count in counts.items()]
     return tuple(
-        sorted(found, key=lambda one: (-one.match.used, -one.match.same - one.match.opposite))
+        sorted(
+            labelled,
+            key=lambda topic: (-topic.match.used, -topic.match.same - topic.match.opposite),
+        )
     )
 
 
@@ -212,8 +219,8 @@ def near_topics(topics: Sequence[LabelledTopic]) -> tuple[LabelledTopic, ...]:
     """Return those that the question may mean, of `labelled_topics`; none where labels count."""
     if any(match.used for match, _ in topics):
         return ()
-    may_be = (one for one in topics if one.match.same + one.match.opposite >= _MAY_BE)
-    return tuple(one for one in may_be if len(one.match.topic) <= MOST)[:_MEANT]
+    may_be = (topic for topic in topics if topic.match.same + topic.match.opposite >= _MAY_BE)
+    return tuple(topic for topic in may_be if len(topic.match.topic) <= MOST)[:_MEANT]
 
 
 def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
@@ -221,8 +228,8 @@ def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
 
     if not len(rows):
         return []
-    found: list[float] = (1 / (1 + np.exp(-(rows @ np.array(weights))))).tolist()
-    return found
+    probabilities: list[float] = (1 / (1 + np.exp(-(rows @ np.array(weights))))).tolist()
+    return probabilities
 
 
 MATTER: Final = ("claims", "matter", "texts", "behind", "no_word", "constant")
@@ -253,8 +260,8 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
     rows = np.stack(cosines, axis=1).astype(np.float64)
     near = rows.sum(axis=1)
     behind = near - near.max(initial=-3.0)
-    own = read_claim(texts[0]).matter
-    no_word = [own.isdisjoint(read_claim(text).matter) for text in texts[1:]]
+    matter = read_claim(texts[0]).matter
+    no_word = [matter.isdisjoint(read_claim(text).matter) for text in texts[1:]]
     return np.column_stack([rows, behind, no_word, np.ones(len(rows))])
 
 
@@ -284,46 +291,46 @@ def way_features(question: str, topics: Sequence[str], *, reads: bool = True) ->
 
     rows = np.zeros((len(topics), len(WAY)))
     question, topics = question[:MOST], [topic[:MOST] for topic in topics]
-    asked = statements(question)
-    made: list[Support] = []
+    question_claims = statements(question)
+    supports: list[Support] = []
     places: list[tuple[int, int]] = []
     for row, topic in enumerate(topics):
         agree, unknown = compare(read_claim(topic), read_claim(question))
         rows[row, min(unknown // 2, 3)] = agree
-        own = statements(topic)
+        topic_claims = statements(topic)
         for column, passage, pair in (
-            (4, own[0], asked),
-            (4, asked[0], own),
-            (5, own[1], asked[::-1]),
-            (5, asked[1], own[::-1]),
+            (4, topic_claims[0], question_claims),
+            (4, question_claims[0], topic_claims),
+            (5, topic_claims[1], question_claims[::-1]),
+            (5, question_claims[1], topic_claims[::-1]),
         ):
             if reads:
-                made += [Support("", passage, statement) for statement in pair]
+                supports += [Support("", passage, statement) for statement in pair]
                 places.append((row, column))
-    for place, difference in zip(places, _differences(made), strict=True):
-        rows[place] += difference
+    for row_number, difference in zip(places, _differences(supports), strict=True):
+        rows[row_number] += difference
     return rows if reads else rows[:, [WAY.index(name) for name in WAY_UNREAD]]
 
 
 _MOST_ODDS = 5.0
 
 
-def _differences(asked: Sequence[Support]) -> list[float]:
+def _differences(supports: Sequence[Support]) -> list[float]:
     """Return, of each two questions, by how many log-odds the first is more probable."""
     import numpy as np
 
     from pnyx.judging.calibration.curves import log_odds
     from pnyx.judging.students.judge import load_perspective_student
 
-    if not asked:
+    if not supports:
         return []
-    answers = load_perspective_student().judge(asked)
+    answers = load_perspective_student().judge(supports)
     stated = [a.probability if isinstance(a, Judged) else None for a in answers]
-    found = []
+    differences = []
     for first, other in zip(stated[::2], stated[1::2], strict=True):
         if first is None or other is None:
-            found.append(0.0)  # of two statements one alone tells no direction
+            differences.append(0.0)  # of two statements one alone tells no direction
             continue
-        apart = float(np.subtract(*log_odds([first, other])))
-        found.append(min(max(apart, -_MOST_ODDS), _MOST_ODDS))
-    return found
+        difference = float(np.subtract(*log_odds([first, other])))
+        differences.append(min(max(difference, -_MOST_ODDS), _MOST_ODDS))
+    return differences

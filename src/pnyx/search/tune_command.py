@@ -62,12 +62,12 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
         return Tuning(scoring, tried, self.measure, self.folds, self.test, self.draws, self.seed)
 
 
-def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+def _tried(options: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     """Read NAME or NAME=V,V,...; a name alone stands for the usual values."""
     from pnyx.search.parameter_search import GRIDS
 
     tried: dict[str, tuple[float, ...]] = {}
-    for option in given:
+    for option in options:
         name, equals, values = option.partition("=")
         name = name.strip().replace("-", "_")
         if name in tried:

@@ -61,8 +61,8 @@ def put_feature(
     with locked(folder), writing(path):
         manifest = read_manifest(folder)
         if manifest["statistics"]["documents"] != documents:
-            found = manifest["statistics"]["documents"]
-            raise InputError(f"has {found} documents, expected {documents}", path=path)
+            count = manifest["statistics"]["documents"]
+            raise InputError(f"has {count} documents, expected {documents}", path=path)
         remove_leftovers(folder, manifest)
         old = manifest.get("features", {}).get(name, {"file": "-0."})["file"]
         number = int(old.rpartition("-")[2].partition(".")[0]) + 1

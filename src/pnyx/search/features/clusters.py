@@ -86,8 +86,8 @@ class Clusters:
         """Return C of Touché's Eq. 1, in [0, 1], of each cluster for a question's vector (d,)."""
         point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
         if point.shape != self.centroids.shape[1:]:
-            found = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
-            raise InputError(f"{found}, not those that the clusters were made with: {_MAKE}")
+            problem = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
+            raise InputError(f"{problem}, not those that the clusters were made with: {_MAKE}")
         cosines: NDArray[np.float32] = self.centroids @ point.astype(np.float32)
         return np.clip(cosines.astype(np.float64), 0.0, 1.0)
 
@@ -95,8 +95,8 @@ class Clusters:
         """Return the topics of documents by number, None for those without."""
         clusters = self.cluster[numbers].tolist()
         labels = {n: self.labels[n] for n in set(clusters) if n != NO_CLUSTER}
-        known = {n: Topic(n, label.label, label.terms) for n, label in labels.items()}
-        return [known.get(cluster) for cluster in clusters]
+        topics = {n: Topic(n, label.label, label.terms) for n, label in labels.items()}
+        return [topics.get(cluster) for cluster in clusters]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +156,13 @@ def find_clusters(
     texts = read_conclusions(index, 0)
     points, rows = points_of(source, 0, texts, embedder, space, on_progress)
     if not len(points):
-        found = "no document has a conclusion, title or text to cluster by"
-        raise InputError(found, path=index.path)
+        problem = "no document has a conclusion, title or text to cluster by"
+        raise InputError(problem, path=index.path)
     distinct, weights, distinct_rows = distinct_points(points, rows)
-    asked = default_k(len(distinct)) if k is None else k
-    if asked > len(distinct):
-        raise InputError(f"k is {asked}, expected at most {len(distinct)}: so many differ")
-    centroids, engine = means(distinct, weights, asked, seed)
+    cluster_count = default_k(len(distinct)) if k is None else k
+    if cluster_count > len(distinct):
+        raise InputError(f"k is {cluster_count}, expected at most {len(distinct)}: so many differ")
+    centroids, engine = means(distinct, weights, cluster_count, seed)
     nearest, cosines = nearest_centroids(distinct, centroids)
     centroids, nearest = by_size(centroids, nearest, weights)
     cluster, likeness = _spread(nearest, distinct_rows), _spread(cosines, distinct_rows)
@@ -186,34 +186,34 @@ def cluster_new_documents(
     `cluster_documents` does, and InputError for no clusters or those of another embedder.
     """
     index = WordIndex.open(path)
-    known = known_clusters(index)
-    made = assign_clusters(_source(index), known, embedder, on_progress)
-    return made if made is known else _put(index, made)
+    existing = known_clusters(index)
+    updated = assign_clusters(_source(index), existing, embedder, on_progress)
+    return updated if updated is existing else _put(index, updated)
 
 
 def assign_clusters(
     source: TopicSource,
-    known: Clusters | None,
+    existing: Clusters | None,
     embedder: Embedder,
     on_progress: Advance | None = None,
 ) -> Clusters:
     """Return these topics, of the first documents of an index, for all; keep them nowhere."""
     index = source.index
-    if known is None:
+    if existing is None:
         raise InputError(f"the index has no clusters: {_MAKE}", path=index.path)
-    check_embedder(known, embedder.name, index.path)
-    first = len(known.cluster)
+    check_embedder(existing, embedder.name, index.path)
+    first = len(existing.cluster)
     if first == len(index):
-        return known
+        return existing
     texts = read_conclusions(index, first)
-    points, rows = points_of(source, first, texts, embedder, known.space, on_progress)
-    nearest, _ = nearest_centroids(points, known.centroids)
-    meta = known.meta | {
-        "assigned": known.meta.get("assigned", 0) + len(index) - first,
-        "without": known.meta.get("without", 0) + int((rows < 0).sum()),
+    points, rows = points_of(source, first, texts, embedder, existing.space, on_progress)
+    nearest, _ = nearest_centroids(points, existing.centroids)
+    meta = existing.meta | {
+        "assigned": existing.meta.get("assigned", 0) + len(index) - first,
+        "without": existing.meta.get("without", 0) + int((rows < 0).sum()),
     }
     return replace(
-        known, cluster=np.concatenate([known.cluster, _spread(nearest, rows)]), meta=meta
+        existing, cluster=np.concatenate([existing.cluster, _spread(nearest, rows)]), meta=meta
     )
 
 
@@ -233,12 +233,12 @@ def _check(k: int | None, space: str, seed: int) -> None:
         raise InputError(f"seed is {seed}, expected 0 to 4294967295")
 
 
-def _put(index: WordIndex, made: Clusters) -> Clusters:
-    data = json.dumps(list(map(asdict, made.labels)), ensure_ascii=False)
+def _put(index: WordIndex, clusters: Clusters) -> Clusters:
+    data = json.dumps(list(map(asdict, clusters.labels)), ensure_ascii=False)
     coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-    arrays = {"cluster": made.cluster, "centroids": made.centroids, "labels": coded}
-    put_feature(index.path, CLUSTERS, arrays, documents=len(made.cluster), meta=made.meta)
-    return made
+    arrays = {"cluster": clusters.cluster, "centroids": clusters.centroids, "labels": coded}
+    put_feature(index.path, CLUSTERS, arrays, documents=len(clusters.cluster), meta=clusters.meta)
+    return clusters
 
 
 def known_clusters(index: WordIndex) -> Clusters | None:
@@ -261,31 +261,31 @@ def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
 
     Raises InputError where there are no clusters, or not of all documents.
     """
-    found = Counter(topic for topic in engine.topics(ids) if topic is not None)
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))
+    counts = Counter(topic for topic in engine.topics(ids) if topic is not None)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].number))
     return [Facet(*topic, count) for topic, count in ordered]
 
 
-def why_not_used(engine: Engine, asked: TopicQuery) -> list[str] | None:
+def why_not_used(engine: Engine, query: TopicQuery) -> list[str] | None:
     """Return why documents on a question's topics cannot be found; None where they can."""
     info = engine.feature_info(CLUSTERS)
     if info is None:
         return []
-    if info.made_by != asked.embedder:
-        name = f"{shorten(info.made_by, 60)} and not with {asked.embedder}"
+    if info.made_by != query.embedder:
+        name = f"{shorten(info.made_by, 60)} and not with {query.embedder}"
         return [f"the topic clusters, made with {name}, are not used"]
     if info.documents != len(engine):
         return ["the topic clusters, which lack documents that were added, are not used"]
     return None
 
 
-def rank_on_topics(index: WordIndex, asked: TopicQuery) -> NDArray[np.int64]:
+def rank_on_topics(index: WordIndex, query: TopicQuery) -> NDArray[np.int64]:
     """Return the best documents on a question's topics, word or no word."""
-    known = clusters_of(index)
-    near = np.flatnonzero(known.cosines(asked.vector) >= asked.least)
-    members = np.flatnonzero(np.isin(known.cluster, near))
-    scores = index.score_all(asked.text)[members]
-    best: NDArray[np.int64] = members[np.argsort(-scores, kind="stable")[: asked.count]]
+    clusters = clusters_of(index)
+    near = np.flatnonzero(clusters.cosines(query.vector) >= query.least)
+    members = np.flatnonzero(np.isin(clusters.cluster, near))
+    scores = index.score_all(query.text)[members]
+    best: NDArray[np.int64] = members[np.argsort(-scores, kind="stable")[: query.count]]
     return best
 
 
@@ -302,9 +302,10 @@ def topic_factors(
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:
     """Refuse an embedder whose vectors cannot be compared with the centroids."""
     if clusters.embedder != name:
-        made = f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}"
+        embedder = shorten(clusters.embedder, 60)
+        problem = f"the index's clusters were made with the embedder {embedder}"
         advice = f"use that one, or cluster anew with this one: {_MAKE}"
-        raise InputError(f"{made}, not with {shorten(name, 60)}: {advice}", path=path)
+        raise InputError(f"{problem}, not with {shorten(name, 60)}: {advice}", path=path)
 
 
 def _opened(feature: Feature) -> Clusters:

@@ -71,13 +71,13 @@ class DistinctConclusions(NamedTuple):
 
 def read_conclusions(index: Readable, first: int) -> DistinctConclusions:
     """Read the conclusions of documents `first` and later."""
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     which = np.full(len(index) - first, -1, dtype=np.int64)
-    for place, record in enumerate(index.documents_at(range(first, len(index)))):
+    for row, record in enumerate(index.documents_at(range(first, len(index)))):
         text = conclusion_of(record)
         if text:
-            which[place] = known.setdefault(text, len(known))
-    return DistinctConclusions(list(known), which)
+            which[row] = numbers.setdefault(text, len(numbers))
+    return DistinctConclusions(list(numbers), which)
 
 
 def points_of(
@@ -100,12 +100,15 @@ def points_of(
     out = np.empty((len(having), 2 * conclusions.shape[1]), dtype=np.float32)
     for start in range(0, len(having), _TEXTS_AT_ONCE):
         places = having[start : start + _TEXTS_AT_ONCE]
-        given = list(map(premise_of, source.index.documents_at((first + places).tolist())))
-        own = texts.which[places]
-        # Without a reason, the premises' space takes the conclusion.
-        given = [text or texts.distinct[at] for text, at in zip(given, own.tolist(), strict=True)]
-        premises = _embed(embedder, given, len(texts.distinct) + start, on_progress)
-        out[start : start + len(places)] = join_spaces(conclusions[own], premises)
+        documents = source.index.documents_at((first + places).tolist())
+        conclusion_rows = texts.which[places]
+        # A document without premises uses its conclusion in the premises' space.
+        premise_texts = [
+            premise_of(document) or texts.distinct[row]
+            for document, row in zip(documents, conclusion_rows.tolist(), strict=True)
+        ]
+        premises = _embed(embedder, premise_texts, len(texts.distinct) + start, on_progress)
+        out[start : start + len(places)] = join_spaces(conclusions[conclusion_rows], premises)
     return out, rows
 
 
@@ -187,7 +190,7 @@ def distinct_points(points: Vectors, rows: Counts) -> tuple[Vectors, Counts, Cou
     """Merge equal points (an embedder may ignore case): points, their documents, who has which."""
     seen: dict[bytes, int] = {}
     hashed = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in points)
-    merged = np.array([seen.setdefault(one, len(seen)) for one in hashed])
+    merged = np.array([seen.setdefault(digest, len(seen)) for digest in hashed])
     _, firsts = np.unique(merged, return_index=True)
     out = np.where(rows >= 0, merged[rows], -1)
     return points[firsts], np.bincount(out[out >= 0], minlength=len(firsts)), out

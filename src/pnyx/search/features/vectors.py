@@ -159,11 +159,11 @@ def _embed_rest(
     for number, record in enumerate(index.documents()):
         text = searched_text(record)
         coded = text.encode("utf-8", "surrogatepass")
-        place = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
+        row = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
         if number < done:
             continue
-        if place < first:
-            rows[number] = rows[place]
+        if row < first:
+            rows[number] = rows[row]
         else:
             new.setdefault(text, []).append(number)
         if number + 1 - first == chunk or number + 1 == len(index):
@@ -216,9 +216,9 @@ def embed_question(index: WordIndex, embedder: Embedder, question: str) -> Quest
 def check_made_by(made_by: str, name: str, path: str | Path) -> None:
     """Refuse an embedder whose vectors cannot be compared with the index's."""
     if made_by != name:
-        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+        problem = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
         advice = "name the same embedder, or embed the index again"
-        raise InputError(f"{found} {shorten(name, 60)}: {advice}", path=path)
+        raise InputError(f"{problem} {shorten(name, 60)}: {advice}", path=path)
 
 
 class _Partial:
@@ -252,10 +252,10 @@ class _Partial:
             return 0
         while True:
             end = stream.tell()
-            found = np.frombuffer(stream.read(8), dtype="<u4")
-            room = rows[done : done + int(found[0])] if len(found) == 2 else rows[:0]
+            header = np.frombuffer(stream.read(8), dtype="<u4")
+            room = rows[done : done + int(header[0])] if len(header) == 2 else rows[:0]
             content = stream.read(room.nbytes)
-            if not len(room) or len(content) < room.nbytes or zlib.crc32(content) != found[1]:
+            if not len(room) or len(content) < room.nbytes or zlib.crc32(content) != header[1]:
                 break
             room[:] = np.frombuffer(content, dtype="<f2").reshape(room.shape)
             done += len(room)

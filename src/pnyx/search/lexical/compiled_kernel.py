@@ -55,31 +55,31 @@ def _add_block(
         for here in range(np.uint64(at), np.uint64(stop)):
             low, high = lows[here], highs[here]
             # Unsigned: a document before the block wraps around and is too large as well.
-            place = (np.uint64(high & ~_FREQUENCY) << _SHIFT | np.uint64(low)) - start
-            if place >= size:
+            position = (np.uint64(high & ~_FREQUENCY) << _SHIFT | np.uint64(low)) - start
+            if position >= size:
                 break
             if places is not None:
-                places[named] = place
+                places[named] = position
                 named += np.uint64(1)
             frequency = np.uint64(high & _FREQUENCY)
             if frequency > 0:
-                length = length_values[block_lengths[place]]
+                length = length_values[block_lengths[position]]
                 if additive:
-                    scores[place] += weight * max(by_frequency[frequency] + length, 0.0)
+                    scores[position] += weight * max(by_frequency[frequency] + length, 0.0)
                 else:
-                    scores[place] += weight - weight / (1.0 + by_frequency[frequency] * length)
+                    scores[position] += weight - weight / (1.0 + by_frequency[frequency] * length)
             at += 1
         cursors[term] = at
         at = exception_cursors[term]
         while at < bounds[term + 1]:
-            place = np.uint64(exception_documents[at]) - start
-            if place >= size:
+            position = np.uint64(exception_documents[at]) - start
+            if position >= size:
                 break
-            length = length_values[block_lengths[place]]
+            length = length_values[block_lengths[position]]
             if additive:
-                scores[place] += weight * max(exception_values[at] + length, 0.0)
+                scores[position] += weight * max(exception_values[at] + length, 0.0)
             else:
-                scores[place] += weight - weight / (1.0 + exception_values[at] * length)
+                scores[position] += weight - weight / (1.0 + exception_values[at] * length)
             at += 1
         exception_cursors[term] = at
     return np.int64(named)
@@ -108,12 +108,12 @@ def _compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
     if above + tied > k:
         places = numbers[:count][scores[:count] == cut]
         last = np.partition(places, k - above - 1)[k - above - 1]
-    kept = 0
+    count_kept = 0
     for at in range(count):
         score, number = scores[at], numbers[at]
-        scores[kept], numbers[kept] = score, number
-        kept += score > cut or (score == cut and number <= last)
-    return kept
+        scores[count_kept], numbers[count_kept] = score, number
+        count_kept += score > cut or (score == cut and number <= last)
+    return count_kept
 
 
 def start(k: int) -> tuple[Any, Any, Any, Any]:
@@ -134,13 +134,13 @@ def _collect(
 ) -> Any:
     """Add a block's documents whose score is above the cut to the candidates; untouch the block."""
     bits = block.view(np.int64)
-    start, kept = np.uint64(first), np.uint64(count)
-    for place in places:
+    start, written = np.uint64(first), np.uint64(count)
+    for position in places:
         # Written, then kept or not: no branch to mispredict.
-        scores[kept], numbers[kept] = block[place], start + np.uint64(place)
-        kept += np.uint64(bits[place] > cut)
-        block[place] = -0.0
-    return np.int64(kept)
+        scores[written], numbers[written] = block[position], start + np.uint64(position)
+        written += np.uint64(bits[position] > cut)
+        block[position] = -0.0
+    return np.int64(written)
 
 
 @jit
@@ -155,20 +155,20 @@ def _collect_boosted(
     else:
         floor, here = state[1:2].view(np.float64)[0], codes[first : first + len(block)]
         start, stop = np.uint64(first), np.uint64(count)
-        for place in places:
-            score = block[place]
-            scores[stop], numbers[stop] = score, start + np.uint64(place)
-            stop += np.uint64(score * bounds[here[place]] > floor)
-            block[place] = -0.0
+        for position in places:
+            score = block[position]
+            scores[stop], numbers[stop] = score, start + np.uint64(position)
+            stop += np.uint64(score * bounds[here[position]] > floor)
+            block[position] = -0.0
     bits = scores.view(np.int64)
-    kept = np.uint64(count)
+    written = np.uint64(count)
     for candidate in range(np.uint64(count), stop):
         score, document = scores[candidate], np.uint64(numbers[candidate])
         score *= cluster_factors[codes[document] >> shift]
         score *= 1.0 + quality_weight * np.float64(quality[document])
-        scores[kept], numbers[kept] = score, document
-        kept += np.uint64(bits[kept] > cut)
-    return np.int64(kept)
+        scores[written], numbers[written] = score, document
+        written += np.uint64(bits[written] > cut)
+    return np.int64(written)
 
 
 @jit
@@ -233,12 +233,12 @@ def finish(scores: Any, numbers: Any, state: Any) -> Any:
     count, _, base, bucket, _ = state
     edge = base + (bucket << _BUCKET_BITS) if bucket > 0 else 0
     bits = scores.view(np.int64)
-    kept = np.uint64(0)
+    written = np.uint64(0)
     for at in range(count):
         score, number, keep = scores[at], numbers[at], bits[at] >= edge
-        scores[kept], numbers[kept] = score, number
-        kept += np.uint64(keep)
-    count = np.int64(kept)
+        scores[written], numbers[written] = score, number
+        written += np.uint64(keep)
+    count = np.int64(written)
     if count == 0:
         return np.zeros(0, dtype=np.int64), 0
     best = bits[:count].max()

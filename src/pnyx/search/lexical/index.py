@@ -66,9 +66,9 @@ class WordIndex(Remembering):
         self.tokenizer = opened.tokenizer
         entries, counts = manifest["segments"], opened.statistics
         size = sum(entry["bytes"] for entry in entries)
-        kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
-        kept |= {name: counts[name] for name in PASSAGES if name in counts}
-        self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
+        totals = {name: counts[name] for name in ("documents", "tokens", "postings")}
+        totals |= {name: counts[name] for name in PASSAGES if name in counts}
+        self.statistics = IndexStats(**totals, segments=len(entries), bytes=size)
         collection = CollectionStatistics(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
@@ -153,13 +153,13 @@ class WordIndex(Remembering):
         numbers = self.numbers(ids)
         scoring = make_model(model, parameters)
         by_length = self._queries.by_length(scoring)
-        found: dict[int, dict[str, float]] = {number: {} for number in numbers.tolist()}
+        by_document: dict[int, dict[str, float]] = {number: {} for number in numbers.tolist()}
         parts = self._queries.named_parts(text, scoring)
         for (start, stop), (terms, part) in zip(pairwise(self._starts), parts, strict=True):
-            own = numbers[(start <= numbers) & (numbers < stop)] - start
-            for term, document, score in score_terms(part, by_length, scoring.combine, own):
-                found[start + document][terms[term]] = score
-        return [found[number] for number in numbers.tolist()]
+            local = numbers[(start <= numbers) & (numbers < stop)] - start
+            for term, document, score in score_terms(part, by_length, scoring.combine, local):
+                by_document[start + document][terms[term]] = score
+        return [by_document[number] for number in numbers.tolist()]
 
     def compile(self) -> None:
         """Load the compiled kernel now rather than once that pays; searches go on meanwhile."""
@@ -215,30 +215,30 @@ class WordIndex(Remembering):
         for owner in np.unique(owners).tolist():
             places = np.flatnonzero(owners == owner)
             ids = self._segments[owner].ids.some(numbers[places] - self._starts[owner])
-            for place, doc_id in zip(places.tolist(), ids, strict=True):
-                out[place] = doc_id
+            for position, doc_id in zip(places.tolist(), ids, strict=True):
+                out[position] = doc_id
         return out
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""
         latest, self._latest = self._latest, []
         for some, places in latest:
-            known = self._given if len(self._given) < _GIVEN else {}
-            self._given = known | dict(zip(some, places.tolist(), strict=True))
-        found = list(map(self._given.get, ids))
-        for at in [at for at, number in enumerate(found) if number is None]:
-            found[at] = self._number(ids[at])
-            if found[at] is None:
+            cache = self._given if len(self._given) < _GIVEN else {}
+            self._given = cache | dict(zip(some, places.tolist(), strict=True))
+        numbers = list(map(self._given.get, ids))
+        for at in [at for at, number in enumerate(numbers) if number is None]:
+            numbers[at] = self._number(ids[at])
+            if numbers[at] is None:
                 raise InputError(f"has no document {shorten(ids[at], 60)!r}", path=self.path)
-        return np.array(found, dtype=np.int64)
+        return np.array(numbers, dtype=np.int64)
 
     def _number(self, doc_id: str) -> int | None:
-        if (given := self._given.get(doc_id)) is not None:
-            return given
+        if (cached := self._given.get(doc_id)) is not None:
+            return cached
         for start, segment in zip(self._starts, self._segments, strict=False):
-            place = segment.ids.find(doc_id)
-            if place is not None:
-                return start + place
+            position = segment.ids.find(doc_id)
+            if position is not None:
+                return start + position
         return None
 
     def known(self, name: str) -> Feature | None:
@@ -265,8 +265,8 @@ class WordIndex(Remembering):
         if feature is None:
             raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=self.path)
         if feature.documents != len(self):
-            found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
-            raise InputError(f"{found} documents: {how}", path=self.path)
+            problem = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
+            raise InputError(f"{problem} documents: {how}", path=self.path)
         return feature
 
     def verify(self) -> None:

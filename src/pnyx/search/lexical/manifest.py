@@ -93,8 +93,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if isinstance(version, int) and version != FORMAT_VERSION:
         newer = version > FORMAT_VERSION
         age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", _again(folder))
-        found = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
-        raise IndexFolderError(f"{found}: {advice}", path=folder)
+        problem = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
+        raise IndexFolderError(f"{problem}: {advice}", path=folder)
     sums = _CHECKSUM.findall(raw)
     blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
     if len(sums) != 1 or hashlib.sha256(blank).hexdigest().encode() != sums[0]:
@@ -167,10 +167,10 @@ def _check_sources(sources: Mapping[str, Any], documents: int) -> None:
         known_by = set(source) - {"unit"}
         if known_by != {"path", "format", "columns"} or not isinstance(source["path"], str):
             raise ValueError("a source is not a path and how it is read")
-    known = len(sources["sources"])
+    source_count = len(sources["sources"])
     for number, name, mark, *_ in sources["files"]:
         texts = isinstance(name, str) and isinstance(mark, str)
-        if type(number) is not int or not -1 <= number < known or not texts:
+        if type(number) is not int or not -1 <= number < source_count or not texts:
             raise ValueError("a file is of no source")
     if sum(_whole(file[3]) for file in sources["files"]) != documents:
         raise ValueError("its files do not have its documents")
@@ -209,8 +209,9 @@ def _manifest_bytes(folder: Path) -> bytes:
         with stream:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
-        found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
-        raise IndexFolderError(f"{found}, {_EXPECTED}", path=folder) from error
+        no_manifest = f"is not a Pnyx index (it has no {MANIFEST})"
+        problem = no_manifest if folder.is_dir() else "is not there"
+        raise IndexFolderError(f"{problem}, {_EXPECTED}", path=folder) from error
     except NotADirectoryError as error:
         raise IndexFolderError(f"is a file, {_EXPECTED}", path=folder) from error
     except (OSError, ValueError) as error:
@@ -223,8 +224,8 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        found = f"{escaped(str(path))}: cannot be written"
-        raise PnyxError(f"{found}: {error.strerror}") from error
+        problem = f"{escaped(str(path))}: cannot be written"
+        raise PnyxError(f"{problem}: {error.strerror}") from error
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:

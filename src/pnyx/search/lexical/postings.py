@@ -68,8 +68,8 @@ class PostingsBuilder:
     def add(self, terms: NDArray[np.int32], words: NDArray[np.int64], vocabulary: int) -> None:
         """Add the next documents: the term number of each word (-1 where left out), words each."""
         documents = np.repeat(np.arange(len(words)), words)
-        kept = terms >= 0
-        documents, terms = documents[kept], terms[kept]
+        indexed = terms >= 0
+        documents, terms = documents[indexed], terms[indexed]
         self._lengths.append(np.bincount(documents, minlength=len(words)))
         keys = terms.astype(np.int64) << DOCUMENT_BITS | documents + self._documents
         self._documents += len(words)
@@ -103,9 +103,9 @@ class PostingsBuilder:
         free = offsets[:-1].copy()
         postings = np.empty(self.count, dtype=np.uint32)
         while self._chunks:
-            terms, counts, own = self._chunks.pop(0)
+            terms, counts, chunk = self._chunks.pop(0)
             shift = np.repeat(free[terms] - (np.cumsum(counts) - counts), counts)
-            postings[np.arange(len(shift)) + shift] = own
+            postings[np.arange(len(shift)) + shift] = chunk
             free[terms] += counts
         positions, frequencies = self._place_exceptions(offsets, postings)
         lengths = np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths])

@@ -70,8 +70,11 @@ class QueryCompiler:
                 names[segment].append(term)
                 terms[segment].append(repeated)
         return [
-            (own, SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts))
-            for s, own, parts in zip(self._segments, names, terms, strict=True)
+            (
+                term_names,
+                SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts),
+            )
+            for s, term_names, parts in zip(self._segments, names, terms, strict=True)
         ]
 
 
@@ -87,14 +90,14 @@ def _compile(
     model: Model,
 ) -> list[tuple[int, TermPart]]:
     """Return what one occurrence of a term in a query adds, with the numbers of segments."""
-    found = find(term)
-    if found is None:
+    entry = find(term)
+    if entry is None:
         return []
-    weight = model.weight(found.term, collection)
-    values = model.term_values(_FREQUENCIES, found.term, collection)
+    weight = model.weight(entry.term, collection)
+    values = model.term_values(_FREQUENCIES, entry.term, collection)
     out: list[tuple[int, TermPart]] = []
-    for segment, first, stop, documents, frequencies in found.places:
-        exceptional = model.term_values(frequencies, found.term, collection)
+    for segment, first, stop, documents, frequencies in entry.places:
+        exceptional = model.term_values(frequencies, entry.term, collection)
         out.append((segment, TermPart(first, stop, weight, values, documents, exceptional)))
     return out
 

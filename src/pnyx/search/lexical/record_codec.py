@@ -56,8 +56,8 @@ def from_row(row: dict[str, Any]) -> Evidence:
     if fields.pop("kind") == "document":
         return Document(**_checked(fields), passage=passage)
     premises = fields.pop("premises", [])
-    made = tuple(Premise(**_checked(premise)) for premise in premises)
-    return Argument(**_checked(fields), premises=made, passage=passage)
+    checked_premises = tuple(Premise(**_checked(premise)) for premise in premises)
+    return Argument(**_checked(fields), premises=checked_premises, passage=passage)
 
 
 def _passage(row: dict[str, Any] | None) -> Passage | None:
@@ -86,8 +86,8 @@ def encode(record: Evidence, *, number: int) -> bytes:
     try:
         line = json_line(to_row(record))
     except (TypeError, ValueError, RecursionError) as error:
-        found = f"record {number} ({shorten(record.id, 40)}) cannot be stored as JSON"
-        raise InputError(f"{found}: {shorten(str(error))}") from error
+        problem = f"record {number} ({shorten(record.id, 40)}) cannot be stored as JSON"
+        raise InputError(f"{problem}: {shorten(str(error))}") from error
     try:
         return line.encode() + b"\n"
     except UnicodeEncodeError:

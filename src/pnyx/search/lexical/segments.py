@@ -150,18 +150,18 @@ class SegmentBuilder:
         equal = np.flatnonzero(np.diff(hashes[order]) == 0)
         suspects = np.unique(order[np.concatenate([equal, equal + 1])])
         seen: dict[bytes, int] = {}
-        for place in suspects.tolist():
-            first = seen.setdefault(self._ids[place], place)
-            if first != place:
-                numbers = f"records {first_number + first} and {first_number + place}"
-                shown = shorten(self._ids[place].decode(), 60)
-                raise InputError(f"{numbers} have the same id {shown!r}, expected distinct ids")
+        for position in suspects.tolist():
+            first = seen.setdefault(self._ids[position], position)
+            if first != position:
+                numbers = f"records {first_number + first} and {first_number + position}"
+                doc_id = shorten(self._ids[position].decode(), 60)
+                raise InputError(f"{numbers} have the same id {doc_id!r}, expected distinct ids")
         for segment in earlier:
-            for place in np.flatnonzero(segment.ids.clashes(hashes)).tolist():
-                key = self._ids[place].decode()
+            for position in np.flatnonzero(segment.ids.clashes(hashes)).tolist():
+                key = self._ids[position].decode()
                 if segment.ids.find(key) is not None:
-                    found = f"record {first_number + place} has the id {shorten(key, 60)!r}"
-                    raise InputError(f"{found}, which is in the index already")
+                    problem = f"record {first_number + position} has the id {shorten(key, 60)!r}"
+                    raise InputError(f"{problem}, which is in the index already")
 
 
 class IndexSegment:
@@ -195,13 +195,13 @@ class IndexSegment:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def document(self, place: int) -> Evidence:
+    def document(self, position: int) -> Evidence:
         """Return the record at a 0-based place in this segment."""
-        first, stop = self._document_offsets.read(place, place + 2).tolist()
+        first, stop = self._document_offsets.read(position, position + 2).tolist()
         try:
             return record_codec.decode(self._documents.read(first, stop).tobytes())
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
-            raise damaged(self.folder, f"document {place} cannot be decoded") from error
+            raise damaged(self.folder, f"document {position} cannot be decoded") from error
 
     def posting_range(self, term: int) -> tuple[int, int]:
         """Return where a term's postings begin and end; their documents ascend, verified."""
@@ -214,10 +214,11 @@ class IndexSegment:
 
     def frequency(self, term: int, documents: int) -> int:
         """Return how often a term occurs, at least once in each of its documents."""
-        found = int(self.frequencies.read(term, term + 1)[0])
-        if not documents <= found <= self._tokens:
-            raise damaged(self.folder, f"term {term} occurs {found} times in {documents} documents")
-        return found
+        frequency = int(self.frequencies.read(term, term + 1)[0])
+        if not documents <= frequency <= self._tokens:
+            problem = f"term {term} occurs {frequency} times in {documents} documents"
+            raise damaged(self.folder, problem)
+        return frequency
 
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
@@ -245,9 +246,9 @@ class IndexSegment:
             if ends != (0, end) or (offsets[1:] < offsets[:-1]).any():
                 raise damaged(self.folder, "its offsets do not fit")
         self._verify_postings()
-        for place, doc_id in enumerate(self.ids.all()):
-            if self.document(place).id != doc_id:
-                raise damaged(self.folder, f"document {place} is not {shorten(doc_id, 60)}")
+        for position, doc_id in enumerate(self.ids.all()):
+            if self.document(position).id != doc_id:
+                raise damaged(self.folder, f"document {position} is not {shorten(doc_id, 60)}")
 
     def _verify_postings(self) -> None:
         """Check of all terms at once what `posting_range` and the rest check of one."""
@@ -279,8 +280,8 @@ class OpenedIndex:
 def open_segments(folder: Path, manifest: dict[str, Any]) -> OpenedIndex:
     """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
     if is_superseded(manifest.get("tokenizer")):
-        found = "written by an older Pnyx, which took other words from English texts"
-        raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=folder)
+        problem = "written by an older Pnyx, which took other words from English texts"
+        raise IndexFolderError(f"{problem}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = OpenedIndex(

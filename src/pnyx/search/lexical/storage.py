@@ -123,9 +123,9 @@ class SegmentFile:
         path = self.folder / self._name
         try:
             with open_regular(path) as stream:
-                found = os.fstat(stream.fileno()).st_size
-                if found != size:
-                    raise damaged(self.folder, f"{self._name} has {found} bytes, expected {size}")
+                actual = os.fstat(stream.fileno()).st_size
+                if actual != size:
+                    raise damaged(self.folder, f"{self._name} has {actual} bytes, expected {size}")
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -304,7 +304,9 @@ class Keys:
 
     def clashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which of these hashes occur here: keys that may be, and mostly are, present."""
-        own = self._hashes.whole()
-        at = np.searchsorted(own, hashes)
-        found: NDArray[np.bool_] = own[np.minimum(at, len(own) - 1)] == hashes
-        return found
+        sorted_hashes = self._hashes.whole()
+        at = np.searchsorted(sorted_hashes, hashes)
+        clashing: NDArray[np.bool_] = (
+            sorted_hashes[np.minimum(at, len(sorted_hashes) - 1)] == hashes
+        )
+        return clashing

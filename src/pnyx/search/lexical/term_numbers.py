@@ -55,16 +55,16 @@ class WordNumbers:
     def _by_dictionary(self, texts: Sequence[str]) -> tuple[Tokens, Counts]:
         numbers: list[int] = []
         counts = []
-        known = self._known
+        cache = self._known
         for text in texts:
             words = self._tokenizer.words(text)
             counts.append(len(words))
             for word in words:
-                number = known.get(word)
+                number = cache.get(word)
                 if number is None:
-                    if len(known) >= _REMEMBERED:
-                        known.clear()
-                    number = known[word] = self.of_word(word)
+                    if len(cache) >= _REMEMBERED:
+                        cache.clear()
+                    number = cache[word] = self.of_word(word)
                 numbers.append(number)
         return np.array(numbers, dtype=np.int32), np.array(counts, dtype=np.int64)
 
@@ -117,15 +117,15 @@ class _Table:
         self._learn(int(state[1]), owner)
         return self._terms[numbers[: state[2]]], counts
 
-    def _learn(self, known: int, owner: WordNumbers) -> None:
+    def _learn(self, word_count: int, owner: WordNumbers) -> None:
         first = len(self._terms)
-        places = self._ends[first : known + 1].tolist()
+        places = self._ends[first : word_count + 1].tolist()
         letters = self._letters[places[0] : places[-1]].tobytes()
-        found = [
+        numbers = [
             owner.of_word(letters[a - places[0] : b - places[0]].decode("utf-8", "surrogatepass"))
             for a, b in pairwise(places)
         ]
-        self._terms = np.concatenate([self._terms, np.array(found, dtype=np.int32)])
+        self._terms = np.concatenate([self._terms, np.array(numbers, dtype=np.int32)])
 
     def _grow(self, rest: int) -> None:
         """Make room for twice as many words, and for the longest one that may come."""

@@ -168,8 +168,8 @@ def _gold(annotations: Source) -> tuple[dict[str, dict[str, float]], int]:
     scores: dict[str, dict[str, float | None]] = {}
     for annotation in read_annotations(annotations):
         if not (annotation.question_id and annotation.doc_id):
-            lacking = "doc_id" if annotation.question_id else "question_id"
-            raise InputError(f"annotation {shorten(annotation.id, 40)!r} has no {lacking}")
+            missing = "doc_id" if annotation.question_id else "question_id"
+            raise InputError(f"annotation {shorten(annotation.id, 40)!r} has no {missing}")
         documents = scores.setdefault(annotation.question_id, {})
         if annotation.doc_id in documents:
             question, document = shorten(annotation.question_id, 40), shorten(annotation.doc_id, 40)

@@ -74,10 +74,10 @@ def _read(library: Any, name: str) -> Any:
         at: list[Any] = []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             node, at = node.left, [ast.literal_eval(node.right)]
-        given: list[ast.keyword] = []
+        keywords: list[ast.keyword] = []
         if isinstance(node, ast.Call) and not node.args:
-            node, given = node.func, node.keywords
-        parameters = {keyword.arg or "**": ast.literal_eval(keyword.value) for keyword in given}
+            node, keywords = node.func, node.keywords
+        parameters = {keyword.arg or "**": ast.literal_eval(keyword.value) for keyword in keywords}
     except (SyntaxError, ValueError):
         node = None
     if not isinstance(node, ast.Name):
@@ -128,16 +128,16 @@ class RunScorer:
         self._measures = measures
         plain = {n: judgements.grades(topic) for topic, n in self._numbers.items()}
         together: list[Any] = []
-        apart: list[Any] = []
+        separate: list[Any] = []
         for name, measure in measures.items():
             if _is_diverse(measure) and not judgements.diverse:
                 problem = "needs diversity qrels (topic subtopic document grade)"
                 raise InputError(f"{name} {problem}, but no topic here has several subtopics")
             if _is_ndevals(measure) and not library.pyndeval.is_available():
                 raise MissingExtra(name, "retrieval")
-            (together if library.pytrec_eval.supports(measure) else apart).append(measure)
+            (together if library.pytrec_eval.supports(measure) else separate).append(measure)
         self._evaluators = []
-        for group in ([together] if together else []) + [[measure] for measure in apart]:
+        for group in ([together] if together else []) + [[measure] for measure in separate]:
             qrels = self._diverse(judgements) if _is_diverse(group[0]) else plain
             self._evaluators.append(_guarded(group, library.evaluator, group, qrels))
 

@@ -44,7 +44,7 @@ class Metric(NamedTuple):
     measure: str
     value: float | None
     scored: int
-    asked: int
+    total: int
 
 
 C_co = TypeVar("C_co", bound=Cell, covariant=True)
@@ -90,10 +90,10 @@ class RunTable(Generic[C_co]):
         topics = self.cells[run]
         table = np.stack([self.column(run, name, topics) for name in measures], axis=1)
         means = column_means(table, bootstrap, UNIT if ranges is None else list(ranges))
-        asked = [sum(name in values for values in topics.values()) for name in measures]
+        counts = [sum(name in values for values in topics.values()) for name in measures]
         return {
             name: replace(mean, asked=count)
-            for name, mean, count in zip(measures, means, asked, strict=True)
+            for name, mean, count in zip(measures, means, counts, strict=True)
         }
 
     def compare(

@@ -56,11 +56,11 @@ class ClusterAnswer:
             return f"{self._parent._place}[{self._key}]"
         return f"{self._parent._place}.{shorten(self._key, 60)}"
 
-    def wrong(self, expected: str, found: str | None = None) -> AnswerShapeError:
+    def wrong(self, expected: str, description: str | None = None) -> AnswerShapeError:
         """Return the error for a value that is not as expected."""
-        where = f"{place.removeprefix('.')}: " if (place := self._place) else ""
-        found = _description(self.value) if found is None else found
-        problem = f"{where}expected {expected}, found {found}"
+        where = f"{path.removeprefix('.')}: " if (path := self._place) else ""
+        description = _description(self.value) if description is None else description
+        problem = f"{where}expected {expected}, found {description}"
         return AnswerShapeError(f"{self.request}: {problem}; {_ADVICE}")
 
     # Objects and lists ---------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class ClusterAnswer:
             raise self.wrong("a list")
         if count is not None and len(self.value) != count:
             raise self.wrong(f"a list of {count}")
-        return [ClusterAnswer(value, self, place) for place, value in enumerate(self.value)]
+        return [ClusterAnswer(value, self, position) for position, value in enumerate(self.value)]
 
     # Values --------------------------------------------------------------------------------------
 

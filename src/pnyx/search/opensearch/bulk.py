@@ -85,7 +85,7 @@ class Bulk:
                 {"create": {"_id": row["_id"]}},
                 {k: v for k, v in row.items() if k != "_id"},
             ]
-        path, shown = f"/{self._index}/_bulk", escaped(str(self._cluster.address))
+        path, address = f"/{self._index}/_bulk", escaped(str(self._cluster.address))
         try:
             answer = self._cluster.lines(path, lines, seconds=_SECONDS)
         except (OverloadedError, PartialAnswerError, UnreachableError):
@@ -96,12 +96,12 @@ class Bulk:
             if result.status == 409:
                 there.append(row)
             elif result.error == "cluster_block_exception":
-                raise PnyxError(f"{shown}: is blocked: {shorten(result.reason, 160)}")
+                raise PnyxError(f"{address}: is blocked: {shorten(result.reason, 160)}")
             elif result.status in (429, 503) or result.error == "circuit_breaking_exception":
                 refused.append(row)
             elif result.error:
                 problem = f"{escaped(result.error, 60)}: {shorten(result.reason, 160)}"
-                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {problem}")
+                raise PnyxError(f"{address}: refuses document {row['number'] + 1}: {problem}")
         self._check_same(there)
         return refused
 
@@ -117,9 +117,9 @@ class Bulk:
     def _wait(self, begun: float) -> None:
         gone = time.monotonic() - begun
         if gone > self._patience:
-            shown = escaped(str(self._cluster.address))
-            told = f"takes nothing for {gone:.0f} s; the same command goes on"
-            raise PnyxError(f"{shown}: {told}")
+            address = escaped(str(self._cluster.address))
+            problem = f"takes nothing for {gone:.0f} s; the same command goes on"
+            raise PnyxError(f"{address}: {problem}")
         pause = min(_LONGEST_WAIT, 0.2 + gone / 2) * random.uniform(0.7, 1.3)
         self.waited += pause
         time.sleep(pause)
@@ -138,15 +138,16 @@ def _identity(source: ClusterAnswer) -> Row:
     return {"number": source.field("number").integer(), "digest": source.field("digest").text()}
 
 
-def check_same(row: Row, key: str, known: Row) -> None:
+def check_same(row: Row, key: str, stored: Row) -> None:
     """Refuse a document whose id another has, or another document in its place."""
-    place, same = row["number"] + 1, known["number"] == row["number"]
-    if same and (row["_id"], row["digest"]) == (key, known["digest"]):
+    record_number, same = row["number"] + 1, stored["number"] == row["number"]
+    if same and (row["_id"], row["digest"]) == (key, stored["digest"]):
         return
     name = shorten(row["_id"], 60)
     if same:
-        raise OtherCorpusError(f"record {place} ({name}) is not the one that was loaded before")
-    first, second = sorted((known["number"] + 1, place))
+        problem = f"record {record_number} ({name}) is not the one that was loaded before"
+        raise OtherCorpusError(problem)
+    first, second = sorted((stored["number"] + 1, record_number))
     raise InputError(f"records {first} and {second} have the same id {name!r}")
 
 

@@ -63,8 +63,8 @@ class ClusterAddress:
         scheme, _, rest = str(text).partition("://")
         nodes, _, name = rest.partition("/")
         if "@" in nodes:  # not echoed: it may be a password
-            told = f"{USER} and {PASSWORD} name them in the environment"
-            raise InputError(f"an address with user or password is not taken: {told}")
+            advice = f"{USER} and {PASSWORD} name them in the environment"
+            raise InputError(f"an address with user or password is not taken: {advice}")
         hosts = []
         for node in nodes.split(","):
             try:
@@ -76,8 +76,8 @@ class ClusterAddress:
                 raise InputError(f"{shorten(node, 60)!r} is no host: {_EXPECTED}")
             hosts.append((host, port))
         if not INDEX_NAME.fullmatch(name):
-            told = "a name has small letters, digits, '.', '_' and '-'"
-            raise InputError(f"{shorten(name, 60)!r} names no index: {_EXPECTED}; {told}")
+            advice = "a name has small letters, digits, '.', '_' and '-'"
+            raise InputError(f"{shorten(name, 60)!r} names no index: {_EXPECTED}; {advice}")
         return cls(tuple(hosts), name, scheme.endswith("https"))
 
     def __str__(self) -> str:
@@ -110,16 +110,16 @@ class Cluster:
             raise MissingExtra("an index in OpenSearch", "opensearch") from error
         check_network(*(host for host, _ in self.address.hosts))
         logging.getLogger("opensearch").addHandler(logging.NullHandler())  # what fails is told once
-        own: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if user := os.environ.get(USER):
-            own["http_auth"] = (user, os.environ.get(PASSWORD, ""))
+            settings["http_auth"] = (user, os.environ.get(PASSWORD, ""))
         if self.address.secure:
             insecure = os.environ.get(INSECURE) == "1"
-            own |= {"use_ssl": True, "verify_certs": not insecure, "ssl_show_warn": False}
+            settings |= {"use_ssl": True, "verify_certs": not insecure, "ssl_show_warn": False}
             if (ca := os.environ.get(CA)) and not insecure:
                 if not Path(ca).is_file():
                     raise InputError(f"{CA} names no file", path=ca)
-                own["ca_certs"] = ca
+                settings["ca_certs"] = ca
         hosts = [{"host": host, "port": port} for host, port in self.address.hosts]
         retried: dict[str, Any] = {
             "max_retries": 3,
@@ -127,7 +127,7 @@ class Cluster:
             "retry_on_timeout": False,
             "pool_maxsize": _CONNECTIONS,
         }
-        transport: Any = OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
+        transport: Any = OpenSearch(hosts, timeout=_SECONDS, **retried, **settings).transport
         transport.deserializer = _UnreadAnswers()
         return transport
 
@@ -145,11 +145,11 @@ class Cluster:
         from opensearchpy.exceptions import OpenSearchException
 
         request = f"{escaped(str(self.address))}: {method} {escaped(path)}"
-        own = {**params, "request_timeout": seconds}
+        query_params = {**params, "request_timeout": seconds}
         reads = path.endswith(_READS)
         for again in (reads, False):
             try:
-                text = transport.perform_request(method, path, params=dict(own), body=body)
+                text = transport.perform_request(method, path, params=dict(query_params), body=body)
             except OpenSearchException as error:
                 failure = self._failure(error, request)
                 if not (again and isinstance(failure, PartialAnswerError)):
@@ -231,8 +231,8 @@ class Cluster:
             return PartialAnswerError(f"{where}: some shards cannot be asked ({escaped(kind, 60)})")
         if status == 403:
             return PnyxError(f"{where}: the user may not do this")
-        told = f"{escaped(kind, 60)}: {shorten(reason, 200)}" if kind else f"status {status}"
-        return PnyxError(f"{where}: {told}")
+        reason_text = f"{escaped(kind, 60)}: {shorten(reason, 200)}" if kind else f"status {status}"
+        return PnyxError(f"{where}: {reason_text}")
 
 
 def _tls(error: str) -> str:

@@ -107,8 +107,8 @@ class StoredDocuments:
         """Return vectors, in the order asked; shape (documents, dimensions)."""
         field, dimensions = schema.FEATURES["vectors"], self._features["vectors"]["dimensions"]
         vectors = np.zeros((len(numbers), dimensions), np.float32)
-        for place, (number, hit) in enumerate(self._at(numbers, fields=[field])):
-            vectors[place] = self._features_of(hit, [field], number)[field]
+        for row, (number, hit) in enumerate(self._at(numbers, fields=[field])):
+            vectors[row] = self._features_of(hit, [field], number)[field]
         return vectors
 
     def rows(self, first: int = 0) -> Iterator[tuple[Evidence, dict[str, Any]]]:
@@ -116,16 +116,16 @@ class StoredDocuments:
         fields = list(schema.FEATURES.values())
         for number in range(first, self.count, _AT_ONCE):
             stop = min(number + _AT_ONCE, self.count)
-            for place, hit in self._page(number, stop, fields):
-                record = self._record(hit.id, hit.answer.field("_source"), str(place + 1))
-                yield record, self._features_of(hit, fields, place)
+            for position, hit in self._page(number, stop, fields):
+                record = self._record(hit.id, hit.answer.field("_source"), str(position + 1))
+                yield record, self._features_of(hit, fields, position)
 
     def topics(self, count: int) -> Iterator[int | None]:
         """Return the topics of the first documents."""
         field = schema.FEATURES["clusters"]
         for number in range(0, count, _AT_ONCE):
-            for place, hit in self._page(number, min(number + _AT_ONCE, count), [field]):
-                yield self._features_of(hit, [field], place).get(field)
+            for position, hit in self._page(number, min(number + _AT_ONCE, count), [field]):
+                yield self._features_of(hit, [field], position).get(field)
 
     def _page(
         self, first: int, stop: int, fields: Sequence[str]

@@ -67,10 +67,10 @@ class RemoteIndex(Remembering):
         health = cluster.ask("GET", f"/_cluster/health/{concrete}")
         status = health.field("status")
         if status.text() == "red":
-            told = (
+            problem = (
                 f"is red: only {health.field('active_shards').integer()} shards of it can be asked"
             )
-            raise PnyxError(f"{escaped(str(address))}: {told}")
+            raise PnyxError(f"{escaped(str(address))}: {problem}")
         if status.value not in ("green", "yellow"):
             raise status.wrong("green, yellow or red")
         return cls(cluster, concrete, meta)
@@ -129,8 +129,8 @@ class RemoteIndex(Remembering):
     def _fused(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None, ids: dict[int, str]
     ) -> RankedList:
-        rankings, known = self._parts(text, scoring, k, embedder)
-        ids.update(known)
+        rankings, fetched_ids = self._parts(text, scoring, k, embedder)
+        ids.update(fetched_ids)
         return fuse(scoring, rankings, k)
 
     def _parts(
@@ -180,8 +180,8 @@ class RemoteIndex(Remembering):
         query = EVERY if scoring.flat else self._ranking.words(text, "dirichlet", mu)
         if query is None:
             return None
-        own = {"flat": scoring.flat, "topics": wc > 0, "factors": factors, "wq": wq}
-        return scored(query, schema.BOOSTED, own)
+        parameters = {"flat": scoring.flat, "topics": wc > 0, "factors": factors, "wq": wq}
+        return scored(query, schema.BOOSTED, parameters)
 
     def _factors(self, text: str, wc: float, embedder: Embedder | None) -> list[float]:
         """Return what a document's score is multiplied by, for each topic it may be on."""
@@ -200,8 +200,8 @@ class RemoteIndex(Remembering):
         """Return the ids of documents by their keys."""
         hashed = [key for key in keys if schema.is_hashed(key)]
         records = self.stored.records(hashed)
-        known = {key: record.id for key, record in zip(hashed, records, strict=True)}
-        return [known.get(key, key) for key in keys]
+        names = {key: record.id for key, record in zip(hashed, records, strict=True)}
+        return [names.get(key, key) for key in keys]
 
     # Parts of a score ----------------------------------------------------------------------------
 
@@ -223,8 +223,8 @@ class RemoteIndex(Remembering):
         question = self._question(text, embedder)
         if question is None or not ids:
             return np.zeros(len(ids))
-        found: NDArray[np.float64] = self.vectors(ids).astype(np.float64) @ question
-        return found
+        similarities: NDArray[np.float64] = self.vectors(ids).astype(np.float64) @ question
+        return similarities
 
     def boosts(
         self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
@@ -233,8 +233,8 @@ class RemoteIndex(Remembering):
         topics, quality = np.ones(len(ids)), np.zeros(len(ids), dtype=np.float32)
         if wc > 0:
             factors = self._factors(text, wc, embedder)
-            own = self._of(ids, "clusters")
-            topics = np.array([1.0 if topic is None else factors[int(topic)] for topic in own])
+            clusters = self._of(ids, "clusters")
+            topics = np.array([1.0 if topic is None else factors[int(topic)] for topic in clusters])
         if wq > 0:
             quality = np.nan_to_num(self.quality(ids))
         return topics, quality
@@ -285,19 +285,19 @@ class RemoteIndex(Remembering):
         if name == "passages":
             passages = self.meta.get("statistics", {}).get("passages", 0)
             return FeatureInfo(passages, "pnyx index") if passages else None
-        known = self.meta.get("features", {}).get(name)
-        if known is None:
+        feature = self.meta.get("features", {}).get(name)
+        if feature is None:
             return None
-        return FeatureInfo(known["documents"], str(known.get("embedder", known.get("model"))))
+        return FeatureInfo(feature["documents"], str(feature.get("embedder", feature.get("model"))))
 
     def _needs(self, name: str) -> FeatureInfo:
-        known = self.feature_info(name)
-        if known is None:
+        info = self.feature_info(name)
+        if info is None:
             raise InputError(f"the index has no {name}: {_HOW[name]}", path=self.path)
-        if known.documents != len(self):
-            found = f"the index has {name} of {known.documents} of its {len(self)} documents"
-            raise InputError(f"{found}: {_HOW[name]}", path=self.path)
-        return known
+        if info.documents != len(self):
+            problem = f"the index has {name} of {info.documents} of its {len(self)} documents"
+            raise InputError(f"{problem}: {_HOW[name]}", path=self.path)
+        return info
 
     def _of(self, ids: Sequence[str], name: str) -> list[Any]:
         self._needs(name)
@@ -314,13 +314,13 @@ class RemoteIndex(Remembering):
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """See `Engine`."""
-        known = self._of(ids, "quality")
-        return np.array([np.nan if value is None else value for value in known], dtype=np.float32)
+        values = self._of(ids, "quality")
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float32)
 
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """See `Engine`."""
-        own = self.quality(ids).astype(np.float64)
-        values = np.unique(own[~np.isnan(own)]).tolist()
+        qualities = self.quality(ids).astype(np.float64)
+        values = np.unique(qualities[~np.isnan(qualities)]).tolist()
         shares: dict[float, float] = {}
         if values:
             ranges = [{"key": str(at), "to": value} for at, value in enumerate(values)]
@@ -328,7 +328,7 @@ class RemoteIndex(Remembering):
             aggregated = {"below": below, "all": {"value_count": {"field": "quality"}}}
             answer = self.cluster.search(self.concrete, {"size": 0, "aggs": aggregated})
             shares = dict(zip(values, read_shares(answer, len(values), len(self)), strict=True))
-        return np.array([shares.get(value, np.nan) for value in own.tolist()])
+        return np.array([shares.get(value, np.nan) for value in qualities.tolist()])
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -337,25 +337,25 @@ class RemoteIndex(Remembering):
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
-        found: list[Topic | None] = []
+        topics: list[Topic | None] = []
         for number in self._of(ids, "clusters"):
             if number is None:
-                found.append(None)
+                topics.append(None)
                 continue
             label = self.clusters.labels[int(number)]
-            found.append(Topic(int(number), label.label, tuple(label.terms)))
-        return found
+            topics.append(Topic(int(number), label.label, tuple(label.terms)))
+        return topics
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
-        if (problems := why_not_used(self, asked)) is not None:
+        if (problems := why_not_used(self, query)) is not None:
             return [], problems
-        near = np.flatnonzero(self.clusters.cosines(asked.vector) >= asked.least).tolist()
-        words = self._ranking.words(asked.text, "dirichlet", {})
-        own: Query = {"filter": [{"terms": {"cluster": near}}]}
-        own |= {"should": [] if words is None else [words]}
+        near = np.flatnonzero(self.clusters.cosines(query.vector) >= query.least).tolist()
+        words = self._ranking.words(query.text, "dirichlet", {})
+        clauses: Query = {"filter": [{"terms": {"cluster": near}}]}
+        clauses |= {"should": [] if words is None else [words]}
         ids: dict[int, str] = {}
-        numbers, scores = self._ranking.top({"bool": own}, asked.count, ids)
+        numbers, scores = self._ranking.top({"bool": clauses}, query.count, ids)
         return [hit.doc_id for hit in self._hits(numbers, scores, ids)], []
 
     def compile(self) -> None:

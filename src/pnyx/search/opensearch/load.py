@@ -73,14 +73,14 @@ def _carried(index: Index, features: Mapping[str, Any]) -> Iterator[Carried]:
     rows = document_vectors(index).rows if VECTORS in features else None
     cluster = clusters_of(index).cluster if "clusters" in features else None
     for number, record in enumerate(index.documents()):
-        own: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if quality is not None and not np.isnan(quality[number]):
-            own["quality"] = float(quality[number])
+            values["quality"] = float(quality[number])
         if rows is not None:
-            own["vector"] = schema.coded(rows[number])
+            values["vector"] = schema.coded(rows[number])
         if cluster is not None and cluster[number] != NO_CLUSTER:
-            own["cluster"] = int(cluster[number])
-        yield record, own
+            values["cluster"] = int(cluster[number])
+        yield record, values
 
 
 def add(
@@ -110,10 +110,8 @@ def update(
     """
     work = Loading(where)
     old = RemoteIndex.open(work.address)
-    kept = {
-        name: known
-        for name, known in old.meta["features"].items()
-        if not _remade(name, known, plan)
+    features = {
+        name: meta for name, meta in old.meta["features"].items() if not _remade(name, meta, plan)
     }
     shards, replicas = work.settings(old.concrete)
     plan = replace(
@@ -124,40 +122,42 @@ def update(
         shards=shards,
         replicas=replicas,
     )
-    made = old.clusters if "clusters" in kept else None
-    fields = {schema.FEATURES[name] for name in kept}
+    clusters = old.clusters if "clusters" in features else None
+    fields = {schema.FEATURES[name] for name in features}
     new: NDArray[np.uint32] | None = None
     if topics is not None:
-        made = topics(old)
-        kept["clusters"], new = {**made.meta, "documents": len(old)}, made.cluster
+        clusters = topics(old)
+        features["clusters"], new = {**clusters.meta, "documents": len(old)}, clusters.cluster
         fields -= {"cluster"}
-    work.begin(plan, kept, made)
+    work.begin(plan, features, clusters)
     return work.run(_updated(old, fields, new), plan, on_progress)
 
 
 def _updated(
     old: RemoteIndex, fields: Container[str], cluster: NDArray[np.uint32] | None
 ) -> Iterator[Carried]:
-    for number, (record, known) in enumerate(old.stored.rows()):
-        own = {name: value for name, value in known.items() if name in fields}
-        if "vector" in own:
-            own["vector"] = schema.coded(own["vector"])
+    for number, (record, stored_values) in enumerate(old.stored.rows()):
+        values = {name: value for name, value in stored_values.items() if name in fields}
+        if "vector" in values:
+            values["vector"] = schema.coded(values["vector"])
         if cluster is not None and cluster[number] != NO_CLUSTER:
-            own["cluster"] = int(cluster[number])
-        yield record, own
+            values["cluster"] = int(cluster[number])
+        yield record, values
 
 
 def topics_so_far(index: RemoteIndex) -> Clusters | None:
     """Return the topics of an index with those of its documents, as far as these have one."""
-    known = index.meta["features"].get("clusters")
-    if known is None:
+    feature = index.meta["features"].get("clusters")
+    if feature is None:
         return None
-    topics = index.stored.topics(known["documents"])
+    topics = index.stored.topics(feature["documents"])
     numbers = [NO_CLUSTER if topic is None else topic for topic in topics]
     return replace(index.clusters, cluster=np.array(numbers, dtype=np.uint32))
 
 
-def _remade(name: str, known: Mapping[str, Any], plan: LoadPlan) -> bool:
+def _remade(name: str, feature: Mapping[str, Any], plan: LoadPlan) -> bool:
     if name == "quality":
-        return plan.quality is not None and plan.quality.name != known.get("model")
-    return name == VECTORS and plan.embedder is not None and plan.embedder.name != known["embedder"]
+        return plan.quality is not None and plan.quality.name != feature.get("model")
+    return (
+        name == VECTORS and plan.embedder is not None and plan.embedder.name != feature["embedder"]
+    )

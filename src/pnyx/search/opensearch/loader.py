@@ -99,8 +99,8 @@ class Loading:
 
     def _live(self) -> str | None:
         """Return the index that has the name now; an index that is not ours is refused."""
-        found = self.cluster.exists("GET", f"/{self.address.name}")
-        if found is None:
+        response = self.cluster.exists("GET", f"/{self.address.name}")
+        if response is None:
             return None
         concrete, index = behind(self.cluster)
         schema.check_own(index, str(self.address))
@@ -111,8 +111,8 @@ class Loading:
 
     def _unfinished(self) -> str | None:
         """Return the newest index that nothing stands for yet."""
-        own = re.compile(re.escape(self.address.name) + r"-v\d{6,}")
-        names = sorted(name for name in self._found if own.fullmatch(name))
+        name_pattern = re.compile(re.escape(self.address.name) + r"-v\d{6,}")
+        names = sorted(name for name in self._found if name_pattern.fullmatch(name))
         newest = names[-1] if names else None
         return None if newest == self.live else newest
 
@@ -129,17 +129,17 @@ class Loading:
         """Make the new index, or go on with one that was begun by the same choices."""
         if self.live is not None and not plan.replace:
             raise InputError("exists already: --force replaces it", path=str(self.address))
-        made = dict(features or {})
-        if plan.quality is not None and "quality" not in made:
-            made["quality"] = {"model": plan.quality.name, "neutral": plan.quality.neutral}
-        if plan.embedder is not None and VECTORS not in made:
-            made[VECTORS] = vector_meta(plan.embedder)
+        feature_meta = dict(features or {})
+        if plan.quality is not None and "quality" not in feature_meta:
+            feature_meta["quality"] = {"model": plan.quality.name, "neutral": plan.quality.neutral}
+        if plan.embedder is not None and VECTORS not in feature_meta:
+            feature_meta[VECTORS] = vector_meta(plan.embedder)
         self._topics = topics
         self.meta = {
             "format": schema.FORMAT,
             "tokenizer": Tokenizer(plan.language).to_manifest(),
             "fields": list(plan.fields),
-            "features": made,
+            "features": feature_meta,
             "first": 0,
             "complete": False,
         }
@@ -165,8 +165,8 @@ class Loading:
 
     def _drop(self, unfinished: str, plan: LoadPlan) -> None:
         if not plan.replace:
-            told = "a load by other choices is unfinished: --force drops it"
-            raise InputError(told, path=str(self.address))
+            problem = "a load by other choices is unfinished: --force drops it"
+            raise InputError(problem, path=str(self.address))
         path = f"/{unfinished},{topics_of(unfinished)}*"
         check_acknowledged(self.cluster.ask("DELETE", path))
 
@@ -174,27 +174,31 @@ class Loading:
         """Make a copy of the index, or go on with one that was begun."""
         if self.live is None or self._described is None:
             raise IndexFolderError("is not there", path=str(self.address))
-        known = schema.meta_of(self._described, str(self.address))
-        self.meta = dict(known) | {"first": known["statistics"]["documents"], "complete": False}
+        live_meta = schema.meta_of(self._described, str(self.address))
+        self.meta = dict(live_meta) | {
+            "first": live_meta["statistics"]["documents"],
+            "complete": False,
+        }
         for name, maker in (("quality", plan.quality), (VECTORS, plan.embedder)):
-            made = known["features"].get(name, {}).get("documents", self.meta["first"])
-            if maker is not None and made != self.meta["first"]:
-                told = f"has {name} of {made} of its {self.meta['first']} documents"
-                raise InputError(f"{told}: --update --{name} first", path=str(self.address))
-        if "clusters" in known["features"]:
-            self._topics = RemoteIndex(self.cluster, self.live, known).clusters
+            count = live_meta["features"].get(name, {}).get("documents", self.meta["first"])
+            if maker is not None and count != self.meta["first"]:
+                problem = f"has {name} of {count} of its {self.meta['first']} documents"
+                raise InputError(f"{problem}: --update --{name} first", path=str(self.address))
+        if "clusters" in live_meta["features"]:
+            self._topics = RemoteIndex(self.cluster, self.live, live_meta).clusters
         unfinished = self._unfinished()
         if unfinished is not None:
-            own = schema.meta_of(self._found[unfinished], str(self.address))
-            if own.get("first") != self.meta["first"] and own.get("content") != known["content"]:
-                told = "another load is unfinished: its own command goes on"
-                raise InputError(told, path=str(self.address))
+            unfinished_meta = schema.meta_of(self._found[unfinished], str(self.address))
+            other_first = unfinished_meta.get("first") != self.meta["first"]
+            if other_first and unfinished_meta.get("content") != live_meta["content"]:
+                problem = "another load is unfinished: its own command goes on"
+                raise InputError(problem, path=str(self.address))
         self._resumed = unfinished is not None
         self.concrete = unfinished or self._next()
         if unfinished is None:
             _, replicas = self.settings(self.live)  # which are not cloned
-            own = {"index.blocks.write": False, "index.number_of_replicas": replicas}
-            body = {"settings": own}
+            settings = {"index.blocks.write": False, "index.number_of_replicas": replicas}
+            body = {"settings": settings}
             path = f"/{self.live}/_clone/{self.concrete}"
             waits: dict[str, Any] = {"seconds": 300.0, "wait_for_active_shards": "1"}
             check_acknowledged(self.cluster.ask("PUT", path, body, **waits))
@@ -259,11 +263,11 @@ class Loading:
     def _send(self, bulk: Bulk, batch: list[tuple[Row, Evidence]], plan: LoadPlan) -> None:
         if self._resumed:
             first, last = batch[0][0]["number"], batch[-1][0]["number"]
-            known = bulk.loaded(first, last + 1)
+            loaded = bulk.loaded(first, last + 1)
             for row, _ in batch:
-                if row["number"] in known:
-                    check_same(row, *known[row["number"]])
-            batch = [one for one in batch if one[0]["number"] not in known]
+                if row["number"] in loaded:
+                    check_same(row, *loaded[row["number"]])
+            batch = [item for item in batch if item[0]["number"] not in loaded]
         if not batch:
             return
         rows, records = [row for row, _ in batch], [record for _, record in batch]
@@ -271,22 +275,22 @@ class Loading:
         bulk.create(rows)
 
     def _with_features(self, rows: list[Row], records: list[Evidence], plan: LoadPlan) -> None:
-        lacking = [at for at, row in enumerate(rows) if "quality" not in row]
-        if plan.quality is not None and lacking:
-            texts = [rated_text(records[at]) for at in lacking]
+        missing = [at for at, row in enumerate(rows) if "quality" not in row]
+        if plan.quality is not None and missing:
+            texts = [rated_text(records[at]) for at in missing]
             for at, value in zip(
-                lacking, predictions(plan.quality, texts)[0].tolist(), strict=True
+                missing, predictions(plan.quality, texts)[0].tolist(), strict=True
             ):
                 rows[at]["quality"] = value
-        lacking = [at for at, row in enumerate(rows) if "vector" not in row]
-        if plan.embedder is None or not lacking:
+        missing = [at for at, row in enumerate(rows) if "vector" not in row]
+        if plan.embedder is None or not missing:
             return
-        vectors = plan.embedder.encode([record_codec.searched_text(records[at]) for at in lacking])
-        for at, vector in zip(lacking, vectors, strict=True):
+        vectors = plan.embedder.encode([record_codec.searched_text(records[at]) for at in missing])
+        for at, vector in zip(missing, vectors, strict=True):
             rows[at]["vector"] = schema.coded(vector.astype(np.float16))
         if self._topics is not None and self._assigns(plan):
             near, _ = nearest_centroids(vectors, self._topics.centroids)
-            for at, number in zip(lacking, near.tolist(), strict=True):
+            for at, number in zip(missing, near.tolist(), strict=True):
                 rows[at]["cluster"] = number
 
     def _assigns(self, plan: LoadPlan) -> bool:
@@ -302,8 +306,8 @@ class Loading:
         if plan.replace or self.meta["first"]:
             self._drop(self.concrete, replace(plan, replace=True))
             return InputError(f"{error.problem}: what was unfinished is dropped, start again")
-        told = "an unfinished load is of another corpus; --force drops it"
-        return InputError(f"{error.problem}: {told}", path=str(self.address))
+        problem = "an unfinished load is of another corpus; --force drops it"
+        return InputError(f"{error.problem}: {problem}", path=str(self.address))
 
     # The end -------------------------------------------------------------------------------------
 
@@ -315,20 +319,20 @@ class Loading:
         self._refresh()
         there = self.cluster.count(self.concrete, EVERY)
         if there != state.documents:
-            told = f"{there:,} documents are there, expected {state.documents:,}"
-            raise OtherCorpusError(told)
+            problem = f"{there:,} documents are there, expected {state.documents:,}"
+            raise OtherCorpusError(problem)
         having = self.cluster.count(self.concrete, {"exists": {"field": "terms"}})
         counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
         if state.passages:
             counts["passages"] = state.passages
         rated = self.cluster.count(self.concrete, {"exists": {"field": "quality"}})
         counts["documents_with_quality"] = rated
-        features = {name: dict(known) for name, known in self.meta["features"].items()}
-        made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
-        made["clusters"] = self._assigns(plan)
-        for name, known in features.items():
-            if made[name] or "documents" not in known:
-                known["documents"] = there
+        features = {name: dict(feature) for name, feature in self.meta["features"].items()}
+        complete = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
+        complete["clusters"] = self._assigns(plan)
+        for name, feature in features.items():
+            if complete[name] or "documents" not in feature:
+                feature["documents"] = there
         shards, replicas = self.settings(self.concrete)
         if self._topics is not None:
             put_topics(self.cluster, self.concrete, self._topics, replicas)
@@ -393,9 +397,9 @@ def _batches(
 ) -> Iterator[list[tuple[Row, Evidence]]]:
     batch: list[tuple[Row, Evidence]] = []
     size = 0
-    for one in rows:
-        batch.append(one)
-        size += len(one[0]["record"]) + len(one[0].get("terms", ""))
+    for item in rows:
+        batch.append(item)
+        size += len(item[0]["record"]) + len(item[0].get("terms", ""))
         if len(batch) >= _BATCH or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -406,7 +410,7 @@ def _batches(
 def _choices(meta: Mapping[str, Any]) -> Any:
     """Return what two loads must agree in, so that one can go on with the other's index."""
     features = {
-        name: {k: v for k, v in known.items() if k != "documents"}
-        for name, known in meta["features"].items()
+        name: {k: v for k, v in feature.items() if k != "documents"}
+        for name, feature in meta["features"].items()
     }
     return meta["tokenizer"], meta["fields"], features, meta["first"]

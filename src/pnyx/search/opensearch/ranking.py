@@ -61,8 +61,8 @@ class RemoteRanking:
         scoring = make_model(model, parameters)
         counts = Counter(map(schema.term_of, self.tokenizer.terms(text)))
         if len(counts) > _MOST_WORDS:
-            found = f"the question has {len(counts):,} different words"
-            raise InputError(f"{found}, expected at most {_MOST_WORDS:,}")
+            problem = f"the question has {len(counts):,} different words"
+            raise InputError(f"{problem}, expected at most {_MOST_WORDS:,}")
         if not counts:
             return None
         return self._query(counts, model, scoring)
@@ -76,46 +76,46 @@ class RemoteRanking:
 
     def _scripted(self, query: Query, scoring: Model, counts: Mapping[str, int]) -> Query:
         """Score by parameters that the index was not made with: terms are counted by a script."""
-        known = self._known([*counts])
-        some = [term for term in counts if known[term].document_frequency]
+        terms = self._known([*counts])
+        some = [term for term in counts if terms[term].document_frequency]
         shared = {"field": schema.WORDS["dirichlet"], "terms": some}
         if isinstance(scoring, BM25):
-            own = [counts[t] * scoring.weight(known[t], self._collection) for t in some]
+            weights = [counts[t] * scoring.weight(terms[t], self._collection) for t in some]
             average = self._collection.tokens / max(1, self._collection.documents)
-            more = {"weights": own, "k1": scoring.k1, "b": scoring.b, "average": average}
+            more = {"weights": weights, "k1": scoring.k1, "b": scoring.b, "average": average}
             return scored(query, schema.BM25, shared | more)
         tokens = self._collection.tokens + 1.0
-        scales = [tokens / (known[t].collection_frequency + 1.0) / scoring.mu for t in some]
+        scales = [tokens / (terms[t].collection_frequency + 1.0) / scoring.mu for t in some]
         more = {"scales": scales, "counts": [counts[t] for t in some], "mu": scoring.mu}
         return scored(query, schema.DIRICHLET, shared | more)
 
     def _known(self, terms: Sequence[str]) -> dict[str, Term]:
         """Return in how many documents terms are, and how often; looked up once."""
         with self._lock:
-            known = {term: self._terms[term] for term in terms if term in self._terms}
-        new = [term for term in terms if term not in known]
+            cached = {term: self._terms[term] for term in terms if term in self._terms}
+        new = [term for term in terms if term not in cached]
         if new:
-            known |= zip(new, self._counted(new), strict=True)
+            cached |= zip(new, self._counted(new), strict=True)
         with self._lock:
             if len(self._terms) > _KEPT_TERMS:
                 self._terms = {}
-            self._terms |= known
-        return known
+            self._terms |= cached
+        return cached
 
     def _counted(self, terms: Sequence[str]) -> list[Term]:
         field, rows = schema.WORDS["dirichlet"], list[Query]()
-        for place, term in enumerate(terms):
-            own = {"field": field, "term": term}
-            query = scored({"term": {field: term}}, schema.FREQUENCY, own)
+        for position, term in enumerate(terms):
+            params = {"field": field, "term": term}
+            query = scored({"term": {field: term}}, schema.FREQUENCY, params)
             # The name of the sum shows which request an answer belongs to.
-            sums = {str(place): {"sum": {"script": {"source": "_score"}}}}
+            sums = {str(position): {"sum": {"script": {"source": "_score"}}}}
             rows += [{}, {"size": 0, "track_total_hits": True, "query": query, "aggs": sums}]
         answer = self._cluster.lines(f"/{self._index}/_msearch", rows)
         counts: list[Term] = []
-        for place, part in enumerate(answer.field("responses").elements(len(terms))):
+        for position, part in enumerate(answer.field("responses").elements(len(terms))):
             documents = read_count(part)
             most = float(self._collection.tokens)
-            total = part.field("aggregations", str(place), "value")
+            total = part.field("aggregations", str(position), "value")
             counts.append(Term(documents, round(total.number(documents, most))))
         return counts
 
@@ -127,16 +127,16 @@ class RemoteRanking:
         each = [self._query({schema.term_of(t): n}, model, scoring) for t, n in counts.items()]
         for name, (query,) in zip(counts, map(dict.values, each), strict=True):
             query["_name"] = name
-        found: dict[str, dict[str, float]] = {}
+        by_document: dict[str, dict[str, float]] = {}
         for start in range(0, len(keys), _EXPLAINED):
             some = list(keys[start : start + _EXPLAINED])
-            asked: Query = {"bool": {"filter": {"ids": {"values": some}}, "should": each}}
-            body = {"query": asked, "size": len(some), "_source": False}
+            term_query: Query = {"bool": {"filter": {"ids": {"values": some}}, "should": each}}
+            body = {"query": term_query, "size": len(some), "_source": False}
             more = {"include_named_queries_score": "true", **_BY_ALL}
             for hit in self._cluster.hits(self._index, body, **more):
                 scores = hit.named_scores()
-                found[hit.id] = {term: scores[term] for term in counts if term in scores}
-        return found
+                by_document[hit.id] = {term: scores[term] for term in counts if term in scores}
+        return by_document
 
     def top(
         self,
@@ -186,5 +186,5 @@ class RemoteRanking:
 
 def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
     """Return a query whose scores are those of a script."""
-    own = {"source": script, "params": dict(params)}
-    return {"script_score": {"query": query, "script": own}}
+    script_body = {"source": script, "params": dict(params)}
+    return {"script_score": {"query": query, "script": script_body}}

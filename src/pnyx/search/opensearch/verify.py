@@ -30,8 +30,8 @@ def verify(index: RemoteIndex) -> None:
         ("documents with quality", values["quality"], statistics["documents_with_quality"]),
     ]
     for name in (VECTORS, "clusters"):
-        known = features.get(name, {"documents": 0})
-        expected = known["documents"] - known.get("without", 0)
+        feature = features.get(name, {"documents": 0})
+        expected = feature["documents"] - feature.get("without", 0)
         counts.append((f"documents with {name}", values[schema.FEATURES[name]], expected))
     for what, there, expected in counts:
         if there != expected:

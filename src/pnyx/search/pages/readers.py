@@ -31,9 +31,9 @@ def read_runs(builder: Builder, source: int, runs_source: GivenSource) -> None:
     read_measures(builder, source, result.row())
 
 
-def read_index(builder: Builder, source: int, given: GivenSource) -> None:
+def read_index(builder: Builder, source: int, source_files: GivenSource) -> None:
     """Keep where an index is, whose documents are shown next to what was said of them."""
-    path = given.files["index"]
+    path = source_files.files["index"]
     builder.file(source, path, "index")
     builder.about(source, about={"documents": len(open_index(path))})
 

@@ -24,8 +24,8 @@ class RunDifference:
     low: float | None = None  # of its 95 % interval
     high: float | None = None  # of its 95 % interval
     p: float | None = None  # not corrected for the number of measures
-    topics: int = 0  # how many that is, of `asked`
-    asked: int = 0
+    topics: int = 0  # how many that is, of `total_topics`
+    total_topics: int = 0
 
 
 def _differences(
@@ -41,14 +41,18 @@ def _differences(
     compared = {c.measure: c for c in table.compare([(*runs, name) for name in topics])}
     rows = []
     for name in dict.fromkeys([*first, *second, *topics]):
-        one, asked = compared.get(name), len(topics.get(name, ()))
-        row = RunDifference(name, first.get(name), second.get(name), asked=asked)
-        if one is not None:
-            p = one.test.p if one.test.topics > 1 else None
+        comparison, topic_count = compared.get(name), len(topics.get(name, ()))
+        row = RunDifference(name, first.get(name), second.get(name), total_topics=topic_count)
+        if comparison is not None:
+            test = comparison.test
             row = replace(
-                row, difference=one.test.difference, low=one.low, high=one.high, p=p,
-                topics=one.test.topics,
-            )  # fmt: skip
+                row,
+                difference=test.difference,
+                low=comparison.low,
+                high=comparison.high,
+                p=test.p if test.topics > 1 else None,
+                topics=test.topics,
+            )
         rows.append(row)
     return rows
 

@@ -64,16 +64,16 @@ def score_documents(
     start = time.monotonic()
     index = WordIndex.open(index_folder)
     model = model or QualityModel.load()
-    known, unscored = _known(index, model)
-    parts = [known]
+    stored, unscored = _known(index, model)
+    parts = [stored]
     with counting(on_progress, "predicting quality", len(index)) as advance:
-        for first in range(len(known), len(index), _BATCH):
+        for first in range(len(stored), len(index), _BATCH):
             numbers = range(first, min(first + _BATCH, len(index)))
-            found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+            scores, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
             unscored += none
-            parts.append(found)
+            parts.append(scores)
             advance(numbers.stop)
-    added = len(index) - len(known)
+    added = len(index) - len(stored)
     if added:
         meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}
         values = {"values": np.concatenate(parts)}

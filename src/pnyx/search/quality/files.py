@@ -108,10 +108,10 @@ class PaperModel:
 
     def _seen(self, text: str) -> tuple[Ints, Floats]:
         """Return the columns of a text's known words, ascending, and their tf-idf."""
-        found = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
-        known = sorted((self.words[word], n) for word, n in found.items() if word in self.words)
-        places = np.array([place for place, _ in known], dtype=np.int64)
-        values = np.array([n for _, n in known], dtype=np.float64) * self.idf[places]
+        counts = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
+        columns = sorted((self.words[word], n) for word, n in counts.items() if word in self.words)
+        places = np.array([column for column, _ in columns], dtype=np.int64)
+        values = np.array([n for _, n in columns], dtype=np.float64) * self.idf[places]
         length = math.sqrt(float((values * values).sum()))
         return places, values / length if len(places) else values
 
@@ -130,10 +130,10 @@ def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
         problem = f"holds no {MANIFEST}: expected a model of argument quality"
         raise InputError(problem, path=folder)
     row = _object(path)
-    found = row.get("format"), row.get("format_version")
-    if found != FORMAT:
-        shown, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (found, FORMAT))
-        raise InputError(f"found {shown}, this Pnyx reads {expected}", path=path)
+    version = row.get("format"), row.get("format_version")
+    if version != FORMAT:
+        actual, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (version, FORMAT))
+        raise InputError(f"found {actual}, this Pnyx reads {expected}", path=path)
     try:
         return _model(Path(folder), row)
     except InputError as error:
@@ -179,32 +179,32 @@ def _arrays(folder: Path) -> Arrays:
     from safetensors.numpy import load_file
 
     try:
-        found: Arrays = load_file(folder / WEIGHTS)
+        arrays: Arrays = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError, ValueError, KeyError) as error:
         raise InputError(f"{WEIGHTS}: cannot be read: {shorten(str(error), 80)}") from error
-    if any(v.dtype.kind == "f" and not np.isfinite(v).all() for v in found.values()):
+    if any(v.dtype.kind == "f" and not np.isfinite(v).all() for v in arrays.values()):
         raise InputError(f"{WEIGHTS}: expected finite numbers")
-    return found
+    return arrays
 
 
 def _take(
     arrays: Arrays, name: str, size: int, kind: str = "f", *, positive: bool = False
 ) -> NDArray[Any]:
-    found = arrays.get(name)
-    if found is None or found.shape != (size,) or found.dtype.kind != kind:
-        shown = "none" if found is None else f"{found.dtype} {found.shape}"
-        raise InputError(f"{WEIGHTS}: {name}: found {shown}, expected shape {(size,)}")
-    if positive and not (found > 0).all():
+    array = arrays.get(name)
+    if array is None or array.shape != (size,) or array.dtype.kind != kind:
+        actual = "none" if array is None else f"{array.dtype} {array.shape}"
+        raise InputError(f"{WEIGHTS}: {name}: found {actual}, expected shape {(size,)}")
+    if positive and not (array > 0).all():
         raise InputError(f"{WEIGHTS}: {name}: expected numbers above 0")
-    return found.astype(np.float64 if kind == "f" else np.int64)
+    return array.astype(np.float64 if kind == "f" else np.int64)
 
 
 def _surface_model(
     _: Path, name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays
 ) -> QualityModel:
     if (settings.get("features"), settings.get("surface")) != (VERSION, list(SURFACE)):
-        found = shorten(settings.get("features"), 20)
-        raise InputError(f"settings: features of version {found}, expected {VERSION}: train it")
+        version = shorten(settings.get("features"), 20)
+        raise InputError(f"settings: features of version {version}, expected {VERSION}: train it")
     intercept = float(number(settings.get("intercept"), "settings.intercept"))
     few, many = len(SURFACE), 2**HASH_BITS
     deviation = _take(arrays, "deviation", few, positive=True)
@@ -227,7 +227,7 @@ def _paper_model(
     weights = _take(arrays, "weights", len(words))
     machine = settings.get("machine")
     machine = None if machine is None else _machine(machine, arrays, len(words))
-    places = {word: place for place, word in enumerate(words)}
+    places = {word: position for position, word in enumerate(words)}
     return PaperModel(name, neutral, places, idf, weights, intercept, machine)
 
 
@@ -240,8 +240,8 @@ def _machine(settings: Any, arrays: Arrays, words: int) -> SupportVectors:
     )
     if gamma <= 0:
         raise InputError(f"settings.machine.gamma: found {gamma:g}, expected more than 0")
-    found = arrays.get("machine_weights")
-    vectors = 0 if found is None or found.ndim != 1 else len(found)
+    dual_weights = arrays.get("machine_weights")
+    vectors = 0 if dual_weights is None or dual_weights.ndim != 1 else len(dual_weights)
     starts = _take(arrays, "machine_starts", vectors + 1, "i")
     cells = int(starts[-1])
     columns = _take(arrays, "machine_words", cells, "i")

@@ -139,8 +139,8 @@ def _question(vector: NDArray[np.float32], dimensions: int, k: int) -> NDArray[n
     check_least("k", k, 1)
     question = np.ascontiguousarray(vector, dtype=np.float32)
     if question.shape != (dimensions,):
-        found = "x".join(map(str, question.shape))
-        raise InputError(f"the question's vector has {found} numbers, expected {dimensions}")
+        shape = "x".join(map(str, question.shape))
+        raise InputError(f"the question's vector has {shape} numbers, expected {dimensions}")
     if not abs(float(np.linalg.norm(question.astype(np.float64))) - 1) < 0.01:
         raise InputError("the question's vector has another length than 1")
     return question
@@ -192,8 +192,8 @@ def _open_graph(index: WordIndex) -> tuple[Any, NDArray[np.uint8]] | None:
         check_graph(content, vectors.rows)
         graph.view(content.data)
     except (RuntimeError, ValueError) as error:
-        said = f"feature {ANN} is not understood ({shorten(str(error))})"
-        raise damaged(index.path, said) from error
+        problem = f"feature {ANN} is not understood ({shorten(str(error))})"
+        raise damaged(index.path, problem) from error
     if (len(graph), graph.ndim) != vectors.rows.shape:
         raise damaged(index.path, f"feature {ANN} is of other vectors")
     # The graph reads where the file is mapped, so the mapping has to live as long.
@@ -203,10 +203,10 @@ def _open_graph(index: WordIndex) -> tuple[Any, NDArray[np.uint8]] | None:
 def _graph_top(graph: Any, rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
     # As many as are asked for are kept while searching; twice as many finds more of the best.
     wanted = min(len(rows), max(2 * k, _WANTED))
-    found = graph.search(question, wanted, threads=1).keys.astype(np.int64)
-    if len(found) and not 0 <= found.min() <= found.max() < len(rows):
+    nearest = graph.search(question, wanted, threads=1).keys.astype(np.int64)
+    if len(nearest) and not 0 <= nearest.min() <= nearest.max() < len(rows):
         raise PnyxError("the graph of vectors names documents that are not there: build it again")
-    return _exactly(rows, np.unique(found), question, k)
+    return _exactly(rows, np.unique(nearest), question, k)
 
 
 # The graph as usearch writes it -------------------------------------------------------------------
@@ -285,12 +285,12 @@ def _cut(content: Bytes, size: int) -> tuple[Bytes, Bytes]:
 
 def _check_head(head: Bytes, count: int, dimensions: int) -> None:
     empty = np.frombuffer(new_graph(dimensions).save(), dtype=np.uint8)
-    expected, found = empty[8 : 8 + _HEAD].copy(), head.copy()
-    if not np.array_equal(found[_MAJOR], expected[_MAJOR]):
+    expected, actual = empty[8 : 8 + _HEAD].copy(), head.copy()
+    if not np.array_equal(actual[_MAJOR], expected[_MAJOR]):
         raise ValueError("another library wrote it")
     expected[_COUNT] = np.frombuffer(np.uint64(count).tobytes(), dtype=np.uint8)
-    found[_REST_OF_VERSION] = expected[_REST_OF_VERSION]
-    if not np.array_equal(found, expected):
+    actual[_REST_OF_VERSION] = expected[_REST_OF_VERSION]
+    if not np.array_equal(actual, expected):
         raise ValueError("it is of another kind")
 
 

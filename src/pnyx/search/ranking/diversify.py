@@ -80,21 +80,21 @@ def _by_cosine(vectors: npt.NDArray[np.floating], count: int) -> Callable[[int],
 
     def cosine(position: int) -> Floats:
         # Not BLAS, whose rounding depends on the place of a row: copies would not tie.
-        found: Floats = np.einsum("ij,j->i", units, units[position])
-        return found
+        similarities: Floats = np.einsum("ij,j->i", units, units[position])
+        return similarities
 
     return cosine
 
 
 def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
     """Divide scores by `best`, by default the best of them (BERDS, B.6): float64 [n], finite."""
-    found = np.asarray(scores, dtype=np.float64)
-    top = float(found.max(initial=0.0)) if best is None else best
+    values = np.asarray(scores, dtype=np.float64)
+    top = float(values.max(initial=0.0)) if best is None else best
     if top <= 0:
-        return np.zeros_like(found)
+        return np.zeros_like(values)
     with np.errstate(over="ignore"):  # by a best score near 0: the largest number stands for it
         largest = np.finfo(np.float64).max
-        return np.clip(found / top, -largest, largest)
+        return np.clip(values / top, -largest, largest)
 
 
 def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:

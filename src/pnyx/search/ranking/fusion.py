@@ -64,11 +64,11 @@ def fuse_weighted(
     if len(weights) != len(rankings):
         raise InputError(f"found {len(weights)} weights for {len(rankings)} rankings")
     if not all(math.isfinite(w) and w >= 0 for w in weights) or not any(weights):
-        shown = ", ".join(f"{w:g}" for w in weights)
-        raise InputError(f"the weights are {shown}, expected numbers from 0 that are not all 0")
+        weight_list = ", ".join(f"{w:g}" for w in weights)
+        raise InputError(f"the weights are {weight_list}, expected numbers >= 0, not all 0")
     if normalise not in ("minmax", "zscore"):
-        shown = shorten(normalise, 40)
-        raise InputError(f"unknown normalisation {shown!r}, expected: minmax, zscore")
+        name = shorten(normalise, 40)
+        raise InputError(f"unknown normalisation {name!r}, expected: minmax, zscore")
     checked = list(map(_checked, rankings))
     both = zip(weights, checked, strict=True)
     values = [weight * normalised(scores, normalise) for weight, (_, scores) in both]

@@ -39,9 +39,9 @@ Floats = NDArray[np.float64]
 
 
 class Goodness(NamedTuple):
-    """What a score is made of: ((1 - `NEAR`) own + `NEAR` near) (1 + `QUALITY` share) copy."""
+    """What a score is made of: ((1 - `NEAR`) by_model + `NEAR` near) (1 + `QUALITY` share) copy."""
 
-    own: float  # the score by the model that ranked
+    by_model: float  # the score by the model that ranked
     near: float  # mean score of the nearest documents
     share: float | None  # of documents of lower quality
     copy_of: str = ""  # the document above that it nearly repeats
@@ -49,7 +49,7 @@ class Goodness(NamedTuple):
     @property
     def relevance(self) -> float:
         """How much it is on the question."""
-        return (1.0 - NEAR) * self.own + NEAR * self.near
+        return (1.0 - NEAR) * self.by_model + NEAR * self.near
 
     @property
     def boost(self) -> float:
@@ -72,35 +72,40 @@ def good_first(engine: Engine, hits: Sequence[Hit]) -> tuple[list[Hit], Mapping[
         return [], {}
     ids = [hit.doc_id for hit in hits]
     vectors = np.asarray(engine.vectors(ids), dtype=np.float64)
-    own = np.array([hit.score for hit in hits], dtype=np.float64)
-    near = _of_neighbours(own, vectors)
+    model_scores = np.array([hit.score for hit in hits], dtype=np.float64)
+    near = _of_neighbours(model_scores, vectors)
     shares = engine.quality_shares(ids)
     boosts = 1.0 + QUALITY * np.where(np.isnan(shares), _UNKNOWN, shares)
-    scores = (((1.0 - NEAR) * own + NEAR * near) * boosts).tolist()  # as `Goodness` says
+    scores = (((1.0 - NEAR) * model_scores + NEAR * near) * boosts).tolist()  # as `Goodness` says
     # The best first; what differs by rounding alone keeps its order.
     keys = [-round(score, 9) for score in scores]
     places = sorted(range(len(ids)), key=keys.__getitem__)
     copy_of = [""] * len(ids)
-    for place, first in _copies(vectors, places[:POOL]).items():
-        copy_of[place] = ids[first]
-        scores[place] *= COPY
-        keys[place] = -round(scores[place], 9)
+    for position, first in _copies(vectors, places[:POOL]).items():
+        copy_of[position] = ids[first]
+        scores[position] *= COPY
+        keys[position] = -round(scores[position], 9)
     places.sort(key=keys.__getitem__)
-    ranked = [Hit(ids[place], rank, scores[place]) for rank, place in enumerate(places, start=1)]
-    known = [None if share != share else share for share in shares.tolist()]  # NaN
-    parts = map(Goodness, own.tolist(), near.tolist(), known, copy_of)
+    ranked = [
+        Hit(ids[position], rank, scores[position]) for rank, position in enumerate(places, start=1)
+    ]
+    quality_shares = [None if share != share else share for share in shares.tolist()]  # NaN
+    parts = map(Goodness, model_scores.tolist(), near.tolist(), quality_shares, copy_of)
     return ranked, dict(zip(ids, parts, strict=True))
 
 
-def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
+def _of_neighbours(model_scores: Floats, vectors: Floats) -> Floats:
     """Return the mean score of each document's nearest in the pool, by exp(cosine / .1)."""
-    pool = min(POOL, len(own))
+    pool = min(POOL, len(model_scores))
     count = min(NEIGHBOURS, pool - 1)
     if count < 1:
-        return own
+        return model_scores
     cosines = vectors @ vectors[:pool].T
     np.fill_diagonal(cosines, -np.inf)  # of a document to itself
-    every, nearest = np.arange(len(own)), np.empty((len(own), count), dtype=np.int64)
+    every, nearest = (
+        np.arange(len(model_scores)),
+        np.empty((len(model_scores), count), dtype=np.int64),
+    )
     weights = np.empty(nearest.shape)
     for column in range(count):  # a few times the first of the largest: much less than to sort
         nearest[:, column] = at = cosines.argmax(axis=1)
@@ -108,9 +113,9 @@ def _of_neighbours(own: Floats, vectors: Floats) -> Floats:
         cosines[every, at] = -np.inf
     weights = np.exp(_SHARPNESS * weights)
     weights /= weights.sum(axis=1, keepdims=True)
-    near = own
+    near = model_scores
     for step in range(_STEPS):
-        scores = own if step == 0 else (1.0 - NEAR) * own + NEAR * near
+        scores = model_scores if step == 0 else (1.0 - NEAR) * model_scores + NEAR * near
         near = (weights * scores[nearest]).sum(axis=1)
     return near
 

@@ -119,10 +119,10 @@ MODELS: Mapping[str, type[Model]] = {m.name: m for m in (Dirichlet, BM25)}
 def make_model(name: str, parameters: Mapping[str, float]) -> Model:
     """Return the model called `name` with `parameters` in place of its defaults."""
     if name not in MODELS:
-        known = ", ".join(MODELS)
-        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {known}")
+        names = ", ".join(MODELS)
+        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {names}")
     for parameter in parameters:
         if parameter not in MODEL_PARAMETERS[name]:
-            found = f"model {name} has no parameter {shorten(parameter, 40)!r}"
-            raise InputError(f"{found}, expected: {', '.join(MODEL_PARAMETERS[name])}")
+            problem = f"model {name} has no parameter {shorten(parameter, 40)!r}"
+            raise InputError(f"{problem}, expected: {', '.join(MODEL_PARAMETERS[name])}")
     return MODELS[name](**parameters)

@@ -60,7 +60,7 @@ def rerank(
 
 
 def rerank_many(
-    asked: Sequence[tuple[Question, Sequence[str]]],
+    items: Sequence[tuple[Question, Sequence[str]]],
     judge: Judge,
     how: Listwise | None = None,
     *,
@@ -73,12 +73,12 @@ def rerank_many(
     `concurrency`.
     """
     return run_blocking(
-        lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
+        lambda: rerank_async(items, judge, how, concurrency=concurrency, on_report=on_report)
     )
 
 
 async def rerank_async(
-    asked: Sequence[tuple[Question, Sequence[str]]],
+    items: Sequence[tuple[Question, Sequence[str]]],
     judge: Judge,
     how: Listwise | None = None,
     *,
@@ -97,32 +97,32 @@ async def rerank_async(
         position, (question, texts) = item
         results[position] = await _slide(question, texts, judge, plan)
         if on_report is not None:
-            place = f"{shorten(question.id, 40)}: " if len(asked) > 1 else ""
+            prefix = f"{shorten(question.id, 40)}: " if len(items) > 1 else ""
             for problem in results[position].problems:
-                on_report(place + problem)
+                on_report(prefix + problem)
 
-    await run_all(enumerate(asked), work, workers=concurrency)
-    return [results[position] for position in range(len(asked))]
+    await run_all(enumerate(items), work, workers=concurrency)
+    return [results[position] for position in range(len(items))]
 
 
 async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Listwise) -> Reranked:
     """Order window after window; each sees what the last one left on its ranks."""
-    shown = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
-    trimmed = sum(a is not b for a, b in zip(shown, texts, strict=True))
+    passages = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
+    trimmed = sum(a is not b for a, b in zip(passages, texts, strict=True))
     order = list(range(len(texts)))
     windows = how.windows(len(texts))
     counts = Counter(trimmed=trimmed if windows else 0)
     reasons: list[str] = []
     for ranks in windows:
         present = order[ranks.start : ranks.stop]
-        asked = Ranking(
+        task = Ranking(
             id=_window_id(question, how, ranks, len(windows)),
             query=question.text,
-            texts=tuple(shown[i] for i in present),
+            texts=tuple(passages[i] for i in present),
             criterion=how.criterion(question),
             group=question.id,
         )
-        answer = _checked((await ask_async(judge, [asked]))[0], len(present))
+        answer = _checked((await ask_async(judge, [task]))[0], len(present))
         if isinstance(answer, Unscored):
             reasons.append(answer.reason)
             continue
@@ -162,13 +162,13 @@ def _positions(answer: Judged) -> list[int]:
 def _lines(
     counts: Mapping[str, int], reasons: Sequence[str], windows: int, documents: int, how: Listwise
 ) -> list[str]:
-    said = {
+    descriptions = {
         "trimmed": f"of {documents} documents were trimmed to {how.words} words",
         "missing": "times a reply left a document out; it kept its order behind the rest",
         "repeated": "times a reply named a document twice; the first counts",
         "invented": "times a reply named a document that was not there",
     }
-    lines = [f"{counts[name]} {what}" for name, what in said.items() if name in counts]
+    lines = [f"{counts[name]} {what}" for name, what in descriptions.items() if name in counts]
     if reasons:
         missing = f"{len(reasons)} of {windows} windows got no answer and kept their order"
         lines.append(f"{missing}: {shorten(reasons[0])}")
@@ -176,7 +176,7 @@ def _lines(
 
 
 def rerank_pointwise(
-    asked: Sequence[tuple[Question, Sequence[str]]], judge: Judge
+    items: Sequence[tuple[Question, Sequence[str]]], judge: Judge
 ) -> list[Reranked]:
     """Rerank the documents of many questions by P(relevant), given in the order of their ranks.
 
@@ -188,7 +188,7 @@ def rerank_pointwise(
     Raises ModelError where the judge cannot go on at all, TypeError where it does not answer
     `relevance`.
     """
-    made = [
+    tasks = [
         ask_relevance(
             f"relevance/{question.id}/{number}",
             question.text,
@@ -196,19 +196,19 @@ def rerank_pointwise(
             definition=question.definition,
             group=question.id,
         )
-        for question, texts in asked
+        for question, texts in items
         for number, text in enumerate(texts, start=1)
     ]
-    answers = iter(ask(judge, made))
-    return [_ordered([next(answers) for _ in texts]) for _, texts in asked]
+    answers = iter(ask(judge, tasks))
+    return [_ordered([next(answers) for _ in texts]) for _, texts in items]
 
 
 def at_least(reranked: Reranked, threshold: float) -> Reranked:
     """Keep documents with P(relevant) of at least `threshold` (DIRAS, section 5), none unjudged."""
-    found = reranked.probabilities
-    kept = tuple(i for i in reranked.order if (found[i] or 0.0) >= threshold)
+    probabilities = reranked.probabilities
+    order = tuple(i for i in reranked.order if (probabilities[i] or 0.0) >= threshold)
     problems = tuple(problem.replace(_BEHIND, _LEFT_OUT) for problem in reranked.problems)
-    return replace(reranked, order=kept, problems=problems)
+    return replace(reranked, order=order, problems=problems)
 
 
 _BEHIND = "stand behind the rest"
@@ -216,15 +216,15 @@ _LEFT_OUT = "are left out, relevant or not"
 
 
 def _ordered(answers: Sequence[Answer]) -> Reranked:
-    found = tuple(_probability(answer) for answer in answers)
+    probabilities = tuple(_probability(answer) for answer in answers)
     # Python's sort is stable, also backwards: equal ones keep their order.
-    places = [(p is not None, p or 0.0) for p in found]
+    places = [(p is not None, p or 0.0) for p in probabilities]
     order = sorted(range(len(answers)), key=places.__getitem__, reverse=True)
     missing = [a.reason for a in answers if isinstance(a, Unscored)]
-    said = f"{len(missing)} of {len(answers)} documents got no verdict and {_BEHIND}"
-    problems = (f"{said}: {shorten(missing[0])}",) if missing else ()
+    problem = f"{len(missing)} of {len(answers)} documents got no verdict and {_BEHIND}"
+    problems = (f"{problem}: {shorten(missing[0])}",) if missing else ()
     return Reranked(
-        tuple(order), len(answers), len(missing), problems=problems, probabilities=found
+        tuple(order), len(answers), len(missing), problems=problems, probabilities=probabilities
     )
 
 

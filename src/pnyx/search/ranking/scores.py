@@ -30,7 +30,7 @@ _FUSED_FROM: Final = 1000
 lowest, so they go well beyond what is asked for."""
 
 
-class Chosen(NamedTuple):
+class ScoringChoice(NamedTuple):
     """What `auto` stands for; `note` says why vectors that the index has are not used."""
 
     scoring: Scoring
@@ -39,22 +39,22 @@ class Chosen(NamedTuple):
 
 def choose_scoring(
     engine: Engine, scoring: Scoring | None = None, embedder: str = PACKAGED
-) -> Chosen:
+) -> ScoringChoice:
     """Return an engine's best model if `auto`: a hybrid, or its lexical part without vectors."""
-    asked = scoring or Scoring()
-    if asked.model != AUTO:
-        return Chosen(asked)
-    lexical = replace(asked, model=asked.lexical)
+    requested = scoring or Scoring()
+    if requested.model != AUTO:
+        return ScoringChoice(requested)
+    lexical = replace(requested, model=requested.lexical)
     vectors = engine.feature_info(VECTORS)
     if vectors is None:
-        return Chosen(lexical)
+        return ScoringChoice(lexical)
     if vectors.documents != len(engine):
         without = f"{len(engine) - vectors.documents} documents have no vector yet"
-        return Chosen(lexical, f"{without}: {EMBED_FIRST}")
+        return ScoringChoice(lexical, f"{without}: {EMBED_FIRST}")
     if vectors.made_by != embedder:
         made_by = shorten(vectors.made_by, 60)
-        return Chosen(lexical, f"they are by {made_by}: name it by --embedder")
-    return Chosen(replace(asked, model="hybrid"))
+        return ScoringChoice(lexical, f"they are by {made_by}: name it by --embedder")
+    return ScoringChoice(replace(requested, model="hybrid"))
 
 
 def rank_documents(
@@ -268,10 +268,10 @@ def touche_boosts(
     if wc == 0.0 and wq == 0.0:
         return None
     parts = (wc > 0.0, wq > 0.0)
-    known, codes, quality = index.once(("touche", parts), lambda: _prepare(index, *parts))
+    clusters, codes, quality = index.once(("touche", parts), lambda: _prepare(index, *parts))
     factors = np.ones(1)
-    if known is not None:
-        factors = np.append(topic_factors(known, question, wc, embedder, index.path), 1.0)
+    if clusters is not None:
+        factors = np.append(topic_factors(clusters, question, wc, embedder, index.path), 1.0)
     # A few units in the last place cover the rounding to float32 and of the exact product.
     steps = ((1.0 + 2**-21) * (1.0 + wq * _QUALITIES)).astype(np.float32)
     bounds = np.multiply.outer(factors.astype(np.float32), steps).reshape(-1)
@@ -282,15 +282,15 @@ def _prepare(
     index: WordIndex, topics: bool, quality: bool
 ) -> tuple[Clusters | None, NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float32]]:
     """Return the clusters, and the code and quality of all documents, ready to be weighted."""
-    known = clusters_of(index) if topics else None
-    rows = 0 if known is None else len(known)
+    topic_clusters = clusters_of(index) if topics else None
+    rows = 0 if topic_clusters is None else len(topic_clusters)
     clusters = np.zeros(len(index), dtype=np.uint32)
-    if known is not None:
-        clusters = np.minimum(known.cluster, np.uint32(rows))
+    if topic_clusters is not None:
+        clusters = np.minimum(topic_clusters.cluster, np.uint32(rows))
     values = np.zeros(len(index), dtype=np.float32)
     if quality:
         values = np.nan_to_num(document_quality(index), nan=0.0)
     steps = np.ceil(values.astype(np.float64) * _LAST_STEP).astype(np.uint32)
     codes = (clusters << np.uint32(_SHIFT)) + steps
     small = (rows + 1) << _SHIFT <= 1 << 16
-    return known, codes.astype(np.uint16) if small else codes, values
+    return topic_clusters, codes.astype(np.uint16) if small else codes, values
