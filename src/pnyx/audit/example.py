@@ -68,7 +68,7 @@ def judge_agreement(
 def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
     """Measure what is cited against the example's labels, by how questions were asked."""
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
-    asked = {one.id: one.how for one in example.asked}
+    asked = {one.id: one.how for one in example.wordings}
     measures: dict[str, Measured] = {}
     strong: list[bool] = []
     for how in dict.fromkeys(asked.values()):

@@ -103,10 +103,10 @@ class Options:
         if self.columns:
             raise InputError(f"{what} has no columns to map", path=source)
 
-    def warn_of(self, names: Sequence[str], one: str, many: str) -> None:
+    def warn_of(self, names: Sequence[str], singular: str, plural: str) -> None:
         """Warn of what is left out, of which the first are named."""
         if names and self.on_warning is not None:
-            what = f"{one} and was" if len(names) == 1 else f"{many} and were"
+            what = f"{singular} and was" if len(names) == 1 else f"{plural} and were"
             self.on_warning(f"{len(names):,} {what} left out: {named(names)}")
 
 
@@ -236,11 +236,11 @@ def unique(
     path: str,
     what: str = "id",
     unit: str = "line",
-    shown: Callable[[T], Hashable] | None = None,
+    identity: Callable[[T], Hashable] | None = None,
 ) -> Iterator[Row[T]]:
     """Turn each record whose key was seen before into a fault that names both places.
 
-    A message has what `shown` returns, by default the key.
+    A message has what `identity` returns, by default the key.
     """
     first: dict[Hashable, int] = {}
     for row in rows:
@@ -251,7 +251,7 @@ def unique(
         value = key(record)
         before = first.setdefault(value, number)
         if before != number:
-            value = value if shown is None else shown(record)
+            value = value if identity is None else identity(record)
             name = " ".join(str(v) for v in value) if isinstance(value, tuple) else value
             problem = f"duplicate {what} {shorten(str(name))!r}, first in {unit} {before}"
             yield located(InputError(problem), path, number, unit)
@@ -392,8 +392,10 @@ def encode(row: Mapping[str, Any], record_id: str) -> str:
         line = json_line(row) + "\n"
         line.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        shown = shorten(record_id)
-        raise InputError(f"{shown!r} cannot be written as JSON: {shorten(str(error))}") from error
+        record_name = shorten(record_id)
+        raise InputError(
+            f"{record_name!r} cannot be written as JSON: {shorten(str(error))}"
+        ) from error
     return line
 
 

@@ -49,7 +49,7 @@ class ExampleLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleAsked:
+class ExampleWording:
     """How the demo asks a question, in `text` if that is not the question's own."""
 
     id: str
@@ -65,7 +65,7 @@ class Example:
     questions: tuple[Question, ...]
     perspectives: tuple[Perspective, ...]
     labels: tuple[ExampleLabel, ...]
-    asked: tuple[ExampleAsked, ...]
+    wordings: tuple[ExampleWording, ...]
 
 
 def write_example_folder(folder: Path) -> None:
@@ -95,7 +95,7 @@ def load_example() -> Example:
                 )
                 for row in _rows(folder / "labels.jsonl")
             ),
-            asked=tuple(ExampleAsked(**row) for row in _rows(folder / "asked.jsonl")),
+            wordings=tuple(ExampleWording(**row) for row in _rows(folder / "asked.jsonl")),
         )
 
 
@@ -109,34 +109,35 @@ def write_example(example: Example, folder: Path) -> None:
     (folder / "arguments.jsonl").write_bytes(passages.read_bytes())
     questions = (replace(question, description="") for question in example.questions)
     _write(folder / "questions.md", questions, write_guidelines)
-    own = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
+    relevances = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
     labels = (
         {
             "id": f"{question.id}/{argument.id}",
-            "value": _SAID[own.get((question.id, argument.id), 0)],
+            "value": _SAID[relevances.get((question.id, argument.id), 0)],
             "group": question.id,
         }
         for question in example.questions
         for argument in example.arguments
     )
     _write(folder / "labels.jsonl", labels)
-    qrels = (Qrel(*pair, relevance) for pair, relevance in own.items() if relevance)
+    qrels = (Qrel(*pair, relevance) for pair, relevance in relevances.items() if relevance)
     _write(folder / "qrels.txt", qrels, write_qrels)
-    asked = {question.id: question.text for question in example.questions}
+    question_texts = {question.id: question.text for question in example.questions}
     perspectives = (
         replace(
-            perspective, extra={**perspective.extra, "question": asked[perspective.question_id]}
+            perspective,
+            extra={**perspective.extra, "question": question_texts[perspective.question_id]},
         )
         for perspective in example.perspectives
     )
     _write(folder / "perspectives.jsonl", perspectives, write_perspectives)
-    items, said = zip(*_items(example, asked), strict=True)
+    items, item_labels = zip(*_items(example, question_texts), strict=True)
     _write(folder / "items.jsonl", items)
-    _write(folder / "item-labels.jsonl", said)
+    _write(folder / "item-labels.jsonl", item_labels)
 
 
 def _items(
-    example: Example, asked: Mapping[str, str]
+    example: Example, question_texts: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield passages with perspectives on their question, and what people say of each pair."""
     texts = {argument.id: argument.text for argument in example.arguments}
@@ -152,7 +153,7 @@ def _items(
                 item = {
                     "text": texts[label.doc_id],
                     "statement": view.text,
-                    "question": asked[label.question_id],
+                    "question": question_texts[label.question_id],
                 }
                 value = "yes" if view.id in label.perspectives else "no"
                 yield {**pair, **item, **group}, {**pair, "value": value, **group}

@@ -37,8 +37,8 @@ _PAGES = ("{}_pages.jsonl", "procon_{}_public.jsonl")
 def _cells(source: str, header: str) -> Iterator[Row[dict[str, str]]]:
     def check(names: list[str], line: int) -> None:
         if names != header.split(","):
-            found = shorten(",".join(names), 60)
-            problem = f"found {found!r}, expected the header {header}"
+            header_found = shorten(",".join(names), 60)
+            problem = f"found {header_found!r}, expected the header {header}"
             raise InputError(problem, path=source, line=line)
 
     return scan_cells(source, ",", check)
@@ -86,8 +86,8 @@ def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
         yield tuple(QRELS_HEADER.split(","))
         for q in qrels:
             if q.grade not in (0, 1) or q.subtopic not in (*SIDES, _NO_SIDE):
-                shown = shorten(f"{q.topic_id} {q.subtopic} {q.doc_id} {q.grade}", 80)
-                raise InputError(f"{shown!r}: expected grade 0 or 1, and subtopic pro, con or 0")
+                row_text = shorten(f"{q.topic_id} {q.subtopic} {q.doc_id} {q.grade}", 80)
+                raise InputError(f"{row_text!r}: expected grade 0 or 1, and subtopic pro, con or 0")
             _check_filled("a qrel", q.topic_id, q.doc_id)
             stance = "" if q.subtopic == _NO_SIDE else q.subtopic
             yield q.topic_id, q.doc_id, str(q.grade), stance
@@ -165,11 +165,11 @@ def topic_qrels(topics: Iterable[ConqretTopic]) -> Iterator[Qrel]:
 
 def splits_of(folder: str | Path) -> tuple[Split, ...]:
     """Return the splits that a folder holds; InputError where it holds none."""
-    found = tuple(s for s in SPLITS if Path(folder, f"{s}_queries.csv").is_file())
-    if not found:
+    splits = tuple(s for s in SPLITS if Path(folder, f"{s}_queries.csv").is_file())
+    if not splits:
         problem = "is not a ConQRet folder, expected train_queries.csv or test_queries.csv in it"
         raise InputError(problem, path=folder)
-    return found
+    return splits
 
 
 def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopic]:
@@ -184,7 +184,7 @@ def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopi
     """
     base = Path(folder)
     queries, qrels = (str(base / f"{split}_{name}.csv") for name in ("queries", "qrels"))
-    questions = {one.id: one for one in FORMATS[1].reader(queries)}
+    questions = {topic.id: topic for topic in FORMATS[1].reader(queries)}
     relevant: dict[str, dict[Side, list[str]]] = {
         question: {"pro": [], "con": []} for question in questions
     }
@@ -203,11 +203,11 @@ def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopi
     return [
         ConqretTopic(
             question,
-            {side: tuple(relevant[one][side]) for side in SIDES},
-            tuple(irrelevant[one]),
-            pages.get(one),
+            {side: tuple(relevant[topic_id][side]) for side in SIDES},
+            tuple(irrelevant[topic_id]),
+            pages.get(topic_id),
         )
-        for one, question in questions.items()
+        for topic_id, question in questions.items()
     ]
 
 
@@ -224,18 +224,18 @@ def _pages(
     debates = list(read_debates(str(path)))
     by_id = {debate.id: debate for debate in debates}
     addresses = _addresses(base / "titles2.json")
-    known = (debate for debate in debates if debate.url and debate.url.rstrip("/") in addresses)
-    by_address = {addresses[one.url.rstrip("/")]: one for one in known}
+    wanted = (debate for debate in debates if debate.url and debate.url.rstrip("/") in addresses)
+    by_address = {addresses[debate.url.rstrip("/")]: debate for debate in wanted}
     citing = {s.doc_id: debate for debate in debates for s in debate.sources if s.doc_id}
-    found: dict[str, Debate] = {}
+    pages: dict[str, Debate] = {}
     for identifier in questions:
         sides = relevant[identifier].values()
         votes = Counter(citing[d].id for docs in sides for d in docs if d in citing)
         most = by_id[votes.most_common(1)[0][0]] if votes else None
         page = by_id.get(identifier) or by_address.get(identifier) or most
         if page is not None:
-            found[identifier] = page
-    return found
+            pages[identifier] = page
+    return pages
 
 
 def _addresses(path: Path) -> dict[str, str]:

@@ -68,7 +68,7 @@ def _parse(row: dict[str, Any]) -> Debate:
         pros=_points(fields, "pros"),
         cons=_points(fields, "cons"),
         sources=tuple(
-            _source(one, f"sources[{i}]") for i, one in enumerate(fields.listed("sources"))
+            _source(source, f"sources[{i}]") for i, source in enumerate(fields.listed("sources"))
         ),
         url=url,
         extra=fields.rest,
@@ -78,7 +78,9 @@ def _parse(row: dict[str, Any]) -> Debate:
 def _first_title(titles: Any) -> str:
     if titles is None:
         return ""
-    texts = (string(one, f"titles[{i}]").strip() for i, one in enumerate(a_list(titles, "titles")))
+    texts = (
+        string(title, f"titles[{i}]").strip() for i, title in enumerate(a_list(titles, "titles"))
+    )
     return next((text for text in texts if text), "")
 
 
@@ -93,7 +95,7 @@ def _name(url: str, title: str) -> str:
 
 
 def _points(fields: Fields, name: str) -> tuple[DebatePoint, ...]:
-    return tuple(_point(one, f"{name}[{i}]") for i, one in enumerate(fields.listed(name)))
+    return tuple(_point(point, f"{name}[{i}]") for i, point in enumerate(fields.listed(name)))
 
 
 def _point(value: Any, where: str) -> DebatePoint:
@@ -109,15 +111,15 @@ def _point(value: Any, where: str) -> DebatePoint:
         return DebatePoint(
             title=title,
             paragraphs=paragraphs,
-            citations=tuple(_ids(one, f"citations[{i}]") for i, one in enumerate(cited)),
+            citations=tuple(_ids(ids, f"citations[{i}]") for i, ids in enumerate(cited)),
             extra=fields.rest,
         )
 
 
 def _ids(value: Any, name: str) -> tuple[str, ...]:
     return tuple(
-        Fields({f"{name}[{i}]": one}).identifier(f"{name}[{i}]")
-        for i, one in enumerate(a_list(value, name))
+        Fields({f"{name}[{i}]": identifier}).identifier(f"{name}[{i}]")
+        for i, identifier in enumerate(a_list(value, name))
     )
 
 
@@ -187,10 +189,14 @@ def read_debates(path: str) -> Iterator[Debate]:
 
 def debate_arguments(debate: Debate) -> Iterator[Argument]:
     """Yield the arguments of both sides; `documents` in `extra` are the ids of what they cite."""
-    known = {source.id: source.doc_id for source in debate.sources if source.id and source.doc_id}
+    doc_ids = {source.id: source.doc_id for source in debate.sources if source.id and source.doc_id}
     for side in SIDES:
         for number, point in enumerate(debate.side(side), start=1):
-            cited = list(dict.fromkeys(known[one] for one in point.cited if one in known))
+            cited = list(
+                dict.fromkeys(
+                    doc_ids[source_id] for source_id in point.cited if source_id in doc_ids
+                )
+            )
             yield Argument(
                 id=f"{debate.id}-{side}-{number}",
                 conclusion=point.title,

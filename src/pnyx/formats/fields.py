@@ -89,8 +89,8 @@ class Fields:
             return value
         if present is not None:
             raise InputError(f"{present} is empty")
-        found = ", ".join(shorten(name, 30) for name in list(self.rest)[:8]) or "none"
-        raise InputError(f"no {' or '.join(names[:3])} (fields found: {found})")
+        names_found = ", ".join(shorten(name, 30) for name in list(self.rest)[:8]) or "none"
+        raise InputError(f"no {' or '.join(names[:3])} (fields found: {names_found})")
 
     def identifier(self, *names: str) -> str:
         """Return a required id; an integer counts as its digits."""
@@ -125,9 +125,9 @@ def merged(fields: Mapping[str, Any], extra: Mapping[str, Any], reserved: Iterab
     """Return `fields` followed by `extra`, refusing an extra that the reader takes for a field."""
     clash = sorted({*reserved, *fields}.intersection(extra))
     if clash:
-        shown = shorten(str(fields.get("id", fields.get("_id", "?"))))
+        record_id = shorten(str(fields.get("id", fields.get("_id", "?"))))
         names = ", ".join(clash)
-        raise InputError(f"{shown!r}: the format cannot hold an unknown field named {names}")
+        raise InputError(f"{record_id!r}: the format cannot hold an unknown field named {names}")
     return {**fields, **extra}
 
 
@@ -142,8 +142,8 @@ def rename(
     values = {}
     for field, column in columns.items():
         if column not in result:
-            found = ", ".join(shorten(name, 30) for name in list(row)[:12])
-            problem = f"no column {shorten(column, 40)!r} (found: {found})"
+            names_found = ", ".join(shorten(name, 30) for name in list(row)[:12])
+            problem = f"no column {shorten(column, 40)!r} (found: {names_found})"
             raise InputError(problem, path=path, line=line)
         values[field] = row[column]
     for column in columns.values():

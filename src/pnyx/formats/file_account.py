@@ -24,9 +24,9 @@ _LABELS: Final[dict[Outcome, str]] = {
 
 def named(names: Sequence[str]) -> str:
     """Return names in one line: the first ones, and how many more there are."""
-    shown = ", ".join(escaped(name, 80) for name in names[:_MOST_NAMED])
+    listed = ", ".join(escaped(name, 80) for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,14 @@ class FileAccount:
         files = f"{total:,} file" if total == 1 else f"{total:,} files"
         parts = [f"{files}: {read:,} read"]
         for outcome, label in _LABELS.items():
-            found = [file for file in self.files if file.outcome == outcome]
-            if found:
-                names = [f"{f.name}: {f.problem}" if f.problem else f.name for f in found]
+            matching = [file for file in self.files if file.outcome == outcome]
+            if matching:
+                names = [f"{f.name}: {f.problem}" if f.problem else f.name for f in matching]
                 listed = [escaped(name, 160) for name in names]
-                label = "links that are not followed" if outcome == "link" and found[1:] else label
-                parts.append(f"{len(found):,} {label} ({_listed(listed)})")
+                label = (
+                    "links that are not followed" if outcome == "link" and matching[1:] else label
+                )
+                parts.append(f"{len(matching):,} {label} ({_listed(listed)})")
         return ", ".join(parts)
 
     def notes(self) -> list[str]:
@@ -92,7 +94,7 @@ class FileAccount:
         return lines
 
 
-def _listed(shown: Sequence[str]) -> str:
-    more = len(shown) - _MOST_NAMED
-    first = ", ".join(shown[:_MOST_NAMED])
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    first = ", ".join(names[:_MOST_NAMED])
     return f"{first} and {more:,} more" if more > 0 else first

@@ -62,7 +62,7 @@ _RankedDocuments = Annotated[
 _Views = Annotated[
     list[Annotated[_View, BeforeValidator(_as_object)]],
     Field(min_length=1),
-    distinct(lambda place, view: view.id or str(place + 1), ": id"),
+    distinct(lambda position, view: view.id or str(position + 1), ": id"),
 ]
 _Value = Annotated[Any, must(_is_value, "true, false, a finite number, text or a list")]
 _Relevance = Annotated[Any, must(_is_relevance, "true, false, null, yes, no or partially")]

@@ -53,14 +53,14 @@ class ItemFormat:
 
         Most files have one task and judge, and no dimension: there it is the id alone.
         """
-        numbers, known = dict[Hashable, int](), dict[Hashable, int]()
+        numbers, by_rest = dict[Hashable, int](), dict[Hashable, int]()
 
         def identity(row: Mapping[str, Any]) -> Hashable:
             rest = tuple(map(row.get, self.key[1:]))
-            number = known.get(rest)
+            number = by_rest.get(rest)
             if number is None:
                 texts = tuple(str(part or "") for part in rest)
-                number = known[rest] = numbers.setdefault(texts, len(numbers))
+                number = by_rest[rest] = numbers.setdefault(texts, len(numbers))
             key = row["id"] if type(row["id"]) is str else str(row["id"])
             return key if number == 0 else (number, key)
 

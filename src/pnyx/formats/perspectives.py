@@ -41,11 +41,11 @@ def _scan_gold(source: str) -> Iterator[Row[Perspective]]:
     def parse(row: Mapping[str, Any]) -> list[Perspective]:
         if "org_q" not in row or "perspectives" not in row:
             return _perspectives(row)
-        found = _listed(row)
-        texts = tuple(one.text for one in found)
-        if lists.setdefault(found[0].question_id, texts) is texts:
-            return found
-        if lists[found[0].question_id] != texts:
+        perspectives = _listed(row)
+        texts = tuple(perspective.text for perspective in perspectives)
+        if lists.setdefault(perspectives[0].question_id, texts) is texts:
+            return perspectives
+        if lists[perspectives[0].question_id] != texts:
             raise InputError("perspectives: found others than in an earlier line of the question")
         return []
 

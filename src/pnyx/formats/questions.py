@@ -77,8 +77,8 @@ def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
         row |= {"title": extra.pop("title")} if extra.get("title") == question.text else {}
     preferred = {*_IDS[: _IDS.index(names["id"]) + 1], *_TEXTS[: _TEXTS.index(names["text"]) + 1]}
     if taken := {*_RESERVED, *preferred}.intersection(extra):  # a reader's fields
-        shown, name = shorten(question.id), min(taken)
-        raise InputError(f"{shown!r}: the format cannot hold an unknown field named {name}")
+        question_id, name = shorten(question.id), min(taken)
+        raise InputError(f"{question_id!r}: the format cannot hold an unknown field named {name}")
     return dict(merged(row, extra, ()))
 
 
@@ -117,8 +117,10 @@ def _tsv(line: str) -> Question:
 def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
     for number, q in enumerate(records):
         if q.description or q.narrative or q.definition or q.extra:
-            shown = shorten(q.id)
-            raise InputError(f"{shown!r}: the format holds only id and text, and there is more")
+            question_id = shorten(q.id)
+            raise InputError(
+                f"{question_id!r}: the format holds only id and text, and there is more"
+            )
         if number == 0 and _is_header(f"{q.id}\t{q.text}"):
             raise InputError(f"id {shorten(q.id)!r} and its text would be taken for a header")
         if re.search(r"[\t\r\n\0]", q.id) or q.id.startswith("\ufeff"):
@@ -157,10 +159,10 @@ class _Topics:
         if self._held_bytes < self._wanted and not at_once:
             return
         self._pushed += self._held_bytes
-        held = b"".join(self._held)
+        buffered = b"".join(self._held)
         self._held.clear()
         self._held_bytes = 0
-        self.parser.Parse(held, False)
+        self.parser.Parse(buffered, False)
         self._wanted = self._pushed - max(0, self.parser.CurrentByteIndex)
 
     def _fault(self, problem: str) -> InputError:

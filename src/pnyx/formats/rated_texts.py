@@ -76,8 +76,8 @@ def _rows(path: str) -> Iterator[Row[dict[str, Any]]]:
 def _parse(row: Mapping[str, Any]) -> RatedText:
     text = _first(row, "text")
     if text is None:
-        found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-        raise InputError(f"no text (fields found: {found}); name it with --column text=NAME")
+        names_found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
+        raise InputError(f"no text (fields found: {names_found}); name it with --column text=NAME")
     if not isinstance(text, str) or not text.strip():
         raise InputError("text is empty")
     if not any(character.isalpha() for character in text):
@@ -110,9 +110,9 @@ def _flag(value: Any) -> bool:
 
 def _number(value: Any) -> float:
     try:
-        found = float(value) if isinstance(value, int | float | str) else math.nan
+        number = float(value) if isinstance(value, int | float | str) else math.nan
     except (ValueError, OverflowError):
-        found = math.nan
-    if isinstance(value, bool) or not math.isfinite(found):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
         raise unlike(value, "quality", "a finite number")
-    return found
+    return number

@@ -112,7 +112,7 @@ def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def check(
     source: str,
-    found: Format,
+    format_: Format,
     columns: Mapping[str, str] | None = None,
     on_warning: Callable[[str], None] | None = None,
     *,
@@ -123,23 +123,23 @@ def check(
     empty = True
     options = Options(dict(columns or {}), on_warning, on_account, strict_files)
     try:
-        for row in found.rows(source, options):
+        for row in format_.rows(source, options):
             empty = False
             yield row
     except InputError as error:
         yield error
         return
     if empty:
-        yield InputError(f"holds no {found.plural}", path=source)
+        yield InputError(f"holds no {format_.plural}", path=source)
 
 
 def faults(path: str, format: str | None = None) -> Iterator[InputError]:  # noqa: A002
     """Yield everything that is wrong with a file, in the order of its lines."""
     try:
-        found = find_format(path, format)
+        detected = find_format(path, format)
     except InputError as error:
         yield error
         return
-    for row in check(path, found, strict_files=True):
+    for row in check(path, detected, strict_files=True):
         if isinstance(row, InputError):
             yield row

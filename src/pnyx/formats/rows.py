@@ -58,9 +58,9 @@ def input_error(error: ValidationError) -> InputError:
     kind, value, context = first["type"], first["input"], first.get("ctx", {})
     if kind == "missing":
         name = first["loc"][-1]
-        found = ", ".join(shorten(field, 30) for field in list(value)[:8]) or "none"
+        names_found = ", ".join(shorten(field, 30) for field in list(value)[:8]) or "none"
         where = place_of(first["loc"][:-1])
-        return InputError(f"{where}{where and ': '}no {name} (fields found: {found})")
+        return InputError(f"{where}{where and ': '}no {name} (fields found: {names_found})")
     where = place_of(first["loc"])
     if kind == "says":
         return InputError(f"{where}{context['text']}".strip())
@@ -74,10 +74,12 @@ def input_error(error: ValidationError) -> InputError:
 
 def place_of(loc: Sequence[str | int]) -> str:
     """Return the place of a value within its row: `answers[0]: references[1]`."""
-    place = ""
+    location = ""
     for part in loc:
-        place += f"[{part}]" if isinstance(part, int) else f"{place and ': '}{shorten(part, 40)}"
-    return place
+        location += (
+            f"[{part}]" if isinstance(part, int) else f"{location and ': '}{shorten(part, 40)}"
+        )
+    return location
 
 
 def wrong(expected: str) -> PydanticCustomError:
@@ -106,10 +108,10 @@ def distinct(key: Callable[[int, Any], Hashable | None], at: str = "") -> AfterV
 
     def check(values: list[Any]) -> list[Any]:
         seen: set[Hashable] = set()
-        for place, value in enumerate(values):
-            name = key(place, value)
+        for position, value in enumerate(values):
+            name = key(position, value)
             if name is not None and name in seen:
-                raise says(f"[{place}]{at}: found {shorten(str(name), 40)!r} twice")
+                raise says(f"[{position}]{at}: found {shorten(str(name), 40)!r} twice")
             seen.add(name)
         return values
 

@@ -41,25 +41,25 @@ def passages_of_record(record: Evidence) -> Iterator[Evidence]:
     text = record.text
     if conclusion and text.startswith(conclusion):
         text = text.removeprefix(conclusion).lstrip(" .!?\n") or text
-    found = passages_of(blocks_of_text(text), record.title)
+    parts = passages_of(blocks_of_text(text), record.title)
     repeated = len(record.id) > _MOST_ID or len(conclusion) > _MOST_ID
-    if len(found) < 2 or record.passage is not None or repeated:
+    if len(parts) < 2 or record.passage is not None or repeated:
         yield record
     else:
-        yield from _parts(record, found)
+        yield from _parts(record, parts)
 
 
-def _parts(record: T, found: list[TextPassage]) -> Iterator[T]:
+def _parts(record: T, parts: list[TextPassage]) -> Iterator[T]:
     """Yield a record with the text of each passage, called `ID#1`, `ID#2` and so on."""
-    several = len(found) > 1
+    several = len(parts) > 1
     shared: dict[str, Any] = {}
     if several:
         shared["url"] = record.url if len(record.url) <= _MOST_URL else ""
         if isinstance(record, Document):
             shared["title"] = record.title[:_MOST_TITLE]
-    for number, part in enumerate(found, start=1):
+    for number, part in enumerate(parts, start=1):
         changes = dict(shared)
-        passage = Passage(record.id, number, len(found), part.heading, part.speaker)
+        passage = Passage(record.id, number, len(parts), part.heading, part.speaker)
         changes["id"] = f"{record.id}#{number}" if several else record.id
         changes["passage"] = passage if several or part.heading or part.speaker else None
         if number > 1:

@@ -107,8 +107,8 @@ def _check_integers(value: Any, record_id: str) -> None:
         for child in value.values() if isinstance(value, dict) else value:
             _check_integers(child, record_id)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        shown = json.dumps(record_id)
-        raise InputError(f"{shorten(shown)}: the integer {shorten(value, 30)} has over 64 bits")
+        quoted_id = json.dumps(record_id)
+        raise InputError(f"{shorten(quoted_id)}: the integer {shorten(value, 30)} has over 64 bits")
 
 
 def _scan_argsme(source: str) -> Iterator[Row[Argument]]:
@@ -236,21 +236,21 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
             break
     else:
         return {}
-    found: dict[tuple[Any, ...], dict[str, str]] = {}
+    debates: dict[tuple[Any, ...], dict[str, str]] = {}
     slugs: dict[str, int] = {}
     for row in scan_json_objects(str(beside)):
         if isinstance(row, InputError):
             raise row
         fields = Fields(row[1])
         about = {"title": fields.text("title").strip(), "url": fields.text("url")}
-        found[_key(row[1])] = about
+        debates[_key(row[1])] = about
         slug = str(row[1].get("debate"))
         slugs[slug] = slugs.get(slug, 0) + 1
-        found[(slug,)] = about
+        debates[(slug,)] = about
     for slug, count in slugs.items():
         if count > 1:
-            del found[(slug,)]  # ambiguous
-    return found
+            del debates[(slug,)]  # ambiguous
+    return debates
 
 
 ARGSME = format_of("argsme", with_options(_scan_argsme), _write)

@@ -200,10 +200,12 @@ def _scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
     return scanned(beir_file(source), parse_beir)
 
 
-def beir_row(flat: dict[str, Any], shown: str, *, titled: bool = True) -> dict[str, Any]:
+def beir_row(flat: dict[str, Any], record_id: str, *, titled: bool = True) -> dict[str, Any]:
     """Return `_id, title, text, metadata`; all that BEIR does not know goes to the metadata."""
     if "_id" in flat or "metadata" in flat:
-        raise InputError(f"{shorten(shown)!r}: BEIR cannot hold an unknown field _id or metadata")
+        raise InputError(
+            f"{shorten(record_id)!r}: BEIR cannot hold an unknown field _id or metadata"
+        )
     row = {"_id": flat.pop("id")}
     row |= {"title": flat.pop("conclusion", flat.pop("title", ""))} if titled else {}
     return row | {"text": flat.pop("text"), "metadata": flat}

@@ -79,13 +79,13 @@ def files_of_folder(source: str) -> FolderFiles:
 def scan_folder(source: str, options: Options) -> Iterator[Row[Evidence]]:
     """Yield the documents of all files, by name; what is left out is in the account."""
     options.refuse_columns(source, "a folder")
-    found = files_of_folder(source)
+    folder = files_of_folder(source)
     number = 0
-    for file in found.files:
-        for record in documents_of(file, found.account, "document", strict=found.is_single):
+    for file in folder.files:
+        for record in documents_of(file, folder.account, "document", strict=folder.is_single):
             number += 1
             yield number, record
-    options.report(found.account)
+    options.report(folder.account)
 
 
 def documents_of(
@@ -121,24 +121,24 @@ def _rows(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcome
     """Yield the rows of a table, or the records of a file in one of Pnyx's own formats."""
     from pnyx.formats.documents.table_rows import open_table
 
-    own = _own_format(file.path)
-    if own is not None and own.kind == "evidence":
+    own_format = _own_format(file.path)
+    if own_format is not None and own_format.kind == "evidence":
         rows = 0
-        for row in own.rows(str(file.path), Options()):
+        for row in own_format.rows(str(file.path), Options()):
             if isinstance(row, InputError):
                 raise row
             rows += 1
             yield replace(row[1], id=f"{file.name}#{row[1].id}")
         return FileOutcome(file.name, "read" if rows else "empty")
     table = open_table(file.path)
-    if own is not None and not (table.is_usual and own.name in _ANY_ROWS):
-        return FileOutcome(file.name, "other", own.name)
+    if own_format is not None and not (table.is_usual and own_format.name in _ANY_ROWS):
+        return FileOutcome(file.name, "other", own_format.name)
     if not table.text_column:
         problem = "no column of texts; name it text" if next(table.rows, None) else ""
         return FileOutcome(file.name, "unreadable" if problem else "empty", problem)
     filled = False
-    for place, page, extra in table.pages():
-        for document in documents_of_page(f"{file.name}#{place}", page, extra, unit):
+    for location, page, extra in table.pages():
+        for document in documents_of_page(f"{file.name}#{location}", page, extra, unit):
             filled = True
             yield document
     column = "" if table.is_usual else table.text_column
@@ -151,10 +151,10 @@ def _own_format(path: Path) -> Format | None:
     if path.suffix.lower() not in (".csv", ".tsv", ".json", ".jsonl"):
         return None
     try:
-        found = _recognise[0](str(path))
+        detected = _recognise[0](str(path))
     except InputError:
         return None
-    return None if found is None or found.name in _PLAIN else found
+    return None if detected is None or detected.name in _PLAIN else detected
 
 
 def _walk(root: Path, account: FileAccount) -> Iterator[FolderFile]:

@@ -49,7 +49,7 @@ _DELIMITERS = ",;|\t"
 class TableRow:
     """A row with its place in the file, from 1, with the sheet's name where there are several."""
 
-    place: str
+    location: str
     cells: Mapping[str, Any]
 
 
@@ -81,7 +81,7 @@ class RowTable:
             speaker = _named(cells, _SPEAKER_COLUMNS)
             title, url = _named(cells, _TITLE_COLUMNS), _named(cells, _URL_COLUMNS)
             block = Block(text, "turn" if speaker else "paragraph", 0, speaker)
-            yield row.place, Page((block,), title, url), _further(cells)
+            yield row.location, Page((block,), title, url), _further(cells)
 
 
 def open_table(path: Path) -> RowTable:
@@ -105,12 +105,12 @@ def open_table(path: Path) -> RowTable:
 def _further(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return the cells that a document keeps in addition to its text, title and address."""
     named = {in_one_line(str(name)): value for name, value in cells.items()}
-    kept = {
+    others = {
         "row_id" if name == "id" else name: value
         for name, value in named.items()
         if isinstance(value, str | int | float) and value != "" and name and name not in _RESERVED
     }
-    return cast("dict[str, Any]", clean_value(kept))
+    return cast("dict[str, Any]", clean_value(others))
 
 
 def _text_column(rows: Iterable[Mapping[str, Any]]) -> tuple[str, bool]:
@@ -122,19 +122,19 @@ def _text_column(rows: Iterable[Mapping[str, Any]]) -> tuple[str, bool]:
         for name, value in row.items():
             if isinstance(value, str):
                 sizes[name] = sizes.get(name, 0) + len(value.strip())
-    known = {name.strip().lower(): name for name in reversed(sizes) if sizes[name]}
+    by_name = {name.strip().lower(): name for name in reversed(sizes) if sizes[name]}
     for usual in TEXT_COLUMNS:
-        if usual in known:
-            return known[usual], True
+        if usual in by_name:
+            return by_name[usual], True
     longest = max(sizes, key=lambda name: sizes[name], default="")
     return (longest, False) if longest and sizes[longest] >= _LEAST_MEAN * count else ("", False)
 
 
 def _named(cells: dict[str, Any], names: Iterable[str]) -> str:
     """Return the first cell with one of these names; it stays among the others."""
-    known = {name.strip().lower(): name for name in cells}
-    found = (in_one_line(_as_text(cells[known[name]])) for name in names if name in known)
-    return next((text for text in found if text), "")
+    by_name = {name.strip().lower(): name for name in cells}
+    values = (in_one_line(_as_text(cells[by_name[name]])) for name in names if name in by_name)
+    return next((text for text in values if text), "")
 
 
 def _as_text(value: Any) -> str:

@@ -162,8 +162,8 @@ def _header(row: list[str], source: str, line: int) -> list[str]:
     names = [name.strip() for name in row]
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
-        shown = shorten(repeated, 40)
-        raise InputError(f"column name {shown!r} is repeated", path=source, line=line)
+        column = shorten(repeated, 40)
+        raise InputError(f"column name {column!r} is repeated", path=source, line=line)
     return names
 
 
@@ -171,8 +171,8 @@ def _check_header(names: list[str], columns: Mapping[str, str], source: str, lin
     """Check the names once for all rows; return whether there is a column of ids."""
     mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
     if mapped.isdisjoint(_TEXT_COLUMNS):
-        found = ", ".join(shorten(name, 30) for name in names[:12])
-        problem = f"no column text (found: {found}); name it with --column text=NAME"
+        names_found = ", ".join(shorten(name, 30) for name in names[:12])
+        problem = f"no column text (found: {names_found}); name it with --column text=NAME"
         raise InputError(problem, path=source, line=line)
     return not mapped.isdisjoint(ID_NAMES)
 
@@ -225,8 +225,8 @@ def _writer(delimiter: str) -> Writer:
         first = next(rest, None)
         if first is None:
             return
-        known = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
-        columns = (*known, *first.extra)
+        fields = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
+        columns = (*fields, *first.extra)
         _line(stream, delimiter, _checked_names(columns))
         places = dict.fromkeys(columns, "")
         for record in chain((first,), rest):
@@ -348,18 +348,18 @@ def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, type | None]:
     """Return the type of each column, text where its values differ, None without any value."""
-    found: dict[str, type | None] = {}
+    types: dict[str, type | None] = {}
     for row in rows:
         for name, value in row.items():
             kind = _kind(value)
-            before = found.setdefault(name, kind)
+            before = types.setdefault(name, kind)
             if kind is None or kind is before:
                 continue
             if before is None or {kind, before} == {int, float}:
-                found[name] = kind if before is None else float
+                types[name] = kind if before is None else float
             else:
-                found[name] = str
-    return found
+                types[name] = str
+    return types
 
 
 def _kind(value: Any) -> type | None:

@@ -75,24 +75,24 @@ class _Lines:
 
 def _over_lines(reader: _Lines, first: _Line) -> list[str] | None:
     """Return the cells of a row with a cell over several lines; None if it is never closed."""
-    held: list[_Line] = []
+    following: list[_Line] = []
     size = len(first.text)
     while (line := reader.take()) is not None:
-        held.append(line)
+        following.append(line)
         size += len(line.text) + len(line.end)
         if size > MAX_LINE_BYTES:
             limit = MAX_LINE_BYTES // (1024 * 1024)
             raise InputError(f"a quoted cell is longer than {limit} MB", line=first.number)
         if line.text.count('"') % 2:
-            whole = [first, *held]
-            ends = [one.end for one in whole[:-1]]
-            parts = [one.text for one in whole]
+            whole = [first, *following]
+            ends = [line.end for line in whole[:-1]]
+            parts = [line.text for line in whole]
             cells, is_open = _cells("".join(map("".join, zip(parts, [*ends, ""], strict=True))))
             if not is_open:
                 if any("\n" in cell and cell.startswith('"') for cell in cells):
                     break  # a quotation mark within the cell: it was not written in quotes
                 return cells
-    reader.put_back(held)
+    reader.put_back(following)
     return None
 
 
@@ -101,19 +101,19 @@ def _cells(text: str) -> tuple[list[str], bool]:
     if '"' not in text:
         return text.split("\t"), False
     cells: list[str] = []
-    place = 0
+    position = 0
     while True:
-        if text.startswith('"', place):
-            if quoted := _QUOTED.match(text, place):
+        if text.startswith('"', position):
+            if quoted := _QUOTED.match(text, position):
                 cells.append(quoted[1].replace('""', '"'))
-                place = quoted.end() + 1
+                position = quoted.end() + 1
                 if quoted.end() >= len(text):
                     return cells, False
                 continue
-            if _OPEN.match(text, place):
-                return [*cells, text[place:]], True
-        end = text.find("\t", place)
+            if _OPEN.match(text, position):
+                return [*cells, text[position:]], True
+        end = text.find("\t", position)
         if end < 0:
-            return [*cells, text[place:]], False
-        cells.append(text[place:end])
-        place = end + 1
+            return [*cells, text[position:]], False
+        cells.append(text[position:end])
+        position = end + 1

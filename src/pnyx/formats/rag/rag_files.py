@@ -161,7 +161,7 @@ def _starts_with(path: Path, head: bytes) -> bool:
 
 
 def _table_rows(path: Path) -> Iterator[Placed]:
-    return ((row.place, row.cells) for row in open_table(path).rows)
+    return ((row.location, row.cells) for row in open_table(path).rows)
 
 
 def _line_rows(source: str, faults: list[Fault]) -> Iterator[Placed]:

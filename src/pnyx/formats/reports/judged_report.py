@@ -122,7 +122,7 @@ class JudgedAnswer:
     """An answer of a nugget, and the positions of the sentences that give it."""
 
     text: str
-    given: bool | None  # None where none gives it and at least one is unscored
+    given: bool | None  # None: no sentence gives it, but at least one is unscored
     sentences: tuple[int, ...] = ()
     partial: bool = False  # given in part only (nuggetizer's `partial_support`)
 
@@ -141,8 +141,8 @@ class JudgedNugget:
     @classmethod
     def of(cls, nugget: Nugget, answers: Iterable[JudgedAnswer]) -> JudgedNugget:
         """Return a nugget of a bank with what was found of its answers, in their order."""
-        told = nugget.id, nugget.text, nugget.importance, nugget.aggregator, nugget.is_claim
-        return cls(*told, tuple(answers))
+        details = nugget.id, nugget.text, nugget.importance, nugget.aggregator, nugget.is_claim
+        return cls(*details, tuple(answers))
 
     @property
     def answered(self) -> bool | None:

@@ -73,15 +73,15 @@ def header_of(cells: Sequence[str]) -> tuple[str, ...] | None:
     return roles if "measure" in roles and "value" in roles else None
 
 
-def told_apart(
+def detect_layout(
     lines: Sequence[str],
     *,
     sure: bool,
-    known: Mapping[str, Collection[str]] | None = None,
+    known_ids: Mapping[str, Collection[str]] | None = None,
 ) -> str | None:
     """Return which layout whole lines of a file have, None where it is no leaderboard.
 
-    Unless it is `sure` to be one, qrels and runs have precedence; `known` are ids by role of
+    Unless it is `sure` to be one, qrels and runs have precedence; `known_ids` are ids by role of
     another leaderboard. InputError: more than one layout fits.
     """
     rows = [columns_of(line, (3, 4, 6)) for line in lines]
@@ -101,7 +101,7 @@ def told_apart(
         rows = [row for row in rows if _NUMBER.fullmatch(row[-1])]
     if not rows or len(rows[0]) != 4 or not all(_NUMBER.fullmatch(row[3]) for row in rows):
         return None
-    return _of_four(rows, sure, known or {})
+    return _of_four(rows, sure, known_ids or {})
 
 
 def _of_three(rows: Sequence[Sequence[str]], sure: bool) -> str | None:
@@ -109,53 +109,55 @@ def _of_three(rows: Sequence[Sequence[str]], sure: bool) -> str | None:
     numbers = (_NUMBER.fullmatch(row[2]) for row in rows if row[0] != "runid")
     if not all(numbers):
         return None
-    first, second = (any(row[place] == ALL for row in rows) for place in (0, 1))
+    first, second = (any(row[column] == ALL for row in rows) for column in (0, 1))
     if first != second:
         return "ir_measures" if first else "trec_eval"
     if not sure:
         return None
-    measures = [all(_MEASURES.fullmatch(row[place]) for row in rows) for place in (0, 1)]
+    measures = [all(_MEASURES.fullmatch(row[column]) for row in rows) for column in (0, 1)]
     if measures[0] != measures[1]:
         return "trec_eval" if measures[0] else "ir_measures"
     raise _undecided(rows[0], "measure topic value (trec_eval) or topic measure value")
 
 
 def _of_four(
-    rows: Sequence[Sequence[str]], sure: bool, known: Mapping[str, Collection[str]]
+    rows: Sequence[Sequence[str]], sure: bool, known_ids: Mapping[str, Collection[str]]
 ) -> str | None:
     columns = list(zip(*rows, strict=True))[:3]
-    places = [place for place in range(3) if ALL in columns[place]]
+    places = [number for number in range(3) if ALL in columns[number]]
     whole = all(_WHOLE.fullmatch(row[3]) for row in rows)
     if not sure and whole and (places in ([], [0]) or all(_WHOLE.fullmatch(r[1]) for r in rows)):
         return None  # qrels, or so it seems
     fitting = [n for n in THREE if len(places) != 1 or LAYOUTS[n].index("topic") == places[0]]
     if len(fitting) > 1:
-        fitting = [name for name in fitting if _knows(LAYOUTS[name], columns, known)]
+        fitting = [name for name in fitting if _knows(LAYOUTS[name], columns, known_ids)]
     if len(fitting) > 1 or not fitting:
         measures = [all(map(_MEASURES.fullmatch, column)) for column in columns]
         if measures == [False, True, False]:
             return "tot"
         if not sure and len(rows) < 2:
             return None  # four words, the last a number
-        found = "run measure topic (tot), run topic measure (ir_measures) or topic run measure"
-        raise _undecided(rows[0], f"{found} (rag4reports)")
+        layouts = "run measure topic (tot), run topic measure (ir_measures) or topic run measure"
+        raise _undecided(rows[0], f"{layouts} (rag4reports)")
     return fitting[0]
 
 
 def _knows(
-    roles: Sequence[str], columns: Sequence[Sequence[str]], known: Mapping[str, Collection[str]]
+    roles: Sequence[str], columns: Sequence[Sequence[str]], known_ids: Mapping[str, Collection[str]]
 ) -> bool:
     """Tell whether each column shares an id with what is known of its role."""
     return all(
-        not set(known[role]).isdisjoint(column)
+        not set(known_ids[role]).isdisjoint(column)
         for role, column in zip(roles[:3], columns, strict=True)
-        if role in known
+        if role in known_ids
     )
 
 
-def _undecided(row: Sequence[str], found: str) -> InputError:
-    shown = shorten(" ".join(row), 60)
-    return InputError(f"{shown!r} is a line of a leaderboard, its columns {found}: name the format")
+def _undecided(row: Sequence[str], layouts: str) -> InputError:
+    line = shorten(" ".join(row), 60)
+    return InputError(
+        f"{line!r} is a line of a leaderboard, its columns {layouts}: name the format"
+    )
 
 
 # Writing -----------------------------------------------------------------------------------------
@@ -174,8 +176,8 @@ def settled(
         elif unscored == "zero":
             yield replace(cell, value=0.0)
         elif unscored == "error":
-            shown = escaped(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
-            raise InputError(f"{shown} is unscored: say whether to skip it or to write 0")
+            cell_name = escaped(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
+            raise InputError(f"{cell_name} is unscored: say whether to skip it or to write 0")
 
 
 def averaged(cells: Iterable[LeaderboardCell]) -> Iterator[LeaderboardCell]:
@@ -235,7 +237,7 @@ def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
     value = cell.value if cell.value is not None and math.isfinite(cell.value) else None
     if value is None:
         raise InputError(f"{escaped(cell.run_id)!r}: value {cell.value!r} is not finite")
-    held = {
+    values = {
         "run": a_token(cell.run_id, "run"),
         "topic": a_token(cell.topic_id, "topic"),
         "measure": a_token(cell.measure, "measure"),
@@ -243,7 +245,7 @@ def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
         "q0": "Q0",
         "rank": str(rank),
     }
-    return "\t".join(held[role] for role in LAYOUTS[layout]) + "\n"
+    return "\t".join(values[role] for role in LAYOUTS[layout]) + "\n"
 
 
 def _json_row(cell: LeaderboardCell) -> dict[str, Any]:

@@ -66,8 +66,8 @@ def _entries(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         for key, entry in value.items():
             yield f"{name}[{shorten(repr(key), 60)}]", entry
     elif value is not None:
-        for place, entry in enumerate(a_list(value, name, "a map or a list")):
-            yield f"{name}[{place}]", entry
+        for position, entry in enumerate(a_list(value, name, "a map or a list")):
+            yield f"{name}[{position}]", entry
 
 
 def _filed(rows: Iterable[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
@@ -76,13 +76,15 @@ def _filed(rows: Iterable[dict[str, Any]], name: str) -> dict[str, dict[str, Any
     return {keys.take(keys.free(row[name])): row for row in rows}
 
 
-def _rest(row: Mapping[str, Any], *known: str) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in known}
+def _rest(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
-def _further(row: dict[str, Any], extra: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def _further(
+    row: dict[str, Any], extra: Mapping[str, Any], reserved: Iterable[str]
+) -> dict[str, Any]:
     """Return a row with further fields; refuse those that would be read as something else."""
-    if clash := {*row, *known}.intersection(extra):
+    if clash := {*row, *reserved}.intersection(extra):
         raise InputError(f"the format has another use for the field {shorten(min(clash), 40)}")
     return {**row, **extra}
 
@@ -93,8 +95,8 @@ _PARTS = ("aggregator_type", "importance", "answers", "references", "sub_nuggets
 
 
 def _references(rows: Iterable[Any] | None) -> tuple[NuggetReference, ...]:
-    given = ({"doc_id": row} if isinstance(row, str) else row for row in rows or ())
-    return tuple(NuggetReference(str(row["doc_id"]), _rest(row, "doc_id")) for row in given)
+    references = ({"doc_id": row} if isinstance(row, str) else row for row in rows or ())
+    return tuple(NuggetReference(str(row["doc_id"]), _rest(row, "doc_id")) for row in references)
 
 
 def _reference_rows(references: Iterable[NuggetReference]) -> list[dict[str, Any]]:
@@ -127,22 +129,24 @@ def _read(
     row: Any, topic: str, ids: _Names, model: type[NuggetRow], is_claim: bool | None = None
 ) -> Nugget:
     """Read a nugget of a list, whose kind its fields tell, or of version 3; `ids` gains its id."""
-    given: Any = checked(model, row)
-    v3 = isinstance(given, NuggetRowV3)
+    checked_row: Any = checked(model, row)
+    v3 = isinstance(checked_row, NuggetRowV3)
     if is_claim is None:
-        is_claim = given.answers is None if model is TextRow else given.claim_id is not None
+        is_claim = (
+            checked_row.answers is None if model is TextRow else checked_row.claim_id is not None
+        )
     name = next(name for name in ("question", "claim", "text") if name in model.model_fields)
     id_name = "claim_id" if is_claim else "question_id"
-    identifier = getattr(given, id_name)
+    identifier = getattr(checked_row, id_name)
     if identifier in ids:
         raise InputError(f"{id_name} {shown(identifier)} is given twice")
-    text = getattr(given, name)
+    text = getattr(checked_row, name)
     extra = _rest(row, name, id_name, "query_id" if v3 else name, *_PARTS)
-    if isinstance(given.importance, int):
-        extra["importance"] = given.importance
-    if v3 and given.query_id is not None and str(given.query_id) != topic:
-        extra["query_id"] = given.query_id
-    answers = tuple(_answers(given.answers, NuggetAnswerRowV3 if v3 else NuggetAnswerRow))
+    if isinstance(checked_row.importance, int):
+        extra["importance"] = checked_row.importance
+    if v3 and checked_row.query_id is not None and str(checked_row.query_id) != topic:
+        extra["query_id"] = checked_row.query_id
+    answers = tuple(_answers(checked_row.answers, NuggetAnswerRowV3 if v3 else NuggetAnswerRow))
     references = _references(row.get("references"))
     if model is SubmittedRow and is_claim:  # a question that is its own answer
         if len(answers) != 1 or answers[0].text != text or answers[0].extra or references:
@@ -153,10 +157,10 @@ def _read(
         text,
         answers,
         is_claim,
-        given.aggregator_type or "",
-        "" if given.importance is None else str(given.importance),
+        checked_row.aggregator_type or "",
+        "" if checked_row.importance is None else str(checked_row.importance),
         references,
-        _listed(given.sub_nuggets or (), "sub_nuggets", topic),
+        _listed(checked_row.sub_nuggets or (), "sub_nuggets", topic),
         extra,
     )
 
@@ -172,8 +176,8 @@ def _listed(
 ) -> tuple[Nugget, ...]:
     """Read a list of nuggets: of a dialect of lists, or of version 3 where there is no model."""
     ids, nuggets = _Names("-"), []
-    for place, row in enumerate(rows):
-        with within(f"{name}[{place}]"):
+    for position, row in enumerate(rows):
+        with within(f"{name}[{position}]"):
             if model is None:
                 is_claim = "claim" in row and "question" not in row
                 nuggets.append(_read_v3(row, topic, ids, is_claim))
@@ -212,7 +216,7 @@ def _listed_row(nugget: Nugget, topic: str, ids: _Names, name: str) -> dict[str,
 
 
 def _with_parts(
-    row: dict[str, Any], nugget: Nugget, topic: str, answers: Any, *known: str
+    row: dict[str, Any], nugget: Nugget, topic: str, answers: Any, *names: str
 ) -> dict[str, Any]:
     extra = dict(nugget.extra)
     parts = {
@@ -224,7 +228,7 @@ def _with_parts(
     }
     with within(shown(nugget.text)):
         row |= {name: value for name, value in parts.items() if value is not None}
-        return _further(row, extra, (*known, *_PARTS))
+        return _further(row, extra, (*names, *_PARTS))
 
 
 # Banks --------------------------------------------------------------------------------------------
@@ -244,9 +248,9 @@ def _metadata(bank: NuggetBank, **named: str) -> dict[str, Any]:
 
 def _parse_v3(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank; without `query_id` its topic is what autojudge takes in its place."""
-    given = checked(BankRowV3, row)
-    title, metadata = given.title_query or "", dict(given.metadata or {})
-    topic = given.query_id or (md5_of(title) if title else "")
+    bank = checked(BankRowV3, row)
+    title, metadata = bank.title_query or "", dict(bank.metadata or {})
+    topic = bank.query_id or (md5_of(title) if title else "")
     for name in ("topic_id", "query_id"):
         if not topic and metadata.get(name) is not None:
             topic = Fields(metadata).identifier(name)
@@ -261,7 +265,7 @@ def _parse_v3(row: Mapping[str, Any]) -> NuggetBank:
     ids = _Names("-")
     nuggets = []
     for name, is_claim in (("nugget_bank", False), ("claim_bank", True)):
-        for where, entry in _entries(getattr(given, name), name):
+        for where, entry in _entries(getattr(bank, name), name):
             with within(where):
                 nuggets.append(_read_v3(entry, topic, ids, is_claim))
     return NuggetBank(topic, tuple(nuggets), title, metadata=metadata, extra=extra, **run)
@@ -288,9 +292,9 @@ def _row_v3(bank: NuggetBank) -> dict[str, Any]:
 
 def _parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank as submitted to RAGTIME 2026: `metadata`, and a list of questions."""
-    given = checked(SubmittedBankRow, row)
-    by = given.metadata
-    nuggets = _listed(given.nugget_bank, "nugget_bank", by.topic_id, SubmittedRow)
+    bank = checked(SubmittedBankRow, row)
+    by = bank.metadata
+    nuggets = _listed(bank.nugget_bank, "nugget_bank", by.topic_id, SubmittedRow)
     metadata = _rest(row["metadata"], "topic_id", "title_query", *_RUN)
     named = by.title_query or "", by.run_id or "", by.team_id or ""
     extra = _rest(row, "metadata", "nugget_bank")
@@ -321,26 +325,26 @@ def _check_run_id(bank: NuggetBank) -> None:
 
 def _parse_nuggetizer(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank that was created or assigned by nuggetizer, or TREC RAG's without a query."""
-    given = checked(TextBankRow, row)
+    bank = checked(TextBankRow, row)
     title_name = "query" if "query" in row else "title_query"
-    nuggets = _listed(given.nuggets, "nuggets", given.qid, TextRow)
+    nuggets = _listed(bank.nuggets, "nuggets", bank.qid, TextRow)
     extra = _rest(row, "qid", "nuggets", title_name, "metadata", *_RUN)
-    named = Fields(row).text(title_name), given.run_id or "", given.team_id or ""
-    return NuggetBank(given.qid, nuggets, *named, given.metadata or {}, extra)
+    named = Fields(row).text(title_name), bank.run_id or "", bank.team_id or ""
+    return NuggetBank(bank.qid, nuggets, *named, bank.metadata or {}, extra)
 
 
 def _row_nuggetizer(bank: NuggetBank, *, query: bool = True) -> dict[str, Any]:
     """Return the object of a bank; one of TREC RAG 2025 has no `query`."""
     row: dict[str, Any] = {"query": bank.title} if query else {}
     row["qid"] = bank.topic_id
-    own = {"run_id": bank.run_id, "team_id": bank.team_id, "metadata": dict(bank.metadata)}
+    metadata = {"run_id": bank.run_id, "team_id": bank.team_id, "metadata": dict(bank.metadata)}
     if not query:
-        own["title_query"] = bank.title
-    row |= {name: value for name, value in own.items() if value}
-    known = (*own, "query", "nuggets", "nugget_bank", "claim_bank", "banks")
+        metadata["title_query"] = bank.title
+    row |= {name: value for name, value in metadata.items() if value}
+    reserved = (*metadata, "query", "nuggets", "nugget_bank", "claim_bank", "banks")
     ids = _Names("-")
     rows = [_listed_row(nugget, bank.topic_id, ids, "text") for nugget in bank.nuggets]
-    return {**_further(row, bank.extra, known), "nuggets": rows}
+    return {**_further(row, bank.extra, reserved), "nuggets": rows}
 
 
 # Dialects -----------------------------------------------------------------------------------------
@@ -363,8 +367,10 @@ def dialect_of(row: Mapping[str, Any]) -> str:
         listed = isinstance(row.get("nugget_bank"), list)
         named = not {"query_id", "title_query", "claim_bank"}.isdisjoint(row)
         return "ragtime26-nuggets" if listed and not named else "nuggetbank-v3"
-    found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-    raise InputError(f'expected "nugget_bank", "claim_bank" or "nuggets" (fields found: {found})')
+    names_found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
+    raise InputError(
+        f'expected "nugget_bank", "claim_bank" or "nuggets" (fields found: {names_found})'
+    )
 
 
 def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> NuggetBank:
@@ -394,7 +400,7 @@ def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
         InputError: the dialect cannot hold something, or its readers would take it for another.
     """
     if name == "nuggetbank-v3":
-        nuggets = tuple(sorted(bank.nuggets, key=lambda one: one.is_claim))
+        nuggets = tuple(sorted(bank.nuggets, key=lambda nugget: nugget.is_claim))
         extra = {k: v for k, v in bank.extra.items() if (k, v) != ("format_version", "RAGTIME26")}
         bank = replace(bank, nuggets=nuggets, extra=extra)
     with within(f"bank of topic {shown(bank.topic_id)}"):

@@ -66,9 +66,9 @@ def _banks(path: str, name: str | None) -> Iterator[Row[NuggetBank]]:
         except InputError as error:
             yield located(error, path, number)
             continue
-        for where, one in wrapped:
+        for where, bank_row in wrapped:
             try:
-                yield number, parse_nugget_bank(one, None if name == _WRAPPER else name)
+                yield number, parse_nugget_bank(bank_row, None if name == _WRAPPER else name)
             except InputError as error:
                 yield InputError(f"{where}{error.problem}", path=path, line=number)
 
@@ -77,11 +77,11 @@ def _unwrapped(value: dict[str, Any], name: str | None) -> list[tuple[str, dict[
     """Return the banks of an object, each with its place for messages."""
     if name not in (None, _WRAPPER) or (name is None and "banks" not in value):
         return [("", value)]
-    found = []
-    for key, one in an_object(value.get("banks"), "banks").items():
+    banks = []
+    for key, bank in an_object(value.get("banks"), "banks").items():
         where = f"banks[{shorten(key, 60)!r}]"
-        found.append((f"{where}: ", an_object(one, where)))
-    return found
+        banks.append((f"{where}: ", an_object(bank, where)))
+    return banks
 
 
 def read_nugget_banks(path: str) -> Iterator[NuggetBank]:

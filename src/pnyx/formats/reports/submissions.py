@@ -134,7 +134,7 @@ def _runs_of(file: str, *, strict: bool) -> dict[RunKey, list[Response]]:
             lambda response: (response.team_id, response.run_id, response.topic_id),
             file,
             "run and topic",
-            shown=lambda response: (response.run_id, response.topic_id),
+            identity=lambda response: (response.run_id, response.topic_id),
         )
     runs: dict[RunKey, list[Response]] = defaultdict(list)
     for _, response in base.strict(rows, file, "responses"):

@@ -64,20 +64,20 @@ class Judgements:
 
 
 def topics_measured(
-    ranked: Mapping[str, Rankings], known: Collection[str], topics_of: str, having: str
+    ranked: Mapping[str, Rankings], judged: Collection[str], topics_of: str, having: str
 ) -> dict[str, list[str]]:
     """Return the topics that each run is measured on; InputError where there are none."""
     for name, rankings in ranked.items():
-        if not any(topic in known for topic in rankings.by_topic):
-            here, there = some_topics(rankings.by_topic), some_topics(known)
+        if not any(topic in judged for topic in rankings.by_topic):
+            here, there = some_topics(rankings.by_topic), some_topics(judged)
             problem = f"no topic has {having} (topics are {here}; {having} are of {there})"
             raise InputError(problem, path=name)
-    everywhere = [t for t in known if all(t in r.by_topic for r in ranked.values())]
+    everywhere = [t for t in judged if all(t in r.by_topic for r in ranked.values())]
     if topics_of == "both" and not everywhere:
         raise InputError(f"no topic is in the {having} and in every run")
     if topics_of != "run":
-        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(known))
-    return {name: [t for t in known if t in r.by_topic] for name, r in ranked.items()}
+        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(judged))
+    return {name: [t for t in judged if t in r.by_topic] for name, r in ranked.items()}
 
 
 def some_topics(topics: Iterable[str]) -> str:

@@ -43,7 +43,7 @@ class SafeIds:
         if not _HAS_UNSAFE.search(doc_id):
             return doc_id
         if doc_id not in self.changed:
-            encoded = name = _UNSAFE.sub(lambda found: quote(found[0]), doc_id)
+            encoded = name = _UNSAFE.sub(lambda match: quote(match[0]), doc_id)
             number = 1
             while name in self._given or self._is_taken(name):
                 number += 1
@@ -80,7 +80,8 @@ def document_ids(run: str | Path) -> dict[str, str]:
 
 
 def with_document_ids(entries: Iterable[RunEntry], run: str | Path) -> Iterator[RunEntry]:
-    """Yield the entries of a run with the documents' own ids, by the map next to it."""
-    own = document_ids(run)
+    """Yield the entries of a run with the original document ids, from the map next to the run."""
+    original_ids = document_ids(run)
     for entry in entries:
-        yield replace(entry, doc_id=own[entry.doc_id]) if entry.doc_id in own else entry
+        doc_id = original_ids.get(entry.doc_id)
+        yield entry if doc_id is None else replace(entry, doc_id=doc_id)

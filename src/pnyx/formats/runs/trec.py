@@ -133,8 +133,8 @@ def _beir_lines(source: str) -> Iterator[Row[str]]:
     header = True
     for number, line in scan_lines(source):
         if header and line != BEIR_HEADER:
-            shown = shorten(line if isinstance(line, str) else line.problem, 40)
-            problem = f"found {shown!r}, expected the header query-id, corpus-id, score"
+            first_line = shorten(line if isinstance(line, str) else line.problem, 40)
+            problem = f"found {first_line!r}, expected the header query-id, corpus-id, score"
             yield InputError(problem, path=source, line=number)
         elif isinstance(line, InputError):
             yield line

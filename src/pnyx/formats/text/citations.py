@@ -32,14 +32,14 @@ def without_notes(text: str) -> str:
 
 
 def without_marks(
-    text: str, known: Callable[[int], bool] = lambda _: True
+    text: str, is_source: Callable[[int], bool] = lambda _: True
 ) -> tuple[str, list[int]]:
-    """Return a text without its `known` citation marks, and their numbers in order."""
+    """Remove citation marks whose numbers are all sources; return the text and their numbers."""
     marked: list[int] = []
 
     def take(match: re.Match[str]) -> str:
         numbers = [int(n) for n in re.findall(r"\d+", match.group())]
-        if not all(map(known, numbers)):
+        if not all(map(is_source, numbers)):
             return match.group()
         marked.extend(numbers)
         return ""
@@ -50,9 +50,9 @@ def without_marks(
 
 def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
     """Return sentences that have words, with what they cite, also behind the full stop."""
-    found = []
+    cited = []
     for sentence in split_sentences(_BEHIND.sub(r"\2\1", text)):
         clean, numbers = without_marks(sentence)
         if any(character.isalnum() for character in clean):
-            found.append((clean, list(dict.fromkeys(numbers))))
-    return found
+            cited.append((clean, list(dict.fromkeys(numbers))))
+    return cited

@@ -52,8 +52,8 @@ def encoding_of(path: str | Path) -> Encoding:
     first = True
     with open_binary(path) as stream:
         while chunk := guarded(lambda: stream.read(_CHUNK), str(path)):
-            if first and (found := _marked(chunk) or _wide(chunk)):
-                return found
+            if first and (encoding := _marked(chunk) or _wide(chunk)):
+                return encoding
             first = False
             _check_text(chunk, path)
             try:
@@ -65,8 +65,8 @@ def encoding_of(path: str | Path) -> Encoding:
 
 def encoding_of_bytes(content: bytes) -> Encoding:
     """Return the encoding of the content of a file; InputError if it is not text."""
-    if found := _marked(content) or _wide(content[:_CHUNK]):
-        return found
+    if encoding := _marked(content) or _wide(content[:_CHUNK]):
+        return encoding
     _check_text(content[:_CHUNK])
     try:
         content.decode("utf-8")
@@ -77,8 +77,8 @@ def encoding_of_bytes(content: bytes) -> Encoding:
 
 def decoded_bytes(content: bytes) -> tuple[str, str]:
     """Return the text of a file's content, and what encoding was assumed, if any."""
-    found = encoding_of_bytes(content)
-    return content.decode(found.codec, "replace").removeprefix("\ufeff"), found.assumed
+    encoding = encoding_of_bytes(content)
+    return content.decode(encoding.codec, "replace").removeprefix("\ufeff"), encoding.assumed
 
 
 def decoded_lines(path: str | Path, encoding: Encoding) -> Iterator[str]:

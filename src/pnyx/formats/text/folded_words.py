@@ -108,9 +108,9 @@ class FoldedWords:
 
     def __post_init__(self) -> None:
         if self.language not in languages():
-            known = ", ".join(languages())
+            choices = ", ".join(languages())
             raise InputError(
-                f"unknown language {shorten(self.language, 40)!r}, expected one of: {known}"
+                f"unknown language {shorten(self.language, 40)!r}, expected one of: {choices}"
             )
         stem = None
         if self.stemmer:

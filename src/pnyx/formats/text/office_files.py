@@ -166,12 +166,12 @@ def extract_email(content: bytes) -> Page:
         raise InputError(f"cannot be read as an e-mail: {shorten(str(error))}") from error
     if not isinstance(text, str):
         raise InputError("cannot be read as an e-mail: its text is not text")
-    made = blocks_of_markup(text.encode("utf-8", "replace")) if is_html else blocks_of_text(text)
+    blocks = blocks_of_markup(text.encode("utf-8", "replace")) if is_html else blocks_of_text(text)
     written = [
         replace(block, speaker=in_one_line(speaker), kind="turn" if number == 0 else block.kind)
         if block.kind in ("paragraph", "item") and not block.speaker
         else block
-        for number, block in enumerate(made)
+        for number, block in enumerate(blocks)
     ]
     return Page((*_heading(subject, 1), *written), subject)
 

@@ -86,12 +86,12 @@ def extract_page(content: bytes | str) -> Page:
     root = parsed_page(text)
     if root is None:
         return Page()
-    made = web_blocks(root)
+    candidates = web_blocks(root)
     extracted = _extracted(text)
     title = in_one_line(clean_text(extracted.title or "")) if extracted else _title(root)
     url = clean_text(extracted.url or "") if extracted else ""
-    kept = _main_text(made, extracted.text or "" if extracted else "")
-    return Page(with_turns(kept), title[:_LONGEST_TITLE].rstrip(), url)
+    blocks = _main_text(candidates, extracted.text or "" if extracted else "")
+    return Page(with_turns(blocks), title[:_LONGEST_TITLE].rstrip(), url)
 
 
 def blocks_of_markup(content: bytes) -> tuple[Block, ...]:
@@ -111,8 +111,8 @@ def _extracted(text: str) -> Any:
 
 
 def _title(root: Any) -> str:
-    found = root.find(".//title")
-    return "" if found is None else in_one_line(found.text_content())
+    element = root.find(".//title")
+    return "" if element is None else in_one_line(element.text_content())
 
 
 def _main_text(blocks: Sequence[WebBlock], extracted: str) -> list[Block]:
@@ -122,24 +122,24 @@ def _main_text(blocks: Sequence[WebBlock], extracted: str) -> list[Block]:
     on blocks that are mostly links.
     """
     lines = {_squeezed(line) for line in extracted.split("\n")}
-    known = _squeezed(extracted) if len(blocks) <= _MOST_SOUGHT else ""
+    squeezed = _squeezed(extracted) if len(blocks) <= _MOST_SOUGHT else ""
     keys = [_squeezed(block.block.text) for block in blocks]
-    located = [len(key) > 1 and (key in lines or key in known) for key in keys]
+    located = [len(key) > 1 and (key in lines or key in squeezed) for key in keys]
     total = sum(map(len, keys))
-    found = sum(len(key) for key, there in zip(keys, located, strict=True) if there)
+    located_chars = sum(len(key) for key, there in zip(keys, located, strict=True) if there)
     inside = range(len(blocks))
-    if any(located) and found >= _LOST * total:
+    if any(located) and located_chars >= _LOST * total:
         inside = range(located.index(True), len(located) - located[::-1].index(True))
-    kept = [
+    main = [
         block.block
-        for place, block in enumerate(blocks)
-        if located[place]
+        for number, block in enumerate(blocks)
+        if located[number]
         or block.posted
-        or (block.linked <= _MOST_LINKED and (place in inside or _says_something(block.block)))
+        or (block.linked <= _MOST_LINKED and (number in inside or _says_something(block.block)))
     ]
-    while kept and kept[-1].kind == "heading":
-        kept.pop()
-    return kept
+    while main and main[-1].kind == "heading":
+        main.pop()
+    return main
 
 
 def _says_something(block: Block) -> bool:

@@ -139,8 +139,8 @@ class _Outline:
         if name != self.speaker or self.is_unnamed or is_unnamed:
             self.voice += 1
         self.speaker, self.is_unnamed = name, is_unnamed
-        shown = [heading.text for heading in self.above if not _is_same(heading, self.title)]
-        headings = tuple(shown[-_MOST_HEADINGS:])
+        texts = [heading.text for heading in self.above if not _is_same(heading, self.title)]
+        headings = tuple(texts[-_MOST_HEADINGS:])
         last = self.sections[-1] if self.sections else None
         if last is None or (last.headings, last.voice) != (headings, self.voice):
             last = _Section(headings, name, self.voice)
@@ -176,8 +176,8 @@ def _whole(sections: Sequence[_Section]) -> TextPassage:
     parts: list[str] = []
     before = shared
     for section in sections:
-        known = len(_shared([before, section.headings]))
-        parts += section.headings[known:]
+        repeated = len(_shared([before, section.headings]))
+        parts += section.headings[repeated:]
         parts += [block.text for block in section.blocks]
         before = section.headings
     heading = _BETWEEN_HEADINGS.join(shared)
@@ -251,8 +251,8 @@ def _pieces(blocks: Sequence[Block]) -> Iterator[_Piece]:
             and following.kind == "item"
             and (block.text.endswith(":") or count_words(block.text) < LEAST_WORDS)
         )
-        for place, text in enumerate(cut):
-            yield _Piece(text, count_words(text), leads_in and place == len(cut) - 1)
+        for number, text in enumerate(cut):
+            yield _Piece(text, count_words(text), leads_in and number == len(cut) - 1)
 
 
 def cut_text(text: str) -> list[str]:
@@ -289,10 +289,10 @@ def _sentence_ends(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     return ends
 
 
-def _between_words(text: str, starts: Sequence[int], place: int) -> int:
-    """Return the last place up to `place` at which a blank is before the word, if one is near."""
-    near = range(place, place - _BACK, -1)
-    return next((at for at in near if text[starts[at] - 1].isspace()), place)
+def _between_words(text: str, starts: Sequence[int], last: int) -> int:
+    """Return the last place up to `last` at which a blank is before the word, if one is near."""
+    near = range(last, last - _BACK, -1)
+    return next((at for at in near if text[starts[at] - 1].isspace()), last)
 
 
 def _part_ends(sentence_ends: Sequence[int], total: int) -> list[int]:

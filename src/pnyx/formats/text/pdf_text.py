@@ -50,7 +50,7 @@ class _Line:
     """A line of a page: its height on the page and the size of its letters, in points."""
 
     text: str
-    place: float = 0.0
+    y: float = 0.0
     size: float = 0.0
 
 
@@ -98,7 +98,7 @@ def _lines(page: Any) -> list[_Line]:
                 lines.append(_Line(""))
             line = lines[-1]
             if part.strip() and not line.text.strip():
-                line.place, line.size = height, abs(float(size or 0) * float(matrix[3] or 1))
+                line.y, line.size = height, abs(float(size or 0) * float(matrix[3] or 1))
             line.text += part
 
     page.extract_text(visitor_text=gather)
@@ -171,11 +171,7 @@ def _paragraph(lines: Sequence[_Line], usual: float, largest: float) -> str:
 
 def _leading(page: Sequence[_Line]) -> float:
     """Return the usual distance between two lines of a page."""
-    steps = [
-        above.place - below.place
-        for above, below in pairwise(page)
-        if 0 < above.place - below.place < 100
-    ]
+    steps = [above.y - below.y for above, below in pairwise(page) if 0 < above.y - below.y < 100]
     if not steps:
         return 0.0
     steps.sort()
@@ -193,7 +189,7 @@ def _separated(
         return True
     if above is None:
         return ended or not line.text.lstrip()[:1].islower()
-    step = above.place - line.place
+    step = above.y - line.y
     if leading and step:
         return not 0 <= step <= _GAP * leading
     return ended and len(before.text.strip()) < 0.8 * width

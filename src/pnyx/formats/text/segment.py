@@ -42,8 +42,8 @@ def split_words(text: str, words: int) -> list[str]:
     """Cut text into passages of `words` words (at most 64 characters each), the last shorter."""
     if words < 1:
         raise ValueError(f"the number of words is {words}, expected at least 1")
-    found = [match.span() for match in _WORD.finditer(text)]
-    pieces = [found[start : start + words] for start in range(0, len(found), words)]
+    spans = [match.span() for match in _WORD.finditer(text)]
+    pieces = [spans[start : start + words] for start in range(0, len(spans), words)]
     return [text[piece[0][0] : piece[-1][1]] for piece in pieces]
 
 
@@ -109,8 +109,10 @@ def _running_text(record: Evidence) -> str:
     if record.body is None:
         rest = replace(record, conclusion="").text
     else:
-        said = re.match(re.escape(conclusion) + r"(?!\w)[.:!?…]*", body) if conclusion else None
-        rest = body[said.end() :] if said else body
+        conclusion_match = (
+            re.match(re.escape(conclusion) + r"(?!\w)[.:!?…]*", body) if conclusion else None
+        )
+        rest = body[conclusion_match.end() :] if conclusion_match else body
     return rest if rest.strip() else record.text
 
 
@@ -140,16 +142,16 @@ def _one(word: str) -> int:
 
 def trim(text: str, words: int) -> str:
     """Return the first `words` words (see `word_weight`), with ` …` where anything is lost."""
-    kept: list[str] = []
+    trimmed: list[str] = []
     left = words
     for word in text.split():
         left -= _one(word)
         if left < 0:
-            if not kept:
-                kept.append(word[: words * _LETTERS_PER_WORD])
-            return " ".join(kept) + " …"
-        kept.append(word)
-    return " ".join(kept)
+            if not trimmed:
+                trimmed.append(word[: words * _LETTERS_PER_WORD])
+            return " ".join(trimmed) + " …"
+        trimmed.append(word)
+    return " ".join(trimmed)
 
 
 def named_words(text: str) -> frozenset[str]:
@@ -157,8 +159,8 @@ def named_words(text: str) -> frozenset[str]:
     words = re.findall(r"\w+", text)
     return frozenset(
         word
-        for place, word in enumerate(words)
-        if any(c.isdigit() for c in word) or (place and word[:1].isupper())
+        for position, word in enumerate(words)
+        if any(c.isdigit() for c in word) or (position and word[:1].isupper())
     )
 
 

@@ -74,7 +74,7 @@ class _State:
     speakers: list[str] = field(default_factory=list)
     opened: bool = False
     """Whether the post that is read has a block already."""
-    made: list[WebBlock] = field(default_factory=list)
+    blocks: list[WebBlock] = field(default_factory=list)
 
     def add(self, text: str | None) -> None:
         """Add text to the block that is read."""
@@ -98,7 +98,7 @@ class _State:
         if posted and not self.opened and kind != "heading":
             kind, self.opened = "turn", True
         block = Block(text.strip("| "), kind, level, "" if kind == "heading" else speaker)
-        self.made.append(WebBlock(block, linked / len(text), posted))
+        self.blocks.append(WebBlock(block, linked / len(text), posted))
         if kind == "item":  # further paragraphs of one item are not items of their own
             self.kinds[-1] = ("paragraph", 0)
 
@@ -156,7 +156,7 @@ def web_blocks(root: Any) -> list[WebBlock]:
                     state.opened = False
             state.add(element.tail)
     state.flush()
-    return state.made
+    return state.blocks
 
 
 def _start(state: _State, element: Any, name: str) -> None:
@@ -259,9 +259,9 @@ def _posts(root: Any) -> frozenset[Any]:
         kind = (element.get("itemtype") or "").rsplit("/", 1)[-1]
         if words or kind in ("Comment", "Answer", "DiscussionForumPosting", "Review"):
             named.setdefault((element.tag, min(words, default=kind)), []).append(element)
-    found = [e for posts in named.values() if len(posts) > 1 for e in posts]
-    with_author = Counter(_author(e, frozenset(found)) is not None for e in found)
-    return frozenset(found) if with_author[True] > 1 else frozenset()
+    elements = [e for posts in named.values() if len(posts) > 1 for e in posts]
+    with_author = Counter(_author(e, frozenset(elements)) is not None for e in elements)
+    return frozenset(elements) if with_author[True] > 1 else frozenset()
 
 
 def _tokens(element: Any) -> list[str]:

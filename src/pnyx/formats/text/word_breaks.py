@@ -41,22 +41,22 @@ def automaton() -> Automaton:
 def split_words(text: str) -> list[str]:
     """Return the words of `text` in order, as they stand there."""
     if text.isascii():
-        found = _ascii().findall(text)
+        candidates = _ascii().findall(text)
     else:
-        known = _plain()
-        if known.hard.search(text):
+        patterns = _plain()
+        if patterns.hard.search(text):
             return split_by_automaton(text)
-        found = known.word.findall(text)
-    words = [word for word in found if word]
+        candidates = patterns.word.findall(text)
+    words = [word for word in candidates if word]
     return words if max(map(len, words), default=0) <= WINDOW else split_by_automaton(text)
 
 
 def split_by_automaton(text: str) -> list[str]:
     """Return what `split_words` does, by the automaton alone, in linear time."""
-    known = automaton()
-    moves, ends = known.moves, known.ends
+    machine = automaton()
+    moves, ends = machine.moves, machine.ends
     codes = list(map(ord, text))
-    classes = [known.classes[code] for code in codes]
+    classes = [machine.classes[code] for code in codes]
     places = list(accumulate((1 + (code > 0xFFFF) for code in codes), initial=0))
     words = []
     # Where nothing was found: the states that were passed and where they led. A long row of low

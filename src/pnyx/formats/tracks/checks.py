@@ -46,12 +46,12 @@ def check_run(
             continue
         line, values = row
         try:
-            one = submitted(values, rules)
+            response = submitted(values, rules)
         except InputError as error:
             yield Finding("structural", error.problem, line=line)
             continue
         yield line
-        yield from checked.response(line, one)
+        yield from checked.response(line, response)
     if empty:
         yield Finding("structural", "holds no responses")
     yield from checked.missing()
@@ -64,22 +64,22 @@ class _Run:
         self._rules, self._requests = rules, requests
         self._lines: dict[str, dict[str, int]] = {}
 
-    def response(self, line: int, one: Submitted) -> Iterator[Finding]:
+    def response(self, line: int, response: Submitted) -> Iterator[Finding]:
         """Yield what is wrong with the next response."""
-        rules, topic = self._rules, one.topic_id
-        for category, problem in problems_of(one, rules, self._requests.get(topic)):
+        rules, topic = self._rules, response.topic_id
+        for category, problem in problems_of(response, rules, self._requests.get(topic)):
             yield _found(rules, category, problem, line, topic)
-        if rules.one_run and self._lines and one.run_id not in self._lines:
-            found, first = shorten(one.run_id, 40), shorten(next(iter(self._lines)), 40)
-            problem = f"run_id: found {found!r}, expected {first!r} as before"
+        if rules.one_run and self._lines and response.run_id not in self._lines:
+            run_id, first = shorten(response.run_id, 40), shorten(next(iter(self._lines)), 40)
+            problem = f"run_id: found {run_id!r}, expected {first!r} as before"
             yield _found(rules, "run_id_mixed", problem, line, topic)
-        seen = self._lines.setdefault(one.run_id, {})
+        seen = self._lines.setdefault(response.run_id, {})
         if topic and seen.setdefault(topic, line) != line:
             problem = f"topic {shorten(topic, 40)!r} again, first in line {seen[topic]}"
             yield _found(rules, "duplicate_topics", problem, line, topic)
-        yield from self._about(line, one, topic)
+        yield from self._about(line, response, topic)
 
-    def _about(self, line: int, one: Submitted, topic: str) -> Iterator[Finding]:
+    def _about(self, line: int, response: Submitted, topic: str) -> Iterator[Finding]:
         if not self._requests or not topic:
             return
         request = self._requests.get(topic)
@@ -88,8 +88,8 @@ class _Run:
             yield _found(self._rules, "new_topics", problem, line, topic)
             return
         field = self._rules.narrative_field
-        if self._rules.require_exact_narrative and one.metadata.get(field) != request.title:
-            problem = f"{field}: found {shorten(one.metadata.get(field), 40)}"
+        if self._rules.require_exact_narrative and response.metadata.get(field) != request.title:
+            problem = f"{field}: found {shorten(response.metadata.get(field), 40)}"
             problem += f", expected {shorten(request.title, 40)!r}"
             yield _found(self._rules, "narrative", problem, line, topic)
 

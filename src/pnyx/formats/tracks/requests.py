@@ -70,8 +70,10 @@ def _limit(question: Question, name: str) -> int | None:
         return None
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    found, shown = shorten(value, 40), shorten(question.id, 40)
-    raise InputError(f"{shown!r}: {name}: found {found}, expected a positive whole number")
+    limit_found, question_id = shorten(value, 40), shorten(question.id, 40)
+    raise InputError(
+        f"{question_id!r}: {name}: found {limit_found}, expected a positive whole number"
+    )
 
 
 def read_requests(path: str) -> Iterator[ReportRequest]:
@@ -79,9 +81,9 @@ def read_requests(path: str) -> Iterator[ReportRequest]:
     from pnyx.formats.base import Options
     from pnyx.formats.recognition import find_format
 
-    found = find_format(path, None, "questions")
+    detected = find_format(path, None, "questions")
     options = Options(on_warning=partial(warnings.warn, stacklevel=2))
-    for line, question in strict(found.scan(path, options), path, "requests"):
+    for line, question in strict(detected.scan(path, options), path, "requests"):
         try:
             yield request_of(question)
         except InputError as error:

@@ -146,17 +146,17 @@ def _rules(track: str, row: Mapping[str, Any], source: str, path: str | Path) ->
     if isinstance(values.get("sentence_type"), str):
         values["sentence_type"] = (values["sentence_type"],)
     try:
-        made = TrackRules(**{**values, "track": track, "source": source})
-        _check(made)
+        rules = TrackRules(**{**values, "track": track, "source": source})
+        _check(rules)
     except (TypeError, ValueError, re.error) as error:
         raise InputError(f"track {shorten(track, 40)}: {error}", path=path) from None
-    return made
+    return rules
 
 
 def _check(rules: TrackRules) -> None:
     """Raise ValueError for what no check here understands: rules that do nothing are no rules."""
     unknown = [smell for smell in rules.smells if smell not in CATEGORIES]
-    unknown += [one for one in rules.sentence_type if one not in _TAGS]
+    unknown += [tag for tag in rules.sentence_type if tag not in _TAGS]
     if rules.references_kind not in _KINDS:
         unknown.append(rules.references_kind)
     if rules.length_unit not in UNITS:
@@ -190,10 +190,10 @@ def _with_more(track: str, row: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def _installed() -> tuple[Path, Mapping[str, Any]] | None:
     """Return autojudge-base's file and specs, found without importing it; None if not installed."""
-    found = importlib.util.find_spec("autojudge_base")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("autojudge_base")
+    if spec is None or not spec.submodule_search_locations:
         return None
-    path = Path(next(iter(found.submodule_search_locations)), "track_specs.yml")
+    path = Path(next(iter(spec.submodule_search_locations)), "track_specs.yml")
     if not path.is_file():  # versions before 1.0
         return None
     import yaml
@@ -217,11 +217,11 @@ def track_rules(track: str) -> TrackRules:
         path, rows = installed
         source = f"autojudge-base {importlib.metadata.version('autojudge-base')}"
         return _rules(name, _with_more(name, rows[name]), source, path)
-    own = packaged_rules()
-    if name not in own:
-        known = ", ".join(dict.fromkeys([*own, *(installed[1] if installed else ())]))
-        raise InputError(f"no track {shorten(track, 40)!r}, expected one of {known}")
-    return own[name]
+    packaged = packaged_rules()
+    if name not in packaged:
+        tracks = ", ".join(dict.fromkeys([*packaged, *(installed[1] if installed else ())]))
+        raise InputError(f"no track {shorten(track, 40)!r}, expected one of {tracks}")
+    return packaged[name]
 
 
 def run_id_problems(run_id: str, rules: TrackRules) -> Iterator[Problem]:
@@ -230,5 +230,7 @@ def run_id_problems(run_id: str, rules: TrackRules) -> Iterator[Problem]:
     if most is not None and len(run_id) > most:
         yield "run_id_length", f"run_id has {len(run_id)} characters, expected at most {most}"
     if run_id and rules.run_id_pattern and not re.fullmatch(rules.run_id_pattern, run_id):
-        found = f"run_id: found {shorten(run_id, 40)!r}, expected letters of English, digits, -, _"
-        yield "run_id_characters", f"{found} and ., not first a full stop"
+        problem = (
+            f"run_id: found {shorten(run_id, 40)!r}, expected letters of English, digits, -, _"
+        )
+        yield "run_id_characters", f"{problem} and ., not first a full stop"
