@@ -22,9 +22,9 @@ _PASSAGES = 5
 """Passages per question in `items.jsonl`."""
 
 EXAMPLE_FOLDER = "rent"
-"""Name of the example of ordinary files: 14 on rents in an invented town, 2 on other matters."""
+"""Name of the folder of ordinary files: 14 about rents in an invented town, 2 on other topics."""
 EXAMPLE_QUESTION = "Does rent control reduce the supply of housing?"
-"""A question that these files argue both ways."""
+"""A question that these files argue on both sides."""
 
 _LABEL = ("question_id", "doc_id", "relevance", "stance", "quality")
 _SAID = ("no", PARTLY, "yes")
@@ -33,9 +33,9 @@ _SAID = ("no", PARTLY, "yes")
 
 @dataclass(frozen=True, slots=True)
 class ExampleLabel:
-    """What the authors say of one passage with regard to one question.
+    """The authors' labels of one passage for one question.
 
-    `relevance`: 0 off topic, 1 touches the question, 2 argues it. `stance`: the side it serves;
+    `relevance`: 0 off topic, 1 touches the question, 2 argues it. `stance`: the side it supports;
     `both` weighs the sides, `none` is off topic. `quality`: 1 weak, 2 sound, 3 strong.
     `perspectives`: ids of those it supports.
     """
@@ -50,7 +50,7 @@ class ExampleLabel:
 
 @dataclass(frozen=True, slots=True)
 class ExampleWording:
-    """How the demo asks a question, in `text` if that is not the question's own."""
+    """How the demo words a question; `text` is set if it differs from the question."""
 
     id: str
     how: Literal["own_words", "other_words", "no_labels"]
@@ -100,7 +100,7 @@ def load_example() -> Example:
 
 
 def write_example(example: Example, folder: Path) -> None:
-    """Write the example into an existing folder as files that users' own may look like.
+    """Write the example into an existing folder, as files like those of users.
 
     `labels.jsonl` has all 1,024 pairs by `QUESTION/PASSAGE`; `items.jsonl` five passages of each
     question with each perspective on it.
@@ -139,7 +139,7 @@ def write_example(example: Example, folder: Path) -> None:
 def _items(
     example: Example, question_texts: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield passages with perspectives on their question, and what people say of each pair."""
+    """Yield passages with perspectives on their question, and the label of each pair."""
     texts = {argument.id: argument.text for argument in example.arguments}
     taken = Counter[str]()
     for label in example.labels:

@@ -1,6 +1,6 @@
 """ConQRet (Dhole et al., NAACL 2025): its tables of queries and of judged pairs, and its folder.
 
-A folder holds, for each split, `SPLIT_queries.csv`, `SPLIT_qrels.csv` and, where they are at hand,
+A folder contains, for each split, `SPLIT_queries.csv`, `SPLIT_qrels.csv` and, if available,
 the pages (`SPLIT_pages.jsonl` or `procon_SPLIT_public.jsonl`) and `documents.jsonl`.
 """
 
@@ -27,7 +27,7 @@ Split: TypeAlias = Literal["train", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 _NO_SIDE = "0"
-"""The subtopic of a pair without a stance: what plain qrels have there."""
+"""The subtopic of a pair without a stance, as in plain qrels."""
 _PAGES = ("{}_pages.jsonl", "procon_{}_public.jsonl")
 
 
@@ -109,7 +109,7 @@ def write_queries(stream: IO[str], questions: Iterable[Question]) -> None:
         yield tuple(QUERIES_HEADER.split(","))
         for q in questions:
             if q != Question(q.id, q.text) or q.extra:
-                raise InputError(f"{shorten(q.id)!r}: the format holds an id and a text alone")
+                raise InputError(f"{shorten(q.id)!r}: the format holds only an id and a text")
             _check_filled(repr(shorten(q.id)), q.id, q.text)
             yield q.id, q.text
 
@@ -136,10 +136,10 @@ FORMATS = (
 
 @dataclass(frozen=True, slots=True)
 class ConqretTopic:
-    """A topic: its query, what is relevant to each side, what is not, and its page.
+    """A topic: its query, the relevant documents of each side, irrelevant ones, and its page.
 
     `relevant` has the ids of the documents that a side's arguments cite; `irrelevant` are of
-    documents drawn from other topics. `debate` is None where the page is not at hand.
+    documents drawn from other topics. `debate` is None if the page is not available.
     """
 
     question: Question
@@ -154,7 +154,7 @@ class ConqretTopic:
 
 
 def topic_qrels(topics: Iterable[ConqretTopic]) -> Iterator[Qrel]:
-    """Yield the judged pairs of topics: the side is the subtopic, 0 where nothing is relevant."""
+    """Yield the judged pairs of topics: the side is the subtopic, 0 for irrelevant documents."""
     for topic in topics:
         for side in SIDES:
             for document in topic.relevant[side]:
@@ -164,7 +164,7 @@ def topic_qrels(topics: Iterable[ConqretTopic]) -> Iterator[Qrel]:
 
 
 def splits_of(folder: str | Path) -> tuple[Split, ...]:
-    """Return the splits that a folder holds; InputError where it holds none."""
+    """Return the splits in a folder; InputError if there are none."""
     splits = tuple(s for s in SPLITS if Path(folder, f"{s}_queries.csv").is_file())
     if not splits:
         problem = "is not a ConQRet folder, expected train_queries.csv or test_queries.csv in it"
@@ -180,7 +180,7 @@ def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopi
         split: `train` or `test`.
 
     Raises:
-        InputError: a file is broken or not there, or a pair is of no query.
+        InputError: a file is broken or missing, or a pair belongs to no query.
     """
     base = Path(folder)
     queries, qrels = (str(base / f"{split}_{name}.csv") for name in ("queries", "qrels"))
@@ -217,7 +217,7 @@ def _pages(
     questions: Mapping[str, Question],
     relevant: Mapping[str, Mapping[Side, list[str]]],
 ) -> dict[str, Debate]:
-    """Join topics with their pages: by id, by address (titles2.json), else by what is cited."""
+    """Join topics with their pages: by id, by address (titles2.json), else by the cited sources."""
     path = next((base / n for p in _PAGES if (base / (n := p.format(split))).is_file()), None)
     if path is None:
         return {}
@@ -239,7 +239,7 @@ def _pages(
 
 
 def _addresses(path: Path) -> dict[str, str]:
-    """Return address (without a slash at its end) -> qid, as ConQRet's titles2.json has it."""
+    """Return address (without a slash at its end) -> qid, from ConQRet's titles2.json."""
     if not path.is_file():
         return {}
     try:

@@ -1,7 +1,7 @@
 """Debate pages as JSON, in the layout of ConQRet (Dhole et al., NAACL 2025, appendix A).
 
 A page has a title, an introduction, pro and con arguments with paragraphs, and its sources. The
-same file is read as its arguments, as what it cites, and as its questions.
+same file is read as its arguments, its cited documents, or its questions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def bare_title(source: Source) -> str:
 
 
 _Each: TypeAlias = Callable[[Debate, list[str]], Iterator[Any]]
-"""Yields the records of a page; notes the sources that it leaves out."""
+"""Yields the records of a page and records the sources that it leaves out."""
 
 
 # Reading and writing pages ------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def _point_row(point: DebatePoint) -> dict[str, Any]:
 
 
 def _source_row(source: Source) -> dict[str, Any]:
-    # An id is an integer where reading makes the same text of it.
+    # An id is written as an integer if reading gives the same text again.
     whole = re.fullmatch("0|[1-9][0-9]{0,17}", source.doc_id) is not None
     row = {
         "id": source.id,
@@ -180,7 +180,7 @@ def _scan(source: str) -> Iterator[Row[Debate]]:
 
 
 def read_debates(path: str) -> Iterator[Debate]:
-    """Yield the debate pages of a file; InputError at the first fault or where there are none."""
+    """Yield the debate pages of a file; InputError at the first fault or if there are none."""
     return FORMATS[0].reader(path)
 
 
@@ -209,7 +209,7 @@ def debate_arguments(debate: Debate) -> Iterator[Argument]:
 
 
 def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
-    """Yield what a page cites, by its title alone; what has neither title nor id is left out."""
+    """Yield the sources a page cites, by title; those with neither title nor id are left out."""
     for number, source in enumerate(debate.sources, start=1):
         title = bare_title(source)
         if not title:
@@ -220,7 +220,7 @@ def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
 
 
 def _view(name: str, each: _Each) -> Format:
-    """Return a format that reads other records out of a file of debates."""
+    """Return a format that reads other records from a file of debates."""
 
     def scan(source: str, options: Options) -> Iterator[Row[Any]]:
         options.refuse_columns(source)

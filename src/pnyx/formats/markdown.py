@@ -64,15 +64,15 @@ def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
                 f"{question_id}: a heading cannot hold a text of several lines or tabs"
             )
         if q.description or q.narrative or q.extra:
-            raise InputError(f"{question_id}: the format holds nothing but id, text and definition")
+            raise InputError(f"{question_id}: the format holds only id, text and definition")
         if q.definition != q.definition.strip("\n") or not _holds(q.definition):
-            raise InputError(f"{question_id}: Markdown would not give this definition back")
+            raise InputError(f"{question_id}: Markdown would change this definition when read back")
         lines = [f"\\{x}" if re.match(r"\\*#", x) else x for x in q.definition.split("\n")]
         stream.write("\n".join([f"## {q.id}: {q.text}", "", *lines, "", ""]))
 
 
 def _holds(definition: str) -> bool:
-    """Whether Markdown lines give this definition back."""
+    """Whether this definition is unchanged when read back from Markdown lines."""
     if "\r" in definition or clean_text(definition) != definition:
         return False
     return bool(definition.strip()) or not definition

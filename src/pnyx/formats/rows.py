@@ -1,6 +1,6 @@
-"""Rows checked by pydantic, whose errors become one line: where, what was found, what was expected.
+"""Rows checked by pydantic; an error becomes one line: location, found, expected.
 
-Import this only where a row is read: pydantic is slow to import.
+Import this only when a row is read: pydantic is slow to import.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _EXPECTED = {
     "float_type": "a finite number",
     "finite_number": "a finite number",
 }
-"""pydantic's type of an error -> what was expected."""
+"""pydantic's error type -> the expectation in words."""
 
 
 class Row(BaseModel):
-    """An object of JSON; unknown fields are carried along, types are never converted."""
+    """An object of JSON; unknown fields are kept, types are never converted."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
 
 def checked(model: type[M], value: Any) -> M:
-    """Return a value as a model's; InputError says what is wrong with the first field that is."""
+    """Validate a value by a model; InputError describes the first faulty field."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -53,7 +53,7 @@ def checked(model: type[M], value: Any) -> M:
 
 
 def input_error(error: ValidationError) -> InputError:
-    """Return the first of a value's errors in Pnyx's words."""
+    """Return the first of a value's errors, worded like Pnyx's own."""
     first = error.errors(include_url=False)[0]
     kind, value, context = first["type"], first["input"], first.get("ctx", {})
     if kind == "missing":
@@ -73,7 +73,7 @@ def input_error(error: ValidationError) -> InputError:
 
 
 def place_of(loc: Sequence[str | int]) -> str:
-    """Return the place of a value within its row: `answers[0]: references[1]`."""
+    """Return the path of a value within its row: `answers[0]: references[1]`."""
     location = ""
     for part in loc:
         location += (
@@ -83,7 +83,7 @@ def place_of(loc: Sequence[str | int]) -> str:
 
 
 def wrong(expected: str) -> PydanticCustomError:
-    """Return the error of a value that is not what was expected."""
+    """Return the error for an unexpected value."""
     return PydanticCustomError("expected", "{expected}", {"expected": expected})
 
 
@@ -93,7 +93,7 @@ def says(text: str) -> PydanticCustomError:
 
 
 def must(holds: Callable[[Any], bool], expected: str) -> AfterValidator:
-    """Return the check of what holds of a value beyond its type."""
+    """Return a check of a value beyond its type."""
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -104,7 +104,7 @@ def must(holds: Callable[[Any], bool], expected: str) -> AfterValidator:
 
 
 def distinct(key: Callable[[int, Any], Hashable | None], at: str = "") -> AfterValidator:
-    """Return the check of a list whose keys (of place and value) differ where there are any."""
+    """Return a check that the keys of a list, `key(position, value)`, are distinct or None."""
 
     def check(values: list[Any]) -> list[Any]:
         seen: set[Hashable] = set()

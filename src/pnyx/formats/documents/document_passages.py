@@ -1,4 +1,4 @@
-"""Documents as they are indexed: whole, or split into passages."""
+"""Documents in the form in which they are indexed: whole, or split into passages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MOST_TITLE = 300
 _MOST_URL = 2_000
 _MOST_ID = 1_000
 _MOST_FIELD = 200
-"""Characters that each passage repeats of a document, so that an index stays in proportion."""
+"""Characters of a document repeated in each passage, limited to keep an index small."""
 
 
 def documents_of_page(
     name: str, page: Page, extra: Mapping[str, Any] | None = None, unit: Unit = "passage"
 ) -> Iterator[Document]:
-    """Yield what is indexed of a file, or of a row of a table: one document, or its passages."""
+    """Yield the records to index for a file or a row of a table: one document, or its passages."""
     if unit == "document":
         if (text := page.text).strip():
             yield Document(name, text, page.title, page.url, "", dict(extra or {}))
@@ -33,7 +33,7 @@ def documents_of_page(
 
 
 def passages_of_record(record: Evidence) -> Iterator[Evidence]:
-    """Yield the passages of a document or argument of a collection; a short one is left as it is.
+    """Yield the passages of a document or argument of a collection; a short one is not split.
 
     Passages of an argument keep its conclusion, topic and stance.
     """

@@ -1,7 +1,7 @@
 """Published corpora of arguments.
 
 args.me: `{"arguments": [...]}`, streaming (Ajjour et al., KI 2019); an argument takes the side of
-its premises where they agree. Debatewise and ProCon: the raw dumps beside Perspectrum (Chen et al.,
+its premises if they agree. Debatewise and ProCon: the raw dumps next to Perspectrum (Chen et al.,
 NAACL 2019). idebate: the ArguAna counterargs corpus (Wachsmuth et al., ACL 2018).
 """
 
@@ -102,7 +102,7 @@ def _write(stream: IO[str], records: Iterable[Evidence]) -> None:
 
 
 def _check_integers(value: Any, record_id: str) -> None:
-    """Refuse integers of more than 64 bits, which a streaming JSON parser cannot hold."""
+    """Reject integers of more than 64 bits, which a streaming JSON parser cannot represent."""
     if isinstance(value, dict | list):
         for child in value.values() if isinstance(value, dict) else value:
             _check_integers(child, record_id)
@@ -139,7 +139,7 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
     url, topic = fields.required("url"), fields.required("claim_title")
     try:
         slug = slug_of(url)
-    except ValueError as error:  # in square brackets, what is no IPv6 address
+    except ValueError as error:  # square brackets without an IPv6 address
         problem = f"url: found {shorten(url, 60)!r}, expected an address ({error})"
         raise InputError(problem) from error
     used[slug] = used.get(slug, 0) + 1
@@ -194,7 +194,7 @@ def _joined(pieces: tuple[str, ...] | list[str]) -> str:
 
 
 def _scan_idebate(source: str) -> Iterator[Row[Argument]]:
-    """Points and counters of idebate; `debates.jsonl(.gz)` beside it gives topic and url."""
+    """Points and counters of idebate; `debates.jsonl(.gz)` next to it has topic and url."""
     debates = _debates(source)
 
     def parse(row: dict[str, Any]) -> Argument:

@@ -1,4 +1,4 @@
-"""Leaderboards: what each run has by each measure, on each topic and over all of them."""
+"""Leaderboards: the value of each run by each measure, on each topic and over all topics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _KEY: Final = attrgetter("run_id", "topic_id", "measure")
 
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Result):
-    """Cells on topics, and apart from them those over all topics, as the file states them."""
+    """Cells on topics and, separately, those over all topics as stated in the file."""
 
     name: str
     cells: tuple[LeaderboardCell, ...]
@@ -104,10 +104,10 @@ def read_leaderboard(
     Args:
         path: the file or folder.
         format: a name in `FORMATS`, or `jsonl`; recognised where None.
-        like: one with the same runs, topics or measures, to tell columns of the same shape apart.
+        like: one with the same runs, topics or measures, to distinguish columns of the same shape.
 
     Raises:
-        InputError: at the first fault; a cell comes twice; the columns cannot be told apart.
+        InputError: at the first fault; a cell occurs twice; the columns are ambiguous.
     """
     source = str(path)
     if source != "-" and Path(source).is_dir() and Path(source, "manifest.json").is_file():
@@ -139,7 +139,7 @@ def _named(name: str, path: str) -> Format:
 
 
 def sniff_leaderboard(path: str, like: Leaderboard | None = None) -> Format:
-    """Return the format of what is known to be a leaderboard; InputError: it cannot be told."""
+    """Return the format of a file known to be a leaderboard; InputError if it is ambiguous."""
     head = read_head(path, _HEAD_BYTES)
     if not head.strip():
         raise InputError("is empty", path=path)
@@ -149,7 +149,7 @@ def sniff_leaderboard(path: str, like: Leaderboard | None = None) -> Format:
     name = recognised(head, path, sure=True, known_ids=known_ids)
     if name is None:
         first_line = shorten(head[:60].decode("utf-8", "replace"), 50)
-        raise InputError(f"the format cannot be told from {first_line!r}: name it", path=path)
+        raise InputError(f"the format cannot be recognised from {first_line!r}: name it", path=path)
     return _named(name, path)
 
 
@@ -161,7 +161,7 @@ def recognised(
     known_ids: Mapping[str, Sequence[str]] | None = None,
     size: int = _HEAD_BYTES,
 ) -> str | None:
-    """Return the layout of a file by its first `size` bytes, None where it is no leaderboard."""
+    """Return the layout of a file by its first `size` bytes, None if it is not a leaderboard."""
     lines = head.decode("utf-8", "replace").split("\n")
     whole = lines if len(head) < size or len(lines) == 1 else lines[:-1]
     try:
@@ -185,7 +185,7 @@ def _scan(layout: str, source: str) -> Iterator[Row[LeaderboardCell]]:
 
 
 def _body(layout: str, source: str) -> Iterator[Row[list[str]]]:
-    """Yield the cells of each line below a header; one of another order is a fault."""
+    """Yield the cells of each line below a header; a header in another order is a fault."""
     wide = (3, 4) if layout == "ir_measures" else (len(LAYOUTS[layout]),)
     first = True
     for row in parse_rows(scan_text_lines(source), lambda line: columns_of(line, wide), source):
@@ -200,7 +200,7 @@ def _body(layout: str, source: str) -> Iterator[Row[list[str]]]:
 
 
 def _run_named(rows: Iterable[Row[list[str]]], name: str) -> tuple[Iterator[Row[list[str]]], str]:
-    """Return the rows without those of `runid`, and the run that trec_eval names there."""
+    """Return the rows without those of `runid`, and the run named there by trec_eval."""
     waiting: list[Row[list[str]]] = []
     for row in rows:
         if isinstance(row, InputError) or len(row[1]) != 3 or row[1][0] != "runid":
@@ -211,7 +211,7 @@ def _run_named(rows: Iterable[Row[list[str]]], name: str) -> tuple[Iterator[Row[
 
 
 def _file_run(source: str) -> str:
-    """Return the run that a file's name stands for."""
+    """Return the run named by a file's name."""
     name = "stdin" if source == "-" else Path(source).name
     while Path(name).suffix.lower() in _SUFFIXES and Path(name).stem:
         name = Path(name).stem
@@ -259,10 +259,10 @@ def write_leaderboard(
     *,
     unscored: UnscoredCells = "error",
 ) -> None:
-    """Write cells, as they are given, in a format of leaderboards.
+    """Write cells in a format of leaderboards, without changing them.
 
     Means are written only where they are among the cells (`averaged`); make them of settled cells
-    (`averaged(settled(cells, "zero"))`) where what is unscored counts as 0.
+    (`averaged(settled(cells, "zero"))`) if unscored cells count as 0.
 
     Raises:
         InputError: a cell is unscored and nothing says what to do; the format cannot hold one.

@@ -1,7 +1,7 @@
 """Nugget banks as objects of JSON: one set of fields, laid out in four ways.
 
 A nugget's fields have the names of the NuggetBank format, version 3 (Auto-ARGUE, autojudge-base),
-in every dialect; what a dialect's own readers know nothing of stands among its further fields.
+in every dialect; what a dialect's own readers do not support is among its further fields.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from pnyx.formats.rows import checked
 
 _LONGEST_RUN_ID = 25
 
-# Names, and what a row has beside its own fields --------------------------------------------------
+# Names, and further fields of a row -------------------------------------------------------------
 
 
 class _Names(dict[str, int]):
-    """Keys or ids that are taken -> the last number that was tried for one of the same text."""
+    """Keys or ids in use -> the last number that was tried for the same text."""
 
     def __init__(self, joint: str) -> None:
         self._joint = joint
 
     def free(self, name: str) -> str:
-        """Return a name, with a number where it is taken."""
+        """Return a name, with a number if it is taken."""
         free = name
         while free in self:
             self[name] += 1
@@ -56,12 +56,12 @@ class _Names(dict[str, int]):
 
 
 def shown(text: str) -> str:
-    """Return a text as it is shown in messages."""
+    """Return a text for messages."""
     return repr(shorten(text, 60))
 
 
 def _entries(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield (place, entry) of a map or a list; nothing where it is null."""
+    """Yield (path, entry) of a map or a list; nothing if it is null."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield f"{name}[{shorten(repr(key), 60)}]", entry
@@ -71,7 +71,7 @@ def _entries(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _filed(rows: Iterable[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
-    """Return rows as a map, each under the text that it has in the field `name`."""
+    """Return rows as a map, with the text of the field `name` as key."""
     keys = _Names(" #")
     return {keys.take(keys.free(row[name])): row for row in rows}
 
@@ -83,7 +83,7 @@ def _rest(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def _further(
     row: dict[str, Any], extra: Mapping[str, Any], reserved: Iterable[str]
 ) -> dict[str, Any]:
-    """Return a row with further fields; refuse those that would be read as something else."""
+    """Return a row with further fields; reject those that would be read as something else."""
     if clash := {*row, *reserved}.intersection(extra):
         raise InputError(f"the format has another use for the field {shorten(min(clash), 40)}")
     return {**row, **extra}
@@ -112,7 +112,7 @@ def _answers(value: Any, model: type[NuggetAnswerRow]) -> Iterator[NuggetAnswer]
 
 
 def _answer_rows(answers: Iterable[NuggetAnswer], *, listed: bool) -> list[dict[str, Any]]:
-    """Return answers; in lists always with references, of which one that is only an id is text."""
+    """Return answers; in lists always with references, where a mere id is text."""
     rows = []
     for answer in answers:
         row: dict[str, Any] = {"answer": answer.text}
@@ -128,7 +128,7 @@ def _answer_rows(answers: Iterable[NuggetAnswer], *, listed: bool) -> list[dict[
 def _read(
     row: Any, topic: str, ids: _Names, model: type[NuggetRow], is_claim: bool | None = None
 ) -> Nugget:
-    """Read a nugget of a list, whose kind its fields tell, or of version 3; `ids` gains its id."""
+    """Read a nugget of a list, its kind by its fields, or of version 3; add its id to `ids`."""
     checked_row: Any = checked(model, row)
     v3 = isinstance(checked_row, NuggetRowV3)
     if is_claim is None:
@@ -174,7 +174,7 @@ def _read_v3(row: Any, topic: str, ids: _Names, is_claim: bool) -> Nugget:
 def _listed(
     rows: Iterable[Any], name: str, topic: str, model: type[NuggetRow] | None = None
 ) -> tuple[Nugget, ...]:
-    """Read a list of nuggets: of a dialect of lists, or of version 3 where there is no model."""
+    """Read a list of nuggets: of a dialect of lists, or of version 3 if `model` is None."""
     ids, nuggets = _Names("-"), []
     for position, row in enumerate(rows):
         with within(f"{name}[{position}]"):
@@ -191,7 +191,7 @@ def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
     extra = dict(nugget.extra)
     query_id = extra.pop("query_id", topic)
     if not isinstance(query_id, str) and (nugget.is_claim or query_id is not None):
-        raise InputError(f"{name} {shown(nugget.id)}: query_id is no text, as it must be there")
+        raise InputError(f"{name} {shown(nugget.id)}: query_id is not text, as it must be there")
     row = {name: nugget.text, f"{name}_id": nugget.id, "query_id": query_id}
     answers = None
     if nugget.answers or not nugget.is_claim:
@@ -200,7 +200,7 @@ def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
 
 
 def _listed_row(nugget: Nugget, topic: str, ids: _Names, name: str) -> dict[str, Any]:
-    """Return a nugget of a list; an id is left out where it would have that one anyway."""
+    """Return a nugget of a list; an id is left out if it equals the default."""
     row: dict[str, Any] = {name: nugget.text}
     is_answer = name == "question" and nugget.is_claim
     default = ids.free(md5_of(nugget.text))
@@ -241,13 +241,13 @@ def _is_text(value: Any) -> bool:
 
 
 def _metadata(bank: NuggetBank, **named: str) -> dict[str, Any]:
-    """Return metadata with what they name of a bank, empty names left out."""
+    """Return metadata with the bank's own names, without empty ones."""
     head = {"team_id": bank.team_id, **named, "run_id": bank.run_id}
     return {**{name: value for name, value in head.items() if value}, **bank.metadata}
 
 
 def _parse_v3(row: Mapping[str, Any]) -> NuggetBank:
-    """Read a bank; without `query_id` its topic is what autojudge takes in its place."""
+    """Read a bank; without `query_id`, its topic is derived as in autojudge."""
     bank = checked(BankRowV3, row)
     title, metadata = bank.title_query or "", dict(bank.metadata or {})
     topic = bank.query_id or (md5_of(title) if title else "")
@@ -305,19 +305,19 @@ def _row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
     """Return the object of a bank; a claim is a question that is its own answer."""
     _check_run_id(bank)
     if not isinstance(bank.extra.get("format_version", ""), str):
-        raise InputError("the bank's format_version is no text, expected one, or no such field")
+        raise InputError("the bank's format_version is not text, expected text or no such field")
     metadata = _metadata(bank, topic_id=bank.topic_id)
     if bank.title:
         metadata["title_query"] = bank.title
     ids = _Names("-")
     rows = [_listed_row(nugget, bank.topic_id, ids, "question") for nugget in bank.nuggets]
-    # By these fields another dialect would be recognised.
+    # These fields would identify another dialect.
     others = ("query_id", "title_query", "claim_bank", "nuggets", "banks")
     return _further({"metadata": metadata, "nugget_bank": rows}, bank.extra, others)
 
 
 def _check_run_id(bank: NuggetBank) -> None:
-    """Refuse a run_id that is too long to be submitted to RAGTIME 2026."""
+    """Reject a run_id that is too long to be submitted to RAGTIME 2026."""
     if len(bank.run_id) > _LONGEST_RUN_ID:
         problem = f"found {len(bank.run_id)} characters, expected at most {_LONGEST_RUN_ID}"
         raise InputError(f"metadata: run_id {shown(bank.run_id)}: {problem}")
@@ -360,7 +360,7 @@ _DIALECTS: dict[
 
 
 def dialect_of(row: Mapping[str, Any]) -> str:
-    """Return the name of the dialect of a bank; InputError where it is none."""
+    """Return the name of the dialect of a bank; InputError if it has none."""
     if "nuggets" in row:
         return "nuggetizer" if "query" in row else "rag25-nuggets"
     if "nugget_bank" in row or "claim_bank" in row:
@@ -374,14 +374,14 @@ def dialect_of(row: Mapping[str, Any]) -> str:
 
 
 def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> NuggetBank:
-    """Read one bank out of an object of JSON.
+    """Read one bank from a JSON object.
 
     Args:
         row: the object.
-        name: the dialect, a format of kind `nuggets`; told by its fields where None.
+        name: the dialect, a format of kind `nuggets`; recognised by its fields if None.
 
     Raises:
-        InputError: it is no bank of the dialect, or holds no nuggets.
+        InputError: it is not a bank of the dialect, or has no nuggets.
     """
     bank = _DIALECTS[name or dialect_of(row)][0](row)
     if not bank.nuggets:
@@ -392,12 +392,12 @@ def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> Nugget
 
 
 def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
-    """Return a bank as an object of JSON in a dialect; reading it gives the same bank.
+    """Return a bank as a JSON object in a dialect; reading it gives the same bank.
 
-    `nuggetbank-v3` files questions and claims apart, so there questions come first.
+    `nuggetbank-v3` stores questions and claims separately, so there questions come first.
 
     Raises:
-        InputError: the dialect cannot hold something, or its readers would take it for another.
+        InputError: the dialect cannot represent something, or would read it differently.
     """
     if name == "nuggetbank-v3":
         nuggets = tuple(sorted(bank.nuggets, key=lambda nugget: nugget.is_claim))
@@ -414,7 +414,7 @@ def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
 
 
 def _lost(bank: NuggetBank, back: NuggetBank) -> str:
-    """Return by name what of a bank is not in another that was read out of its object."""
+    """Name what is lost when a bank is written and read back as another."""
     for nugget, read in zip(bank.nuggets, back.nuggets, strict=False):
         for each in fields(Nugget):
             if getattr(nugget, each.name) != getattr(read, each.name):

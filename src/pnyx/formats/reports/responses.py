@@ -27,7 +27,7 @@ _TOPICS: dict[Layout, tuple[str, ...]] = {
     "rag25": ("narrative", "topic", "title"),
     "ragtime": ("topic", "narrative", "title"),
 }
-"""Where a layout keeps the topic's id and text: the first name is the one that is written."""
+"""Fields of the topic's id and text in a layout: the first name is written."""
 
 
 _TOP = ("metadata", "references", "answer", "responses", "documents")
@@ -35,12 +35,12 @@ _FLAT = ("run_id", "topic_id", "topic", "team_id", "response_length")
 
 
 def _count_words(sentences: tuple[Sentence, ...]) -> int:
-    """Count the words of an answer as TREC RAG 2024 does: split at white space after NFKC."""
+    """Count the words of an answer as in TREC RAG 2024: split at white space after NFKC."""
     return count_length((sentence.text for sentence in sentences), "nfkc-words")
 
 
 def _key(response: Response) -> tuple[str, ...]:
-    """Return what may occur once in a file: run and topic, and the side where one is argued."""
+    """Return the key that may occur only once in a file: run, topic and, if any, side."""
     side = response.metadata.get("stance", response.extra.get("stance"))
     key = response.run_id, response.topic_id
     return (*key, side) if isinstance(side, str) else key
@@ -63,7 +63,7 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
     fields = Fields(row)
     meta = fields if detected == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
     topic_id = _mirrored_id(meta, _TOPIC_IDS[detected])
-    references = fields.strings("references")  # tracks only warn of one that is given twice
+    references = fields.strings("references")  # tracks only warn about duplicates
     key = "responses" if detected == "ragtime" else "answer"
     values = a_list(fields.take(key), key, "a list of sentences")
     sentences = tuple(_sentence(v, f"{key}[{i}]", references) for i, v in enumerate(values))
@@ -87,7 +87,7 @@ def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Resp
 
 
 def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
-    """Take an id that may be there under several names, which must then agree."""
+    """Take an id that may occur under several names, which must then agree."""
     first = fields.identifier(*names)
     for name in names:
         again = fields.rest.pop(name, None)
@@ -158,10 +158,10 @@ def write_responses(
     style: CitationStyle = "ids",
     layout: Layout = "rag25",
 ) -> None:
-    """Write one response a line; cited documents that are not listed are added to the references.
+    """Write one response per line; cited documents that are not listed are added to the references.
 
     Raises:
-        InputError: the layout or the style cannot hold what a response has.
+        InputError: the layout or the style cannot represent a response.
     """
     response_writer(layout, style)(stream, responses)
 
@@ -275,4 +275,4 @@ ANY_RESPONSES = Format(
     with_options(lambda source: scanned(source, parse_response, _key, what=_WHAT)),
     "",
 )
-"""All three, line by line; what `read_responses` reads."""
+"""All three layouts, line by line; used by `read_responses`."""

@@ -1,4 +1,4 @@
-"""Runs and qrels as retrieval measures need them: a ranking and judgements for each topic."""
+"""Runs and qrels in the form for retrieval measures: a ranking and judgements for each topic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Qrels: TypeAlias = str | Path | Iterable[Qrel] | Iterable[Mapping[str, Any]] | M
 MAX_GRADE = 1_000_000  # trec_eval's code holds a counter for each grade up to the highest
 
 NO_SUBTOPIC = {"0", "Q0", "q0"}
-"""What plain qrels have in the second column, also mixed in one file (Touché 2020)."""
+"""Values of the second column of plain qrels, possibly mixed in one file (Touché 2020)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Judgements:
         )
 
     def grades(self, topic: str) -> dict[str, int]:
-        """Return document -> grade: of several subtopics, that of the best."""
+        """Return document -> grade, the best of several subtopics."""
         return {doc: max(by.values()) for doc, by in self.by_topic[topic].items()}
 
     @property
@@ -59,14 +59,14 @@ class Judgements:
 
     @property
     def without_relevant(self) -> tuple[str, ...]:
-        """The topics of which no document is graded 1 or more."""
+        """The topics without a document graded 1 or more."""
         return tuple(t for t in self.by_topic if not any(g > 0 for g in self.grades(t).values()))
 
 
 def topics_measured(
     ranked: Mapping[str, Rankings], judged: Collection[str], topics_of: str, having: str
 ) -> dict[str, list[str]]:
-    """Return the topics that each run is measured on; InputError where there are none."""
+    """Return the topics that each run is measured on; InputError if there are none."""
     for name, rankings in ranked.items():
         if not any(topic in judged for topic in rankings.by_topic):
             here, there = some_topics(rankings.by_topic), some_topics(judged)
@@ -125,5 +125,5 @@ def judgements_of(qrels: Qrels) -> Judgements:
             raise InputError(f"topic {shorten(q.topic_id)}, {shorten(q.doc_id)}: {problem}")
         by_subtopic[subtopic] = q.grade
     if not grades:
-        raise InputError("the qrels hold no judgements")
+        raise InputError("the qrels contain no judgements")
     return Judgements({topic: grades[topic] for topic in sorted(grades, key=topic_order)})

@@ -17,14 +17,14 @@ _HAS_UNSAFE = re.compile("[ \t\r\n\0]|^\ufeff")
 
 
 def map_path(run: str | Path) -> Path:
-    """Return the file next to a run that maps its ids to those of the documents."""
+    """Return the file next to a run that maps its ids to the original document ids."""
     return Path(f"{run}.ids.jsonl")
 
 
 class SafeIds:
-    """Gives documents whose ids a run cannot hold other ones; all others keep theirs.
+    """Replaces document ids that a run cannot hold; all others are unchanged.
 
-    `is_taken` says whether an id belongs to another document of the index.
+    `is_taken` decides whether an id belongs to another document of the index.
     """
 
     def __init__(self, is_taken: Callable[[str], bool]) -> None:
@@ -66,7 +66,7 @@ class SafeIds:
 
 
 def document_ids(run: str | Path) -> dict[str, str]:
-    """Return the ids that stand for others in a run, by the map next to it, or InputError."""
+    """Return the replaced ids of a run from the map next to it: new id -> original id."""
     path = map_path(run)
     if str(run) == "-" or not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Sentences negated, or asked, at the auxiliary of their main clause; others are left alone."""
+"""Negates sentences or turns them into questions at the auxiliary of their main clause."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _HOUSE: Final = re.compile(r"^this house (?:would|should) (?=\w)", re.IGNORECASE
 
 
 def negated(sentence: str) -> str | None:
-    """Return a sentence with "not" behind its first auxiliary, or without it if it is there.
+    """Return a sentence with "not" after its first auxiliary, or without it if it is there.
 
-    None where there is no auxiliary, another clause before it, or another negation.
+    None if there is no auxiliary, another clause before it, or another negation.
     """
     words = sentence.split()
     position = _first_auxiliary(words)
@@ -47,7 +47,7 @@ def negated(sentence: str) -> str | None:
 
 
 def denied(sentence: str) -> str | None:
-    """Return "It is not true that ..." of a sentence of four words or more; None of a question."""
+    """Return "It is not true that ..." for four or more words; None for a question."""
     words = sentence.split()
     first = words[0].lower() if words else ""
     if len(words) < _LEAST_DENIED or "?" in sentence or first.strip(",") in _LEANING:
@@ -57,7 +57,7 @@ def denied(sentence: str) -> str | None:
 
 
 def as_question(claim: str) -> str | None:
-    """Return the question that a claim answers with yes; None where it has a second verb."""
+    """Return the question that a claim answers with yes; None if it has a second verb."""
     words = _HOUSE.sub("We should ", " ".join(claim.split()).rstrip(".! ")).split()
     position = _first_auxiliary(words)
     if position is None or words[position + 1].lower() == "not":
@@ -74,7 +74,7 @@ def as_question(claim: str) -> str | None:
 
 
 def _first_auxiliary(words: list[str]) -> int | None:
-    """Return where a sentence's first auxiliary is, in its main clause; None where in doubt."""
+    """Return the position of a sentence's first auxiliary, in its main clause; None if unclear."""
     low = [word.lower().strip(".,;:!?") for word in words]
     position = next((at for at, word in enumerate(low) if word in _AUXILIARIES), 0)
     if not 0 < position < len(words) - 1 or low[position - 1] in _NOT_BEFORE:

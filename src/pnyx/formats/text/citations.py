@@ -23,7 +23,7 @@ _NOTES = re.compile(
     |(?<=[^\W\d_]{{4}}[.!?])\d{{1,3}}(?=$|\s)|(?<=[\w.!?,;])[†‡]+(?!\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Marks right behind a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
+"""Marks directly after a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
 
 
 def without_notes(text: str) -> str:
@@ -49,7 +49,7 @@ def without_marks(
 
 
 def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
-    """Return sentences that have words, with what they cite, also behind the full stop."""
+    """Return sentences that have words, with the numbers they cite, also after the full stop."""
     cited = []
     for sentence in split_sentences(_BEHIND.sub(r"\2\1", text)):
         clean, numbers = without_marks(sentence)

@@ -25,7 +25,7 @@ _CANDIDATES = (
 ).split()
 _WESTERN = ("cp1252", "cp1254")
 _SAMPLE = 1 << 16
-"""Bytes, from the first that is not ASCII, from which an encoding is guessed."""
+"""Number of bytes, from the first non-ASCII one, from which an encoding is guessed."""
 _FEW = 24
 """With fewer bytes beyond ASCII than this, Western European is assumed if it fits: too little is
 known to guess."""
@@ -40,14 +40,14 @@ _MOST_CONTROLS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A codec's name, and what was assumed of the file; `assumed` is empty for UTF-8."""
+    """A codec's name, and the assumed encoding; `assumed` is empty for UTF-8."""
 
     codec: str
     assumed: str = ""
 
 
 def encoding_of(path: str | Path) -> Encoding:
-    """Return the encoding of a file, which is read once; InputError if it is not text."""
+    """Return the encoding of a file, reading it once; InputError if it is not text."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     first = True
     with open_binary(path) as stream:
@@ -76,13 +76,13 @@ def encoding_of_bytes(content: bytes) -> Encoding:
 
 
 def decoded_bytes(content: bytes) -> tuple[str, str]:
-    """Return the text of a file's content, and what encoding was assumed, if any."""
+    """Return the text of a file's content, and the encoding that was assumed, if any."""
     encoding = encoding_of_bytes(content)
     return content.decode(encoding.codec, "replace").removeprefix("\ufeff"), encoding.assumed
 
 
 def decoded_lines(path: str | Path, encoding: Encoding) -> Iterator[str]:
-    """Yield the lines of a file with their ends, streaming; what cannot be decoded is U+FFFD."""
+    """Yield the lines of a file with their ends, streaming; undecodable bytes become U+FFFD."""
     decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
     rest = ""
     with open_binary(path) as stream:
@@ -115,7 +115,7 @@ def _marked(content: bytes) -> Encoding | None:
 
 
 def _wide(content: bytes) -> Encoding | None:
-    """Return UTF-16 where every second byte of the beginning is mostly 0."""
+    """Return UTF-16 if every second byte of the beginning is mostly 0."""
     head = content[:4096]
     pairs = len(head) // 2
     if pairs < 2 or not head.count(0):

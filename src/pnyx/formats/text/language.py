@@ -1,7 +1,7 @@
-"""Which language a text is in, by its script and its most frequent words; "" where in doubt.
+"""The language of a text, by its script and its most frequent words; "" if unclear.
 
-Twelve languages written in Latin letters and nine scripts are known. A short question gives few
-words, so two different words of one language, and more than of any other, are needed.
+Twelve languages written in Latin letters and nine scripts are known. A short question has few
+words, so two different words of one language, and more than of any other, are required.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 _READ: Final = 3_000
-"""Characters read of a text."""
+"""Number of characters read from a text."""
 _LEAST_WORDS = 2
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _FREQUENT: Final = {

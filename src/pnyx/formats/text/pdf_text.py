@@ -27,7 +27,7 @@ from pnyx.formats.text.quiet_libraries import quiet
 _EDGE_LINES = 3
 """Lines at the top and at the bottom of a page among which running heads are sought."""
 _REPEATED = 0.5
-"""Share of the pages on which a line is a running head; it must be on three or more, or on both of
+"""Minimum share of pages on which a running head occurs; it must be on three or more, or on both of
 two pages."""
 _GAP = 1.3
 """A distance between two lines above this multiple of the usual one separates paragraphs."""
@@ -39,7 +39,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _MOST_HEADING = 150
-"""Characters of a heading."""
+"""Maximum characters of a heading."""
 _DIGITS = re.compile(r"\d+")
 _MOST_PAGES = 5000
 _END = (".", "!", "?", ":", ";", "\u201d", '"', ")")
@@ -47,7 +47,7 @@ _END = (".", "!", "?", ":", ";", "\u201d", '"', ")")
 
 @dataclass(slots=True)
 class _Line:
-    """A line of a page: its height on the page and the size of its letters, in points."""
+    """A line of a page: its vertical position and the size of its letters, in points."""
 
     text: str
     y: float = 0.0
@@ -55,7 +55,7 @@ class _Line:
 
 
 def extract_pdf(content: bytes) -> Page:
-    """Return the blocks of a PDF file and its title. A hostile file may take any time."""
+    """Return the blocks of a PDF file and its title. A hostile file may take arbitrarily long."""
     with quiet("pypdf"):
         pages, title = _read(content)
     title = in_one_line(clean_text(title))
@@ -80,7 +80,7 @@ def _read(content: bytes) -> tuple[list[list[_Line]], str]:
         if not content[:1024].lstrip().startswith(b"%PDF"):
             raise InputError("is not a PDF file") from error
         raise InputError(f"cannot be read as PDF: {shorten(str(error))}") from error
-    except Exception as error:  # a hostile file may trip the parser anywhere
+    except Exception as error:  # a hostile file may make the parser fail anywhere
         if not content[:1024].lstrip().startswith(b"%PDF"):
             raise InputError("is not a PDF file") from error
         raise InputError(f"cannot be read as PDF: {shorten(str(error))}") from error
@@ -116,7 +116,7 @@ def _without_running_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]
     result = []
     for page in filled:
         first, stop = 0, len(page)
-        above: set[str] = set()  # a heading below a running head of the same words stays
+        above: set[str] = set()  # keep a heading below a running head with the same words
         while first < min(_EDGE_LINES, stop) and _is_head(page[first], heads):
             if _head(page[first]) in above:
                 break
@@ -137,7 +137,7 @@ def _edges(page: Sequence[_Line]) -> list[_Line]:
 
 
 def _head(line: _Line) -> str:
-    """Return a line as it is compared with those of other pages: whatever its numbers."""
+    """Return a line for comparison with other pages, ignoring numbers."""
     return _DIGITS.sub("0", " ".join(line.text.lower().split()))
 
 

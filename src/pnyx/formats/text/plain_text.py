@@ -33,7 +33,7 @@ _TURN = re.compile(
     rf"\A[ \t]*+(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
 )
 _MOST_NAME = 50
-"""Characters of a speaker's name, with a role in brackets."""
+"""Maximum characters of a speaker's name, with a role in brackets."""
 _LABELS = frozenset(
     "note notes date time place present apologies source sources tel phone email mail e-mail "
     "address subject re fwd from to cc bcc sent reply-to where when who what why how example "
@@ -57,20 +57,20 @@ _SALUTATION = re.compile(
     r"(?:Dear [^\s,.:;!?][^,.:;!?]{0,40}|Sirs?|Madam|(?:To|Dear) the [Ee]ditor)"
     r"[ \t]*(?:[,:!\u2013\u2014]|- )"
 )
-"""How a letter begins."""
+"""The beginning of a letter."""
 _SIGNATURE = re.compile(
     r"\(?(?:Mrs?|Ms|Miss|Dr|Prof|Rev|Sir|Dame|[A-Z])\.?\)?\.? [A-Z]"
     r"|[A-Z][^\s,]*(?: [A-Z][^\s,]*){1,3}, [A-Z]"
 )
-"""How a letter's last line begins: `(Mrs) E. Cole`, `J. Marrow`, `Ann Marrow, Tarl`."""
+"""The beginning of a letter's last line: `(Mrs) E. Cole`, `J. Marrow`, `Ann Marrow, Tarl`."""
 _QUOTED = re.compile(r"(?:[ \t]{0,8}>)++[ \t]?")
 
 _MOST_HEADING = 80
 _MOST_HEADING_WORDS = 12
 _WRAPPED_AT_MOST = 120
-"""Characters of the longest line of a text that was wrapped at a width."""
+"""Minimum characters of the longest line of a text wrapped at a fixed width."""
 _WRAPPED_LINES = 3
-"""Lines near the longest one that a wrapped text has, at least."""
+"""Minimum number of lines near the longest one in a wrapped text."""
 _NEAR_FULL = 0.8
 """A line is full if the next word would have made it longer than this share of the width."""
 
@@ -89,7 +89,7 @@ def in_one_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Lines between blank lines, of one level of quotation."""
+    """Lines between blank lines, at one level of quotation."""
 
     lines: tuple[str, ...]
     depth: int = 0
@@ -99,9 +99,9 @@ def blocks_of_text(text: str) -> tuple[Block, ...]:
     """Return the blocks of a plain text.
 
     Blank lines separate; lines that were wrapped at a width are joined, and so are words that were
-    hyphenated at line ends. Known are headings (underlined, in capitals, or a short line without a
-    full stop), list items, turns (`Name: ...`, if two such lines occur), e-mail headers and quoted
-    lines of e-mails.
+    hyphenated at line ends. Recognised are headings (underlined, in capitals, or a short line
+    without a full stop), list items, turns (`Name: ...`, if two such lines occur), e-mail headers
+    and quoted lines of e-mails.
     """
     lines = _LINE_END.sub("\n", composed(text)).replace("\0", "\ufffd").split("\n")
     speakers = _speakers(lines)
@@ -162,7 +162,7 @@ def _speakers(lines: Sequence[str]) -> frozenset[str]:
 
 
 def turn_opening(line: str) -> str:
-    """Return the name with which a line begins, before a colon; empty where there is none."""
+    """Return the name with which a line begins, before a colon; empty if there is none."""
     if ":" not in line[:100] and ">" not in line[:40]:
         return ""
     match = _TURN.match(line)
@@ -230,7 +230,7 @@ def _in_capitals(line: str) -> bool:
 
 
 def _parts(lines: Sequence[str], speakers: frozenset[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield kind, speaker and lines of each item and turn, and of what lies between."""
+    """Yield kind, speaker and lines of each item and turn, and of the text between them."""
     kind, speaker = "paragraph", ""
     part_lines: list[str] = []
     for line in lines:
@@ -262,7 +262,7 @@ def _made(lines: Sequence[str], kind: str, speaker: str, wrap_width: int) -> lis
 
 
 def joined_lines(lines: Sequence[str], wrap_width: int = 0) -> list[str]:
-    """Join lines that were wrapped; a line that is a paragraph of its own stays one.
+    """Join wrapped lines; a line that is a paragraph of its own is kept.
 
     `wrap_width`: characters at which the whole text was wrapped; 0 if that is not known.
     """
@@ -298,7 +298,7 @@ def begins_item(line: str) -> bool:
 
 
 def _wrapped(line: str, following: str, width: int) -> bool:
-    """Whether a line goes on in the following one."""
+    """Whether a line continues in the following one."""
     if _HYPHEN.search(line) or line.endswith(","):
         return True
     if following[:1].islower() and not line.endswith(_ENDED):
@@ -320,7 +320,7 @@ def with_turns(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def with_letters(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Separate letters: each salutation begins the turn of another writer, if there are two.
+    """Separate letters: each salutation begins another writer's turn, if there are two.
 
     A heading ends a letter, unless it is a signature, and so does a named speaker.
     """
@@ -343,7 +343,7 @@ def with_letters(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _with_short_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Turn short lines without a full stop into headings, where text follows them."""
+    """Turn short lines without a full stop into headings if text follows them."""
     short = [_is_short(block) for block in blocks]
     paragraphs = sum(block.kind == "paragraph" for block in blocks)
     if sum(short) * 2 > paragraphs:

@@ -1,4 +1,4 @@
-"""A file of responses or of requests held to the rules of a track."""
+"""Checking a file of responses or requests against the rules of a track."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pnyx.formats.tracks.rules import Finding, TrackRules
 
 _LISTED = 12
 _OURS = ("sentences_key",)
-"""What is a warning whatever the track: autojudge-base takes either name."""
+"""Warnings in every track: autojudge-base accepts either name."""
 
 
 def _found(
@@ -26,7 +26,7 @@ def _found(
 def check_run(
     path: str, rules: TrackRules, requests: Mapping[str, ReportRequest] | None = None
 ) -> Iterator[int | Finding]:
-    """Yield the line of each response that could be read, and all that the track minds.
+    """Yield the line of each readable response, and all findings.
 
     Args:
         path: JSON Lines; `-` is standard input.
@@ -58,14 +58,14 @@ def check_run(
 
 
 class _Run:
-    """What can be said only of responses together."""
+    """Checks across responses."""
 
     def __init__(self, rules: TrackRules, requests: Mapping[str, ReportRequest]) -> None:
         self._rules, self._requests = rules, requests
         self._lines: dict[str, dict[str, int]] = {}
 
     def response(self, line: int, response: Submitted) -> Iterator[Finding]:
-        """Yield what is wrong with the next response."""
+        """Yield the findings for the next response."""
         rules, topic = self._rules, response.topic_id
         for category, problem in problems_of(response, rules, self._requests.get(topic)):
             yield _found(rules, category, problem, line, topic)
@@ -94,7 +94,7 @@ class _Run:
             yield _found(self._rules, "narrative", problem, line, topic)
 
     def missing(self) -> Iterator[Finding]:
-        """Yield the topics that no response is about."""
+        """Yield the topics without a response."""
         for run_id, lines in self._lines.items():
             left = [topic for topic in self._requests if topic not in lines]
             if not left:
@@ -107,7 +107,7 @@ class _Run:
 
 
 def check_requests(rows: Iterable[Row[Question]], rules: TrackRules) -> Iterator[int | Finding]:
-    """Yield the line of each request, and what the track's reports could not be checked by."""
+    """Yield the line of each request, and fields missing for checks of the track's reports."""
     for row in rows:
         if isinstance(row, InputError):
             yield Finding("structural", row.problem, line=row.line)

@@ -1,4 +1,4 @@
-"""Report requests: what a report is to be about, for whom, and how long it may be."""
+"""Report requests: the topic, audience and maximum length of a report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ReportRequest:
 
     Attributes:
         id: the topic's id.
-        title: a line on what is wanted; the problem statement where there is no title.
-        problem: what the report must answer (`problem_statement`); empty where only a title is
+        title: a line on what is wanted; the problem statement if there is no title.
+        problem: what the report must answer (`problem_statement`); empty if only a title is
             given.
         background: who asks, and why (`background`, a user story).
-        limit: characters (after NFKC) that the report may have; None where it is not said.
+        limit: characters (after NFKC) that the report may have; None if not specified.
         word_limit: words that it may have, likewise.
         collection_ids: where its evidence is.
     """
@@ -44,7 +44,7 @@ class ReportRequest:
 
 
 def request_of(question: Question) -> ReportRequest:
-    """Read a question as a request; InputError: a limit is no positive whole number."""
+    """Read a question as a request; InputError: a limit is not a positive whole number."""
     collections = question.extra.get("collection_ids") or ()
     if isinstance(collections, str):
         collections = (collections,)

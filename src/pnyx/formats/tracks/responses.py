@@ -1,9 +1,9 @@
-"""One response held to the rules of a track.
+"""Checking one response against the rules of a track.
 
-The row is looked at as it stands, not as a `Response`: a track may accept what cannot be read as
-one (a reference given twice), and refuse what can (too many citations). Each check says one thing
-in the words of the track's own field names. Order and conditions are those of autojudge-base 1.0,
-so that both find the same.
+The raw row is checked, not a `Response`: a track may accept what cannot be read as one (a reference
+given twice), and reject what can (too many citations). Each finding is about one thing, in terms of
+the track's own field names. Order and conditions are those of autojudge-base 1.0, so that both find
+the same.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ class Submitted:
 
     metadata: Mapping[str, Any]  # or the whole row of a flat layout
     key: str  # the field that holds its sentences
-    sentences: tuple[tuple[str | None, Any], ...]  # text and citations; None where it is no text
-    tags: tuple[str, ...]  # how each cites; empty where it cites nothing
-    references: tuple[str, ...] | None  # None where there are none
+    sentences: tuple[tuple[str | None, Any], ...]  # text and citations; None if it is not text
+    tags: tuple[str, ...]  # kind of citations of each; empty without any
+    references: tuple[str, ...] | None  # None if missing
     row: Mapping[str, Any]  # the whole line
 
     @property
     def topic_id(self) -> str:
-        """The topic's id; empty where there is none."""
+        """The topic's id; empty if missing."""
         ids = (self.metadata.get(name) for name in _TOPIC_IDS)
         return next((str(value) for value in ids if _is_id(value)), "")
 
     @property
     def run_id(self) -> str:
-        """The run's name; empty where it is not text."""
+        """The run's name; empty if it is not text."""
         name = self.metadata.get("run_id")
         return name if isinstance(name, str) else ""
 
@@ -52,7 +52,7 @@ class Submitted:
         return [text for text, _ in self.sentences if text is not None]
 
     def cited(self, number: int) -> list[str]:
-        """Return the ids that a sentence cites; indices that point nowhere are left out."""
+        """Return the ids that a sentence cites; invalid indices are left out."""
         citations = self.sentences[number][1] or ()
         if self.tags[number] != "rag24":
             return list(citations)
@@ -67,7 +67,7 @@ def _is_id(value: Any) -> bool:
 
 
 def submitted(row: Mapping[str, Any], rules: TrackRules) -> Submitted:
-    """Take a line apart; InputError: it cannot be held to any rule."""
+    """Parse a line; InputError if no rule can be checked on it."""
     if rules.flat and "metadata" in row:
         raise InputError(f"found metadata, {rules.track} has run_id and topic_id beside the answer")
     metadata = row if rules.flat else an_object(row.get("metadata"), "metadata")
@@ -111,7 +111,7 @@ _TASKS: Final = ("multilingual", "english", "rag")
 
 
 def _whole(value: Any) -> bool:
-    """Tell whether something is a whole number, perhaps as text or with a fraction of 0."""
+    """Return whether a value is a whole number, perhaps as text or with a fraction of 0."""
     if isinstance(value, str):
         return re.fullmatch(r"\s*[+-]?\d+(\.0*)?\s*", value) is not None
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
@@ -150,7 +150,7 @@ def _check_types(metadata: Mapping[str, Any]) -> None:
 
 
 def _sentence(value: Any, where: str) -> tuple[str | None, Any, str]:
-    """Return text, citations and how it cites."""
+    """Return text, citations and their kind."""
     fields = an_object(value, where)
     text = fields.get("text")
     if text is not None:
@@ -172,7 +172,7 @@ def _sentence(value: Any, where: str) -> tuple[str | None, Any, str]:
 def problems_of(
     response: Submitted, rules: TrackRules, request: ReportRequest | None
 ) -> Iterator[Problem]:
-    """Yield what a track minds in a response; of an empty one only that it is empty."""
+    """Yield the findings for a response; for an empty one only that it is empty."""
     if response.key != rules.sentences_key:
         yield "sentences_key", f"found {response.key}, {rules.track} writes {rules.sentences_key}"
     yield from _identity(response, rules)
@@ -192,7 +192,7 @@ _NAMES: Final = ("team_id", "run_id")
 
 
 def _identity(response: Submitted, rules: TrackRules) -> Iterator[Problem]:
-    """Yield what keeps a response from being counted at all, though it be empty."""
+    """Yield findings that prevent even an empty response from being counted."""
     where = "" if rules.flat else "metadata."
     if not response.topic_id:
         yield "metadata", f"{where}{rules.topic_id_field} is missing"
@@ -273,7 +273,7 @@ def _doc_ids(ids: Iterator[str] | list[str], where: str, rules: TrackRules) -> I
     for doc_id in ids:
         if not re.match(rules.docid_pattern, doc_id):
             of = f" of {rules.collection_ids[0]}" if rules.collection_ids else ""
-            problem = f"{where}: {shorten(doc_id, 60)!r} is no id{of}"
+            problem = f"{where}: {shorten(doc_id, 60)!r} is not an id{of}"
             yield "docid_pattern", f"{problem} (expected {rules.docid_pattern})"
 
 
@@ -302,7 +302,7 @@ def _references(response: Submitted, rules: TrackRules) -> Iterator[Problem]:
 def _declared(
     response: Submitted, references: tuple[str, ...], rules: TrackRules
 ) -> Iterator[Problem]:
-    """Yield what differs between the references and what is cited."""
+    """Yield the differences between the references and the cited documents."""
     cited = {
         doc_id for number in range(len(response.sentences)) for doc_id in response.cited(number)
     }
