@@ -201,7 +201,7 @@ WRONG = [
     (("--model", "hybrid", "--try", "dense-weight=2"), "weight of the dense ranking is 2"),
     (("--model", "hybrid", "--fusion", "rrf", "--try", "dense-weight"), "no parameter 'dense_w"),
     (("--model", "bm25", "--lexical", "bm25"), "--lexical goes with --model hybrid"),
-    (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder goes with --model touche or"),
+    (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder requires --model touche or"),
     (("--model", "bm25", "--flat"), "model bm25 has no relevance score to fix at 1"),
     (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements"),
     (("--model", "bm25", "--folds", "1"), "Invalid value for '--folds'"),

@@ -1,4 +1,4 @@
-"""Why a document has its score: the parts that the score is made of, exactly.
+"""Why a document has its score: the exact parts of the score.
 
 Each scoring model is a sum or a product of parts, some of which are made of parts themselves.
 """
@@ -29,10 +29,10 @@ class Explanation(NamedTuple):
     Attributes:
         name: a model, `R`, `C` or `Q` of the Touché model, or a word of the question; where good
             arguments were put first (`good`) also `relevance`, `neighbours`, `quality`, `copy`.
-        value: what it adds to the whole, or multiplies it by; of the whole, the score.
-        raw: what it is in itself: a score, a cosine, a quality; None where it is not known of the
+        value: what it contributes to the whole as a summand or factor; for the whole, the score.
+        raw: its unweighted value: a score, a cosine, a quality; None if unknown for the
             document (in a hybrid: the document is not among the best by that model).
-        weight: how much it counts in the whole; None where nothing is weighted.
+        weight: its weight in the whole; None if nothing is weighted.
         rank: in the ranking that is fused by ranks; else None.
         combine: how `parts` make `raw`: `sum` or `product`; empty without parts.
         parts: what `raw` is made of.
@@ -79,7 +79,7 @@ def explain(
 
 
 def explain_good(why: Explanation, good: Goodness) -> Explanation:
-    """Return why a document has its score once good arguments are put first."""
+    """Return why a document has its score after good arguments were put first."""
     by_model = why._replace(value=(1.0 - NEAR) * good.by_model, weight=1.0 - NEAR)
     near = Explanation("neighbours", NEAR * good.near, good.near, NEAR)
     relevance = Explanation(
@@ -145,7 +145,7 @@ def _fused(
     explanations = []
     for word, by_words, by_vector in zip(words, *columns, strict=True):
         word_part = word._replace(value=by_words.value, weight=by_words.weight, rank=by_words.rank)
-        if by_words.raw is None:  # it may hold words, but is not among the best by them
+        if by_words.raw is None:  # it may match words, but is not among the best by them
             word_part = word_part._replace(raw=None, combine="", parts=())
         parts = (word_part, by_vector)
         score = word_part.value + by_vector.value

@@ -1,4 +1,4 @@
-"""Retrieved documents with all that is known of each: the one shape of a hit (`rows`: as JSON)."""
+"""Retrieved documents with all that is known about each (`rows`: as JSON)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from pnyx.search.topics import TopicMatcher
 
 FACETED: Final = 100
-"""Best documents among which topics are counted, and from which those of one are taken."""
+"""Number of best documents among which topics are counted, and filtered by one topic."""
 
 
 _SHOWN: Final = ("rank", "score", "id", "title", "text", "stance", "side", "probability", "quality")
-"""Fields of a hit that a notebook shows, where a hit has them."""
+"""Fields of a hit that a notebook shows, if a hit has them."""
 
 
 class SearchedBy(Protocol):
@@ -49,20 +49,20 @@ class SearchedBy(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchHits(Result, Sequence["HitRow"]):
-    """The documents for one question, to be looked at: `found[0].text`, `found.to_frame()`.
+    """The documents found for one question: `hits[0].text`, `hits.to_frame()`.
 
     Attributes:
         question: the question.
-        hits: best first; the score is 1 / rank where anything was done after ranking.
-        sides: document id -> its side, of those whose side was found out.
-        found_for: document id -> the perspective whose turn brought it.
-        problems: what a reader must know, one line each.
-        unscored: how many questions to a judge or a language model have no answer.
-        probabilities: document id -> P(relevant), of the hits that were judged one by one.
+        hits: best first; the score is 1 / rank if later stages reordered them.
+        sides: document id -> its side, if it was determined.
+        found_for: document id -> the perspective it was retrieved for.
+        problems: warnings for the reader, one line each.
+        unscored: how many questions to a judge or a language model were not answered.
+        probabilities: document id -> P(relevant), of the hits that were judged individually.
         candidates: how many documents the scoring model found, before any threshold.
-        good: document id -> what its score is made of, where good arguments were put first.
-        document_ids: of hits that are the best passages of documents, the documents' ids.
-        by: what found them.
+        good: document id -> the parts of its score, if good arguments were put first.
+        document_ids: passage id -> document id, if documents are ranked by their best passage.
+        by: the searcher that found them.
     """
 
     question: Question
@@ -82,7 +82,7 @@ class SearchHits(Result, Sequence["HitRow"]):
         return len(self.hits)
 
     def run_entries(self, tag: str = "pnyx") -> Iterator[RunEntry]:
-        """Yield the hits as lines of a run: documents where these were ranked, else passages."""
+        """Yield the hits as lines of a run: documents if these were ranked, else passages."""
         for hit in self.hits:
             doc_id = self.document_ids.get(hit.doc_id, hit.doc_id)
             yield RunEntry(self.question.id, doc_id, hit.rank, hit.score, tag)
@@ -94,7 +94,7 @@ class SearchHits(Result, Sequence["HitRow"]):
         return self._all()[position]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all fields, the documents found among them, without what they were found by."""
+        """Return all fields, including the documents found, but not the searcher."""
         self._all()
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"by": None}
 
@@ -133,11 +133,11 @@ class RetrievedDocument:
 
     hit: Hit
     document: Evidence
-    match: TopicMatch | None = None  # how the topic of its label relates to the question
-    side_of_label: Stance | None = None  # None where the topic is another
-    sided: SideVerdict | None = None  # its side, where that was asked for
-    probability: float | None = None  # P(relevant), judged one by one
-    perspective: Perspective | None = None  # whose turn brought it
+    match: TopicMatch | None = None  # how its label's topic relates to the question
+    side_of_label: Stance | None = None  # None if the label is on another topic
+    sided: SideVerdict | None = None  # its side, if requested
+    probability: float | None = None  # P(relevant), judged individually
+    perspective: Perspective | None = None  # the perspective it was retrieved for
     topic: Topic | None = None  # its topic cluster
     quality: float | None = None  # predicted, in [0, 1]
     quality_share: float | None = None  # share of documents of lower quality
@@ -145,12 +145,12 @@ class RetrievedDocument:
 
     @property
     def stance(self) -> Stance | None:
-        """Its label, whatever that is about."""
+        """Its label, on whatever topic."""
         return getattr(self.document, "stance", None)
 
 
 def has_all(engine: Engine, feature: str) -> bool:
-    """Tell whether an engine knows a feature of all its documents."""
+    """Return whether all documents of an engine have a feature."""
     info = engine.feature_info(feature)
     return info is not None and info.documents == len(engine)
 
@@ -162,7 +162,7 @@ def list_hits(
     *,
     explained: bool = False,
 ) -> list[RetrievedDocument]:
-    """Return what is known of the documents found, or of `hits`, with the parts of their scores."""
+    """Return all details of the documents found, or of `hits`, with the parts of their scores."""
     engine = searcher.engine
     hits = result.hits if hits is None else hits
     ids = [hit.doc_id for hit in hits]
@@ -199,7 +199,7 @@ def list_hits(
 def explain_hits(
     result: SearchHits, searcher: SearchedBy, ids: Sequence[str]
 ) -> dict[str, Explanation]:
-    """Return the parts of each document's score for what it was searched by, by document id."""
+    """Return the parts of each document's score for its query, by document id."""
     from pnyx.search.explain import explain, explain_good
 
     index = searcher.engine
@@ -214,7 +214,7 @@ def explain_hits(
     why: dict[str, Explanation] = {}
     depth = searcher.plan.depth if searcher.plan.staged else 0
     shown_count = max(len(result.good), len(result.hits))
-    k = max(shown_count, depth, FACETED)  # what was ranked: a hybrid's scores depend on it
+    k = max(shown_count, depth, FACETED)  # as many as were ranked: a hybrid's scores depend on it
     for text, some in by_text.items():
         parts = explain(index, text, searcher.plan.scoring, some, searcher.embedder, k=k)
         why |= dict(zip(some, parts, strict=True))
@@ -230,21 +230,21 @@ def _known(value: float) -> float | None:
 
 
 def hit_row(retrieved: RetrievedDocument) -> HitRow:
-    """Return a document that was found as JSON has it."""
+    """Return a retrieved document as a JSON row."""
     from pnyx.search.rows import HitRow
 
     return HitRow.model_validate(hit_values(retrieved))
 
 
 def passage_values(passage: Passage | None) -> dict[str, Any] | None:
-    """Return where in its document a passage is, as JSON has it."""
+    """Return where in its document a passage is, as JSON values."""
     if passage is None:
         return None
     return {name: getattr(passage, name) for name in ("number", "count", "heading", "speaker")}
 
 
 def hit_values(retrieved: RetrievedDocument) -> dict[str, Any]:
-    """Return what `hit_row` holds, as JSON values that are not checked again."""
+    """Return the values of `hit_row` without validating them."""
     document, sided = retrieved.document, retrieved.sided
     view, topic = retrieved.perspective, retrieved.topic
     return {

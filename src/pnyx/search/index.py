@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class Index(WordIndex):
     """An index open for searching, an `Engine`; immutable, so it may be shared between threads.
 
-    Later changes of the folder are seen after opening it again, even if the old files are gone.
+    Later changes of the folder are seen only after reopening it, even if the old files are gone.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle where it is and what it holds, so that another process opens the same folder."""
+        """Pickle its path and identity, so that another process opens the same folder."""
         return open_again, (type(self).open, str(self.path.absolute()), self.known_by)
 
     @property
@@ -68,7 +68,7 @@ class Index(WordIndex):
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """Return the share of documents of lower predicted quality; shape (documents,).
 
-        It is among those of known quality, and NaN for a document of unknown quality.
+        The share is among documents of known quality, and NaN for a document of unknown quality.
         """
         order = self.once("quality in order", self._qualities)
         qualities = self.quality(ids)

@@ -1,4 +1,4 @@
-"""`pnyx index` into a cluster of OpenSearch: streamed, seen by searches once it is complete."""
+"""`pnyx index` into an OpenSearch cluster: streamed, visible to searches once complete."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def index_remote(
     from pnyx.search.opensearch import load as loading
 
     if features.ann:
-        raise OptionError("--ann: graphs are of index folders, a cluster compares all vectors")
+        raise OptionError("--ann requires an index folder; a cluster compares all vectors")
     if (features.clusters or features.assign) and spec.update is None:
-        raise OptionError("--clusters and --assign go with --update, once an index is loaded")
+        raise OptionError("--clusters and --assign require --update, once an index is loaded")
     if spec.out is None and (cluster.shards is not None or cluster.replicas is not None):
-        raise OptionError("--shards and --replicas belong to --out: an index keeps its own")
+        raise OptionError("--shards and --replicas require --out: an existing index keeps its own")
     chosen = features.of_new_index() if spec.out is not None else _grown(where, spec, features)
     chosen.check()
     folder = _folder(corpus)
     if folder is not None and (spec.fields or spec.language or spec.add is not None):
-        raise OptionError("an index folder is copied as it is, into a new index (--out)")
+        raise OptionError("an index folder can only be copied unchanged into a new index (--out)")
     try:
         with Makers(chosen) as makers, counted("indexing") as advance:
             plan = _plan(spec, chosen, cluster, makers)
@@ -62,7 +62,7 @@ def index_remote(
                 stats = load(records, where, plan, advance)
                 say_long(records)
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on")
+        say("interrupted; run the same command to continue")
         return EXIT_INTERRUPTED
     if counter and (line := cut_line(counter.cut, getattr(counter, "max_tokens", None))):
         say(line)
@@ -90,14 +90,14 @@ def _update(
 
 
 def _topics(spec: FeatureSpec, makers: Makers) -> Callable[[RemoteIndex], Clusters]:
-    """Return what finds the topics of an index, or gives its added documents one."""
+    """Return the function that finds the topics of an index, or assigns its added documents."""
     from pnyx.search.features import clusters
     from pnyx.search.features.topic_points import TopicSource, k_means_engine
     from pnyx.search.opensearch.load import topics_so_far
 
     embedder = makers.embedder()
     if spec.clusters:
-        k_means_engine()  # or what brings it is told, before vectors are made
+        k_means_engine()  # a missing library is reported before vectors are made
 
     def find(index: RemoteIndex) -> Clusters:
         source = TopicSource(index, index.vectors_at)
@@ -125,12 +125,12 @@ def _line(stats: Any, features: FeatureSpec) -> str:
 
 
 def _folder(corpus: tuple[str, ...]) -> str | None:
-    """Return the index folder that is to be copied, if that is what the corpus is."""
+    """Return the index folder to copy, if the corpus is one."""
     from pnyx.search.lexical.manifest import is_index
 
     folders = [name for name in corpus if name != "-" and is_index(Path(name))]
     if folders and len(corpus) > 1:
-        raise InputError("an index folder is copied alone", path=folders[0])
+        raise InputError("an index folder must be the only CORPUS", path=folders[0])
     return folders[0] if folders else None
 
 
@@ -151,7 +151,7 @@ def _plan(
 
 
 def _grown(where: str, spec: CorpusSpec, requested: FeatureSpec) -> FeatureSpec:
-    """Return what added documents get by the index's own models, or what is made anew."""
+    """Return the features for added documents by the index's own models, or those to remake."""
     from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.opensearch.index import RemoteIndex
 
@@ -169,7 +169,7 @@ def _grown(where: str, spec: CorpusSpec, requested: FeatureSpec) -> FeatureSpec:
     for name, by in models.items():
         info = index.feature_info(name)
         if info is None:
-            raise InputError(f"the index has no {name}: --update makes it", path=where)
+            raise InputError(f"the index has no {name}: use --update to make it", path=where)
         if info.made_by != by:
             how = {"quality": "--quality-model FOLDER", "vectors": "--embedder"}[name]
             advice = f"name it by {how}, or add words only (--lexical)"

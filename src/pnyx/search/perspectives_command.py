@@ -26,7 +26,7 @@ _COUNT = 8
 
 
 class SourceSpec(Spec, heading="Perspectives"):
-    """Where perspectives come from, and where they are written."""
+    """Where perspectives come from and where they are written."""
 
     index: SourceName | None = file_opt(
         None, "Take the conclusions of this index.", metavar="INDEX"
@@ -90,14 +90,14 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
 
 @contextlib.contextmanager
 def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
-    """Open what --llm, --index or --file names; $PNYX_LLM counts where neither of the others is."""
+    """Open what --llm, --index or --file names; $PNYX_LLM is used if none is given."""
     named = [name for name in ("index", "file") if getattr(spec, name) is not None]
     if model.llm or (model.models and not named):
         named.append("llm")
     if len(named) != 1:
         raise OptionError("give one of --llm, --index and --file")
     if spec.open_question and named != ["llm"]:
-        raise OptionError("--open goes with --llm")
+        raise OptionError("--open requires --llm")
     if spec.file is not None:
         from pnyx.search.perspectives import FilePerspectives
 

@@ -1,7 +1,7 @@
-"""A whole search: rank, rerank, show every side. `pnyx search` and `pnyx argue` both use it.
+"""The search pipeline of `pnyx search` and `pnyx argue`: rank, rerank, diversify, order by side.
 
 Documents are ranked, for the question or for each perspective; the first `depth` are reranked; the
-perspectives' rankings are merged, or one is diversified; those on one side come first.
+perspectives' rankings are merged, or one is diversified; documents on one side come first.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from pnyx.search.perspectives import PerspectiveSource
 
 _TOGETHER: Final = 64
-"""Questions worked on together, so that a language model has enough to do."""
+"""Questions processed together, so that a language model can answer concurrently."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """One question on its way: its rankings, each with what was asked, and what came of it."""
+    """The state of one question: its rankings, each with its query, and the results so far."""
 
     question: Question
     rankings: list[tuple[Question, list[Hit]]]
@@ -61,11 +61,11 @@ class _Work:
 
 
 class Searcher:
-    """Searches one engine in one way.
+    """Searches one engine according to a plan.
 
     Args:
-        engine: what is searched: an `Index`, or another, or where one is.
-        plan: how; the model `auto` becomes the one that suits the engine.
+        engine: an `Index` or another engine, or its path or address.
+        plan: the search plan; the model `auto` becomes the one that suits the engine.
         embedder: for questions where the scoring model needs it, and for documents of `mmr` where
             the engine has no vectors; by default the packaged one.
         judge: for listwise reranking one that ranks; for pointwise reranking and sides one that
@@ -73,11 +73,11 @@ class Searcher:
         perspectives: where `diversify` takes perspectives from; by default the engine itself.
 
     Attributes:
-        engine: what is searched.
-        plan: how, with the model that `auto` became.
+        engine: the engine that is searched.
+        plan: the search plan, with the model that `auto` became.
         note: why `auto` does not use existing vectors; usually empty.
-        embedder: what embeds questions; None where none was needed so far.
-        matcher: tells which labels of the corpus are about a question.
+        embedder: embeds questions; None until one is needed.
+        matcher: decides which labels of the corpus are about a question.
 
     Raises:
         InputError: listwise reranking without a judge.
@@ -123,12 +123,12 @@ class Searcher:
     def search(
         self, questions: Question | str | Iterable[Question | str], k: int | None = None
     ) -> SearchHits | Iterator[SearchHits]:
-        """Yield the best `k` documents of each question, in order; some are worked on at once.
+        """Yield the best `k` documents of each question, in order; questions run in small batches.
 
-        For one question, or its text, they are returned. `k` is by default 10 or, with a threshold,
-        all that reach it. Raises InputError for `k` below 1 or an engine that lacks what the plan
-        needs (the line names the command), IndexFolderError for damage, ModelError where the
-        embedder or the judge cannot be used at all.
+        For a single question, or its text, they are returned. `k` is by default 10 or, with a
+        threshold, all that reach it. Raises InputError for `k` below 1 or an engine that lacks what
+        the plan needs (the line names the command), IndexFolderError for damage, ModelError where
+        the embedder or the judge cannot be used at all.
         """
         if k is None:
             k = self.plan.depth if self.plan.threshold is not None else FOUND
@@ -143,18 +143,18 @@ class Searcher:
 
     @property
     def good_first(self) -> bool:
-        """Whether `show` puts good arguments first: vectors rank, and the quality is known."""
+        """Whether `show` puts good arguments first: the index has vectors in use and quality."""
         plan, info = self.plan, self.engine.feature_info("quality")
         fits = plan.good_first and plan.scoring.model == "hybrid" and not plan.staged
         return fits and info is not None and info.documents == len(self.engine)
 
     @property
     def described(self) -> str:
-        """How people are shown what is found, in words."""
+        """Describe how results are ordered for display."""
         return f"{self.plan}{'; good arguments first' * self.good_first}"
 
     def show(self, question: Question | str, k: int | None = None) -> SearchHits:
-        """Return the best `k` documents, by default as `search`, in the order to show people.
+        """Return the best `k` documents, by default as `search`, in display order.
 
         Good arguments come first where `good_first`; otherwise it is the order of `search`, which
         ranks by the model alone. Raises as `search` does.
@@ -167,15 +167,15 @@ class Searcher:
         return self.shown(self.search(question, max(wanted, POOL)), wanted)
 
     def shown(self, result: SearchHits, k: int) -> SearchHits:
-        """Return the best `k` of what `search` found, at least `POOL`, in the order of `show`."""
+        """Return the best `k` of at least `POOL` found by `search`, in the order of `show`."""
         if not self.good_first:
             return replace(result, hits=result.hits[:k])
         hits, good = good_first(self.engine, result.hits)
         return replace(result, hits=tuple(hits[:k]), good=good)
 
     def _search(self, questions: Sequence[Question], k: int) -> list[SearchHits]:
-        # First, also where only its perspectives are searched in the end: what the index lacks
-        # shows before anything is asked.
+        # First, even if only perspectives are searched later: errors about missing features then
+        # come before any model is called.
         works = [_Work(question, [self._rank(question, k)]) for question in questions]
         if self.plan.diversify == "perspectives":
             self._for_each_perspective(works, k)
@@ -223,7 +223,7 @@ class Searcher:
         return question, retrieve(wanted)
 
     def _for_each_perspective(self, works: Sequence[_Work], k: int) -> None:
-        """Rank for each perspective; where a question has none, its own ranking stays."""
+        """Rank for each perspective; a question without perspectives keeps its own ranking."""
         source = self._source
         if source is None:
             from pnyx.search.perspectives_index import IndexPerspectives
@@ -260,7 +260,7 @@ class Searcher:
             ]
 
     def _settled(self, hits: list[Hit], result: Reranked, work: _Work) -> list[Hit]:
-        """Return hits in their new order, what is below the threshold left out."""
+        """Return hits in their new order, without those below the threshold."""
         threshold = self.plan.threshold
         if threshold is not None:
             result = at_least(result, threshold)
@@ -279,14 +279,14 @@ class Searcher:
         pool = hits[: self.plan.depth]
         if not pool:
             return hits
-        if self.plan.rerank:  # 1 / rank says nothing of how much better the first is
+        if self.plan.rerank:  # 1 / rank does not say how much better the first is
             relevance = 1.0 - np.arange(len(pool)) / len(pool)
         else:
             relevance = of_best([hit.score for hit in pool])
         return in_order(hits, mmr(relevance, self._vectors(pool), len(pool), self.plan.lam))
 
     def _vectors(self, hits: Sequence[Hit]) -> NDArray[np.float32]:
-        """Return the vectors of documents: those of the index, or else made now."""
+        """Return the vectors of documents: from the index if it has them, else computed now."""
         info = self.engine.feature_info(VECTORS)
         if info is not None and info.documents == len(self.engine):
             return self.engine.vectors([hit.doc_id for hit in hits])
@@ -295,7 +295,7 @@ class Searcher:
         return self.embedder.encode([searched_text(d) for d in self._documents(hits)])
 
     def _one_side_first(self, works: Sequence[_Work]) -> None:
-        """Put the wanted side first, then those on none or unknown, then the other side."""
+        """Put the wanted side first, then documents on no known side, then the other side."""
         firsts = [work.hits[: self.plan.depth] for work in works]
         items = [
             (work.question, f"{work.question.id}/{document.id}", document)
@@ -310,7 +310,7 @@ class Searcher:
             if missing := [sided.reasons[0] for sided in work.sides.values() if sided.reasons]:
                 work.unscored += len(missing)
                 problem = (
-                    f"the side of {len(missing)} of {len(work.sides)} documents lacks a verdict"
+                    f"{len(missing)} of {len(work.sides)} documents have no verdict on their side"
                 )
                 work.problems.append(f"{problem}: {missing[0]}")
             groups = [group.get(work.sides[hit.doc_id].side, 2) for hit in some]

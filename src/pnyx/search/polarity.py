@@ -1,7 +1,6 @@
-"""Which way round two claims on one matter are, by words that turn a claim: "ban", "keep", "not".
+"""Whether two claims on one matter agree, by words that reverse a claim: "ban", "keep", "not".
 
-The words stand in `weights/directions.json`. docs/decisions/sides.md says how far this can be
-trusted.
+The words are in `weights/directions.json`; docs/decisions/sides.md reports how reliable this is.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import Stemmer
 
 MOST = 1_000
-"""Characters that are read of a topic or a question."""
+"""Maximum characters read from a topic or a question."""
 
 FORM_WORDS = frozenset(
     "a an the this that these those of to in on for be is are was were been being do does did has"
@@ -31,7 +30,7 @@ _ORDERED = frozenset("than befor over instead rather replac outweigh".split())
 
 
 def same_words(topic: str, question: str) -> int:
-    """Compare topic and question by stems: 1 the same, -1 one the other's negation, 0 unknown."""
+    """Compare topic and question by stems: 1 same, -1 one negates the other, 0 unknown."""
     topic_words, topic_negated = _content(topic)
     question_words, question_negated = _content(question)
     if not topic_words or sorted(topic_words) != sorted(question_words):
@@ -56,14 +55,14 @@ def _stemmer() -> Stemmer.Stemmer:
 
 
 def _stem(word: str) -> str:
-    """Return a word's stem; what a phrase became (`get_rid`) is one already."""
+    """Return a word's stem; a joined phrase (`get_rid`) is a stem already."""
     word = word.removesuffix("'s")
     stem: str = word if "_" in word else _stemmer().stemWord(word)
     return stem
 
 
 class _Lexicon(NamedTuple):
-    """Words of `directions.json`: stem -> 1 or -1; the others as they stand."""
+    """Words of `directions.json`: stem -> 1 or -1; the others unchanged."""
 
     signs: Mapping[str, int]
     negations: frozenset[str]
@@ -139,19 +138,19 @@ def _main_clause(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is made of the words of a claim or a question."""
+    """A claim or a question reduced to its direction and stems."""
 
-    sign: int  # -1 where an odd number of its words turns it, else 1
+    sign: int  # -1 if an odd number of its words reverse it, else 1
     matter: frozenset[str]  # stems of what it is about
-    content: frozenset[str]  # these and the stems of what turns it
-    about: str  # the former as words
+    content: frozenset[str]  # these and the stems of reversing words
+    about: str  # `matter` as words
     stems: frozenset[str]  # of all its words
     order: tuple[frozenset[str], ...]  # stems before and after "than"
 
 
 @functools.lru_cache(maxsize=4096)
 def read_claim(text: str) -> Reading:
-    """Read the words of a claim or a question: the first 1,000 characters."""
+    """Parse a claim or a question: its first 1,000 characters."""
     lexicon, line = _lexicon(), _tidy(text)
     words = _words(line)
     content = {word: _stem(word) for word in words if word not in lexicon.negations | lexicon.form}
@@ -184,14 +183,14 @@ def _order(
 
 
 class PolarityMatch(NamedTuple):
-    """Whether two claims are the same way round: 1 or -1; how many words bear on neither."""
+    """Whether two claims agree: 1 or -1; how many words are unexplained."""
 
     agree: int
     unknown: int
 
 
 def compare(a: Reading, b: Reading) -> PolarityMatch:
-    """Compare two claims word by word; the more stems are `unknown`, the less is `agree` worth."""
+    """Compare two claims word by word; more `unknown` stems make `agree` less reliable."""
     agree, explained = a.sign * b.sign, frozenset[str]()
     for first, other in _lexicon().antonyms:
         sides = [(bool(first & r.stems), bool(other & r.stems)) for r in (a, b)]
@@ -204,7 +203,7 @@ def compare(a: Reading, b: Reading) -> PolarityMatch:
 
 
 def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:
-    """Say whether what one puts first the other puts second."""
+    """Return whether one names first what the other names second."""
     if not a or not b:
         return False
     return len(a[0] & b[1]) + len(a[1] & b[0]) > len(a[0] & b[0]) + len(a[1] & b[1])

@@ -30,7 +30,7 @@ from pnyx.search.quality.documents import FEATURE as QUALITY
 from pnyx.search.sources import IndexSources, SourceFile, SourceReader, outcome_of, read_files
 
 _CARRIED = (QUALITY, VECTORS)
-"""Features that are kept of documents that did not change; the others are made of all again."""
+"""Features kept for unchanged documents; the others are recomputed for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Refreshed:
     Attributes:
         new, changed, deleted: names of files.
         documents: how many documents the index holds now.
-        dropped: features that must be made again, as they are of all documents.
+        dropped: features that must be remade, as they depend on all documents.
     """
 
     new: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Refreshed:
 
     @property
     def changes(self) -> str:
-        """How many files are new, changed and deleted, with their names; empty for none."""
+        """The numbers of new, changed and deleted files with their names; empty for none."""
         parts = [
             f"{len(names):,} {label} ({named(names)})"
             for names, label in (
@@ -77,7 +77,7 @@ class _Changes:
     folder: FolderFiles
     to_read: tuple[FolderFile, ...]
     unchanged: tuple[SourceFile, ...]
-    """Files of this source that are as they were."""
+    """Files of this source that did not change."""
     refreshed: Refreshed
 
 
@@ -158,7 +158,7 @@ def _rebuilt(
     options: Options,
     on_progress: Callable[[int], None] | None,
 ) -> Refreshed:
-    """Write the index with the documents that are as they were, and those of the files read."""
+    """Write the index with the unchanged documents and those of the files read."""
     index = WordIndex.open(folder)
     manifest = read_manifest(folder)
     names = {file.name for file in changes.unchanged}
@@ -180,7 +180,7 @@ def _rebuilt(
     read = records()
     first = next(read, None)
     if first is None:
-        raise InputError("holds no documents, so the index is left as it was", path=folder)
+        raise InputError("contains no documents, so the index was not changed", path=folder)
     with atomic_folder(folder, replace=True) as temporary:
         chained = itertools.chain([first], read)
         entries = write_segments(chained, temporary, *_written_with(manifest), [], on_progress)
@@ -199,7 +199,7 @@ def _rebuilt(
 
 
 def _written_with(manifest: Mapping[str, Any]) -> tuple[Tokenizer, list[str]]:
-    """Return the tokenizer of an index, and what is searched in addition to title and text."""
+    """Return the tokenizer of an index, and the fields searched in addition to title and text."""
     tokenizer = Tokenizer.from_manifest(manifest["tokenizer"])
     return tokenizer, [name for name in manifest["fields"] if name not in FIELDS]
 
@@ -224,7 +224,7 @@ def _read(
 
 
 def _carried(index: WordIndex, folder: Path, numbers: Sequence[int]) -> dict[str, Any]:
-    """Write the features of documents that are as they were; return their manifest entries."""
+    """Write the features of unchanged documents; return their manifest entries."""
     features = {}
     for name in _CARRIED:
         feature = index.known(name)

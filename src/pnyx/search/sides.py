@@ -13,18 +13,18 @@ from pnyx.search.plan import CERTAINTY
 from pnyx.search.topics import TopicMatch, TopicMatcher
 
 CORPUS_LABEL = "corpus label"
-"""The judge named where a verdict is the corpus's own stance label."""
+"""Name of the judge if a verdict is the corpus's own stance label."""
 
 
 def label_topic(document: Evidence) -> str:
-    """Return what a document's label is about: its topic, else its conclusion (args.me)."""
+    """Return the subject of a document's label: its topic, else its conclusion (args.me)."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
     return document.topic or document.conclusion
 
 
 def label_on(document: Evidence, match: TopicMatch | None) -> Stance | None:
-    """Return a document's label as one on the question; None where its topic is another."""
+    """Return a document's label as one on the question; None if its topic differs."""
     if match is None or not match.used or not isinstance(document, Argument):
         return None
     flipped: dict[Stance | None, Stance | None] = {"pro": "con", "con": "pro"}
@@ -59,19 +59,19 @@ def sided_by_label(document: Evidence, match: TopicMatch | None) -> SideVerdict 
 def match_labels(
     question: Question, documents: Sequence[Evidence], matcher: TopicMatcher
 ) -> list[TopicMatch | None]:
-    """Return how each label's topic relates to the question (or to pro's claim); None without."""
+    """Return how each label's topic relates to the question or pro's claim; None without one."""
     topics = list(map(label_topic, documents))
     by_topic = matcher.match(question.claims[0] if question.claims else question.text, topics)
     return [by_topic.get(topic) for topic in topics]
 
 
 def is_yes(answer: Answer) -> bool:
-    """Say whether a judge said yes; what is unscored is no yes, and no no either."""
+    """Return whether a judge said yes; an unscored answer is neither yes nor no."""
     return isinstance(answer, Judged) and answer.value is True
 
 
 def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozenset[Side]:
-    """Choose the sides; between two yeses the more probable wins, and one without p is sure."""
+    """Choose the sides; of two yeses the more probable wins; one without p is certain."""
     probabilities = {
         s: a.probability for s, a in stance.items() if isinstance(a, Judged) and is_yes(a)
     }
@@ -84,26 +84,26 @@ def stance_side(stance: Mapping[Side, Answer], certainty: float = 0.5) -> frozen
 
 @dataclass(frozen=True, slots=True)
 class SideVerdict:
-    """The verdicts for each side, and the sides a text is used for."""
+    """The verdicts for each side, and the sides that a text is assigned to."""
 
     verdicts: Mapping[Side, Answer]
     sides: frozenset[Side]
-    match: TopicMatch | None = None  # of its label's topic, whether or not that decided
+    match: TopicMatch | None = None  # of its label's topic, even if it did not decide
 
     @property
     def side(self) -> Side | None:
-        """The one side that it takes; None where it takes none, takes both, or nobody is sure."""
+        """The one side that it takes; None if it takes none or both, or if that is uncertain."""
         return next(iter(self.sides)) if len(self.sides) == 1 else None
 
     @property
     def by(self) -> str:
-        """Who decided the side: `CORPUS_LABEL`, or the judge's name; empty where nobody did."""
+        """Who decided the side: `CORPUS_LABEL`, or the judge's name; empty if nobody did."""
         judges = (a.provenance.judge for a in self.verdicts.values() if isinstance(a, Judged))
         return "" if self.side is None else next(judges, "")
 
     @property
     def labelled(self) -> bool:
-        """Whether the corpus's own label told."""
+        """Whether the corpus's own label decided the side."""
         return any(a.provenance.judge == CORPUS_LABEL for a in self.verdicts.values())
 
     @property
@@ -157,7 +157,7 @@ async def sides_matched(
     judge: Judge,
     certainty: float,
 ) -> list[SideVerdict]:
-    """Find the sides of documents as `sides_of` does, by matches that are known already."""
+    """Find the sides of documents as `sides_of` does, with matches that are already known."""
     by_label = [sided_by_label(d, match) for (_, _, d), match in zip(items, matches, strict=True)]
     unknown = (item for item, label in zip(items, by_label, strict=True) if label is None)
     open_ones = [(question, name, judged_text(document)) for question, name, document in unknown]

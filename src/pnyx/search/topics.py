@@ -1,6 +1,6 @@
-"""Which topics of a corpus are about a question, and which way round: what makes a label count.
+"""Which topics of a corpus ask a question or its opposite, so that their labels can be used.
 
-A topic with the question's words is; one named by hand is; others are compared in meaning
+A topic matches by the question's words or by name; others are compared in meaning
 (docs/decisions/sides.md).
 """
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 NOT: Final = "not:"
-"""What stands before a topic named by hand whose yes is the question's no."""
+"""Prefix of a topic named by the user whose yes is the question's no."""
 
 Why: TypeAlias = Literal["words", "named", "meaning"]
 
 _SHOWN = 5
-"""Topics that a line names at most."""
+"""Maximum number of topics named in a message."""
 _MEANT, _MAY_BE = 3, 0.02
-"""Topics that are offered where none is the question's, and the least probability of such a one;
-chosen on development questions in people's own words (docs/benchmarks/argue.md)."""
+"""Number of topics suggested if none matches the question, and their minimum probability; chosen on
+development questions in people's own words (docs/benchmarks/argue.md)."""
 _KEPT = 4_096
-"""Pairs of a question and a topic that are remembered."""
+"""Maximum cached pairs of a question and a topic."""
 
 _REASONS: Mapping[Why, str] = {
     "words": "has the words of the question",
@@ -52,24 +52,24 @@ class TopicMatch:
     """How a topic of the corpus relates to a question."""
 
     topic: str  # as the corpus words it
-    same: float  # P(it asks the same, the same way round)
-    opposite: float  # P(the other way round)
+    same: float  # P(it asks the same, with the same yes)
+    opposite: float  # P(it asks the opposite)
     why: Why  # `words`, `named` (by hand) or `meaning`
-    used: bool  # whether labels on it count
+    used: bool  # whether its labels are used
 
     @property
     def relation(self) -> Literal[1, -1]:
-        """1 for the same way round, -1 for the other."""
+        """1 if it asks the same, -1 if it asks the opposite."""
         return 1 if self.same >= self.opposite else -1
 
     @property
     def probability(self) -> float:
-        """Of `relation`."""
+        """The probability of `relation`."""
         return max(self.same, self.opposite)
 
     @property
     def reason(self) -> str:
-        """Why labels on it count, in words."""
+        """Why its labels are used, in words."""
         other = "" if self.relation == 1 else ", the other way round: its pro is con here"
         figure = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
         sure = f" ({figure})" if self.why == "meaning" else ""
@@ -88,14 +88,14 @@ class TopicMatch:
 
 
 class _Weights(NamedTuple):
-    """Logistic regressions, and what makes labels count; see `weights/topics.json`."""
+    """Logistic regressions, and thresholds for using labels; see `weights/topics.json`."""
 
     matter: Sequence[float]
     way: Sequence[float]
     way_unread: Sequence[float]
-    least: float  # least P(relation)
-    least_way: float  # given that the matter is the same
-    least_unread: float  # where the detector is not asked
+    least: float  # minimum P(relation)
+    least_way: float  # if the matter is the same
+    least_unread: float  # without the detector
 
 
 @functools.cache
@@ -109,21 +109,21 @@ def _weights() -> _Weights:
 class TopicMatcher:
     """Compares the topics of a corpus with questions.
 
-    Only what neither has the question's words nor is named needs a model: the packaged encoder and,
-    for the few topics that may be on the same matter, the packaged detector of perspectives.
+    Only topics that neither have the question's words nor are named need a model: the packaged
+    encoder and, for the few that may be on the same matter, the packaged detector of perspectives.
 
     Args:
         named: topics that are about the question; `not: TOPIC` for one that asks the opposite. Case
-            and white space do not count. InputError: one is empty, or given both ways.
-        reads: whether the detector reads which way round such a topic is (about .2 s of CPU); else
-            words and cosines alone tell, for fewer topics and as surely.
+            and white space are ignored. InputError: one is empty, or named both ways.
+        reads: whether the detector decides the direction of such a topic (about 0.2 s of CPU); else
+            words and cosines decide, for fewer topics with the same accuracy.
     """
 
     def __init__(self, named: Sequence[str] = (), *, reads: bool = True) -> None:
         self._reads = reads
         self._named: dict[str, int] = {}
         self._typed: dict[str, str] = {}
-        self._ways: dict[tuple[str, str], float] = {}  # the detector takes its time
+        self._ways: dict[tuple[str, str], float] = {}  # the detector is slow
         for name in named:
             typed, relation = name.strip(), 1
             if typed.casefold().startswith(NOT):
@@ -157,7 +157,7 @@ class TopicMatcher:
     def _compare(
         self, question: str, topics: Sequence[str], rest: Sequence[str]
     ) -> dict[str, TopicMatch]:
-        """Compare `rest` in meaning; `topics` holds them and those that are known to match."""
+        """Compare `rest` in meaning; `topics` contains them and the known matches."""
         weights = _weights()
         rows = matter_features(question, topics)
         on_matter = dict(zip(topics, _logistic(rows, weights.matter), strict=True))
@@ -179,7 +179,7 @@ class TopicMatcher:
         return matches
 
     def problems(self, topics: Iterable[str]) -> list[str]:
-        """Say which of the topics named by hand are not among these, and which these are."""
+        """Say which topics named by the user are not among these, with examples of these."""
         by_name = {folded(topic): topic for topic in topics if topic.strip()}
         missing = [name for name in self._named if name not in by_name]
         if not missing:
@@ -204,7 +204,7 @@ class LabelledTopic(NamedTuple):
 
 
 def labelled_topics(matches: Iterable[TopicMatch | None]) -> tuple[LabelledTopic, ...]:
-    """Count the passages of each topic: first those whose labels count, the most probable first."""
+    """Count the passages of each topic: first topics whose labels are used, by probability."""
     counts = Counter(match for match in matches if match is not None)
     labelled = [LabelledTopic(match, count) for match, count in counts.items()]
     return tuple(
@@ -216,7 +216,7 @@ def labelled_topics(matches: Iterable[TopicMatch | None]) -> tuple[LabelledTopic
 
 
 def near_topics(topics: Sequence[LabelledTopic]) -> tuple[LabelledTopic, ...]:
-    """Return those that the question may mean, of `labelled_topics`; none where labels count."""
+    """Return the `labelled_topics` that the question may mean; none if labels are used."""
     if any(match.used for match, _ in topics):
         return ()
     may_be = (topic for topic in topics if topic.match.same + topic.match.opposite >= _MAY_BE)
@@ -233,13 +233,13 @@ def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
 
 
 MATTER: Final = ("claims", "matter", "texts", "behind", "no_word", "constant")
-"""What tells whether two ask about the same matter; see `matter_features`."""
+"""Features for whether two texts ask about the same matter; see `matter_features`."""
 
 WAY: Final = ("words_0", "words_2", "words_4", "words_6", "reads", "reads_opposites")
-"""What tells whether they ask the same way round; see `way_features`."""
+"""Features for whether they ask the same or the opposite; see `way_features`."""
 
 WAY_UNREAD: Final = WAY[:4]
-"""What tells it where the detector is not asked."""
+"""The same without the detector."""
 
 _PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY, "way_unread": WAY_UNREAD}
 
@@ -267,12 +267,12 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
 
 @functools.lru_cache(maxsize=4096)
 def _compared(text: str) -> tuple[str, str, str]:
-    """Return what is embedded of a text: its bare claim, what it is about, and itself."""
+    """Return the texts embedded for a text: its bare claim, its subject, and itself."""
     return bare_claim(text), read_claim(text).about or text, text
 
 
 def prepare_topics(topics: Iterable[str]) -> None:
-    """Embed topics ahead, so that a first question need not wait for it."""
+    """Embed topics in advance, so that the first question need not wait."""
     from pnyx.models.embed.encoder import load_encoder
 
     cut = [topic[:MOST] for topic in topics]
@@ -282,7 +282,7 @@ def prepare_topics(topics: Iterable[str]) -> None:
 def way_features(question: str, topics: Sequence[str], *, reads: bool = True) -> Floats:
     """Return for each topic the columns of `WAY`, float64 (topics, 6), or else of `WAY_UNREAD`, 4.
 
-    Whether the words agree (`compare`), 1 or -1 in the column for so many unexplained words or
+    Whether the words agree (`compare`), 1 or -1 in the column for that many unexplained words or
     more; by how many log-odds what pro says on the topic supports what pro says on the question
     rather than what con says, and the reverse; the same for what con says on both. All features
     change sign if exactly one of the two texts is negated.
@@ -316,7 +316,7 @@ _MOST_ODDS = 5.0
 
 
 def _differences(supports: Sequence[Support]) -> list[float]:
-    """Return, of each two questions, by how many log-odds the first is more probable."""
+    """Return, for each pair of questions, by how many log-odds the first is more probable."""
     import numpy as np
 
     from pnyx.judging.calibration.curves import log_odds
@@ -329,7 +329,7 @@ def _differences(supports: Sequence[Support]) -> list[float]:
     differences = []
     for first, other in zip(stated[::2], stated[1::2], strict=True):
         if first is None or other is None:
-            differences.append(0.0)  # of two statements one alone tells no direction
+            differences.append(0.0)  # a pair needs both statements to show a direction
             continue
         difference = float(np.subtract(*log_odds([first, other])))
         differences.append(min(max(difference, -_MOST_ODDS), _MOST_ODDS))

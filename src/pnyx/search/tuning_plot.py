@@ -1,4 +1,4 @@
-"""The picture of a tuned search model."""
+"""The plot of a tuned search model."""
 
 from __future__ import annotations
 

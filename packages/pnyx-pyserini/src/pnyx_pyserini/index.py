@@ -38,7 +38,7 @@ _COMMON: Final = 0.01
 
 
 class LuceneIndex:
-    """A Lucene index that Anserini made, as it was when it was opened; safe in several threads.
+    """A Lucene index that Anserini made, as it was when it was opened; thread-safe.
 
     Numbers are Lucene's own. Of features (vectors, quality, topics) it has none.
     """

@@ -1,4 +1,4 @@
-"""What is clustered, the k-means, and what each cluster is about, for people."""
+"""The texts that are clustered, k-means, and readable descriptions of the clusters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TEXTS_AT_ONCE = 512
 class TopicSource:
     """Where topics are found: an index, and its unit vectors (n, d) by n numbers of documents.
 
-    Vectors are asked for where it has those of all documents.
+    `vectors` is called only if the index has vectors of all documents.
     """
 
     index: Readable
@@ -56,14 +56,14 @@ def conclusion_of(record: Evidence) -> str:
 
 
 def premise_of(record: Evidence) -> str:
-    """Return what a document gives as reasons: its premises, or else its text."""
+    """Return a document's reasons: its premises, or else its text."""
     premises = record.premises if isinstance(record, Argument) else ()
     text = "\n".join(p.text for p in premises) if premises else record.text
     return text[:_MAX_PREMISE].strip()
 
 
 class DistinctConclusions(NamedTuple):
-    """The conclusions of documents: each distinct one, and which is whose (-1 for none)."""
+    """The distinct conclusions, and the index of each document's (-1 for none)."""
 
     distinct: list[str]
     which: NDArray[np.int64]
@@ -88,7 +88,7 @@ def points_of(
     space: Space,
     on_progress: Advance | None,
 ) -> tuple[Vectors, NDArray[np.int64]]:
-    """Embed documents from `first` on; return unit vectors, and each document's, -1 for no text."""
+    """Embed documents from `first` on; return unit vectors, and each document's row or -1."""
     having = np.flatnonzero(texts.which >= 0)
     rows = np.full(len(texts.which), -1, dtype=np.int64)
     rows[having] = np.arange(len(having))
@@ -115,7 +115,7 @@ def points_of(
 def _whole_texts(
     source: TopicSource, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
-    """Return the vectors of documents: those that the index has, or else made now."""
+    """Return the vectors of documents: from the index if it has them, else computed now."""
     index = source.index
     if index.feature_info(VECTORS) == (len(index), embedder.name):
         return source.vectors(numbers)
@@ -152,10 +152,10 @@ def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
 
 
 MINI_BATCH_ABOVE = 20_000
-"""Distinct points above which k-means takes samples: all at once would take minutes."""
+"""Above this number of distinct points, k-means uses samples: all would take minutes."""
 
 _FEW = 2_000
-"""Distinct points up to which the best of four starts is taken; it costs next to nothing there."""
+"""Up to this number of distinct points, take the best of four starts, which is cheap there."""
 
 _ROWS_AT_ONCE = 16_384
 
@@ -179,7 +179,7 @@ def k_means_engine() -> Means:
             model = KMeans(k, random_state=seed, n_init=4 if len(points) <= _FEW else 1)
         centers = model.fit(points, sample_weight=weights).cluster_centers_
         engine = f"scikit-learn {sklearn.__version__} {type(model).__name__}"
-        # A centre of exactly zero has no direction; it stays, and no point is nearest to it.
+        # A centre of exactly zero has no direction; it is kept, and no point is nearest to it.
         lengths = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1e-12)
         return (centers / lengths).astype(np.float32), engine
 
@@ -187,7 +187,7 @@ def k_means_engine() -> Means:
 
 
 def distinct_points(points: Vectors, rows: Counts) -> tuple[Vectors, Counts, Counts]:
-    """Merge equal points (an embedder may ignore case): points, their documents, who has which."""
+    """Merge equal points (an embedder may ignore case): points, their counts, each row's point."""
     seen: dict[bytes, int] = {}
     hashed = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in points)
     merged = np.array([seen.setdefault(digest, len(seen)) for digest in hashed])
@@ -209,7 +209,7 @@ def nearest_centroids(points: Vectors, centroids: Vectors) -> tuple[Counts, NDAr
 
 
 def by_size(centroids: Vectors, nearest: Counts, weights: Counts) -> tuple[Vectors, Counts]:
-    """Number clusters from the largest to the smallest; leave empty ones out."""
+    """Number clusters from the largest to the smallest; drop empty ones."""
     sizes = np.bincount(nearest, weights=weights, minlength=len(centroids))
     order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     numbers = np.zeros(len(centroids), dtype=np.int64)
@@ -273,7 +273,7 @@ def _terms(clusters: Sequence[Iterable[str]], tokenizer: Tokenizer) -> list[tupl
     for counted in inside:
         overall.update(counted)
         clusters_with.update(counted.keys())
-    # Words that a quarter of the topics share (should, how, make) set none apart.
+    # Words shared by a quarter of the topics (should, how, make) distinguish none.
     common = max(2, len(clusters) // 4)
     mean = overall.total() / max(1, len(clusters))
     out = []
@@ -295,7 +295,7 @@ def _stems(
     stems: dict[str, str | None],
     surfaces: defaultdict[str, Counter[str]],
 ) -> Iterable[str]:
-    """Yield the stems of texts; count in `surfaces` which words each stands for."""
+    """Yield the stems of texts; count in `surfaces` the words of each stem."""
     for text in texts:
         for word in tokenizer.words(text):
             if word not in stems:

@@ -26,18 +26,18 @@ from pnyx.search.ranking.models import CollectionStatistics, Floats, make_model
 DEFAULT_MODEL = "dirichlet"
 
 _RECENT = 32
-"""Rankings whose ids are remembered: they are asked about next."""
+"""Rankings whose ids are cached: they are usually requested next."""
 _GIVEN = 4_000
-"""Ids found lately, about so many, whose numbers are remembered."""
+"""Approximate number of recent ids whose numbers are cached."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStats:
-    """What an index holds; `added` and `seconds` are of the call that built it, or 0.
+    """Statistics of an index; `added` and `seconds` are from the call that built it, or 0.
 
-    `documents` counts what is found: whole documents, and `passages` of `split_documents`.
+    `documents` counts the searchable units: whole documents, and `passages` of `split_documents`.
     """
 
     documents: int
@@ -54,7 +54,7 @@ class IndexStats:
 class WordIndex(Remembering):
     """An index open for searching by words; immutable, so it may be shared between threads.
 
-    Later changes of the folder are seen after opening it again, even if the old files are gone.
+    Later changes of the folder are seen only after reopening it, even if the old files are gone.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class WordIndex(Remembering):
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)
         self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
-        # All at once: what is opened later may have been replaced by then.
+        # All at once: files opened later may have been replaced by then.
         self._features = {name: self._opened(name) for name in manifest.get("features", {})}
         super().__init__()
         self._latest: list[tuple[list[str], NDArray[np.int64]]] = []
@@ -84,7 +84,7 @@ class WordIndex(Remembering):
         try:
             return read_feature(self.path, self.manifest, name)
         except IndexFolderError as error:
-            return error  # for those who use it
+            return error  # for callers
 
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Self:
@@ -101,7 +101,7 @@ class WordIndex(Remembering):
                 error = None
             except IndexFolderError as found:
                 error = found
-            # What is missing may have been replaced since; then there is a new manifest.
+            # Missing files may have been replaced since; then there is a new manifest.
             latest = read_manifest(folder)
             if latest == manifest:
                 if error is not None:
@@ -162,7 +162,7 @@ class WordIndex(Remembering):
         return [by_document[number] for number in numbers.tolist()]
 
     def compile(self) -> None:
-        """Load the compiled kernel now rather than once that pays; searches go on meanwhile."""
+        """Load the compiled kernel now, not when it pays off; searches continue meanwhile."""
         if len(self) < WORTH_COMPILING or not can_compile():
             return
         kernel = Kernel("numba")
@@ -179,14 +179,14 @@ class WordIndex(Remembering):
         return list(map(tuple.__new__, repeat(Hit), rows))  # Hit(*row) takes three times as long
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was indexed; KeyError where there is none."""
+        """Return the record with this id, as it was indexed; KeyError if there is none."""
         number = self._number(doc_id)
         if number is None:
             raise KeyError(doc_id)
         return self.document_at(number)
 
     def document_at(self, number: int) -> Evidence:
-        """Return the record with this 0-based number: its place in the order of indexing."""
+        """Return the record with this 0-based number in the order of indexing."""
         if not 0 <= number < len(self):
             raise IndexError(f"document {number} of {len(self)}")
         owner = int(np.searchsorted(self._starts, number, side="right")) - 1
@@ -242,7 +242,7 @@ class WordIndex(Remembering):
         return None
 
     def known(self, name: str) -> Feature | None:
-        """Return a feature, for as many documents as it has; None where there is none."""
+        """Return a feature, perhaps of some documents only; None if there is none."""
         feature = self._features.get(name)
         if isinstance(feature, IndexFolderError):
             raise feature

@@ -1,4 +1,4 @@
-"""One segment of an index: how it is written from records and read back."""
+"""One segment of an index: writing records and reading them back."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_k
 from pnyx.search.lexical.term_numbers import WordNumbers
 
 FIELDS = ["title", "text"]
-"""What is searched of every record."""
+"""The fields searched in every record."""
 
 _MAX_POSTINGS = 1 << 27
-"""Postings after which a segment ends, within a chunk or two: half a gigabyte."""
+"""Approximate maximum postings of a segment, to within a chunk or two: half a gigabyte."""
 
 _CHUNK_CHARACTERS = 12_000_000
 _WRITTEN_AT_ONCE = 1 << 21
@@ -43,7 +43,7 @@ _NONE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class SegmentBuilder:
-    """Writes one segment; use as a context manager, so that nothing half-written stays."""
+    """Writes one segment; use as a context manager, so that no partial file remains."""
 
     def __init__(self, path: Path, tokenizer: Tokenizer, extra_fields: Sequence[str]) -> None:
         self._extra_fields = extra_fields
@@ -53,7 +53,7 @@ class SegmentBuilder:
         # the next one is read.
         self._worker = WorkerThreads(1, thread_name_prefix="pnyx-postings")
         self._working: Future[None] | None = None
-        self._done = 0  # postings, without those of the chunk that is worked on
+        self._done = 0  # postings, without those of the current chunk
         self._texts: list[str] = []
         self._characters = 0
         self._ids: list[bytes] = []
@@ -74,7 +74,7 @@ class SegmentBuilder:
 
     @property
     def full(self) -> bool:
-        """Whether the next record must go to a further segment."""
+        """Whether the next record must go to a new segment."""
         return len(self._ids) >= 1 << DOCUMENT_BITS or self._done >= _MAX_POSTINGS
 
     def add(self, record: Evidence, *, number: int) -> None:
@@ -196,7 +196,7 @@ class IndexSegment:
         return len(self.lengths)
 
     def document(self, position: int) -> Evidence:
-        """Return the record at a 0-based place in this segment."""
+        """Return the record at a 0-based position in this segment."""
         first, stop = self._document_offsets.read(position, position + 2).tolist()
         try:
             return record_codec.decode(self._documents.read(first, stop).tobytes())
@@ -251,7 +251,7 @@ class IndexSegment:
                 raise damaged(self.folder, f"document {position} is not {shorten(doc_id, 60)}")
 
     def _verify_postings(self) -> None:
-        """Check of all terms at once what `posting_range` and the rest check of one."""
+        """Check all terms at once as `posting_range` and the other methods check one."""
         offsets = self.offsets.whole().astype(np.int64)
         documents, _ = join(self.lows.whole(), self.highs.whole())
         falls = np.flatnonzero(documents[1:] <= documents[:-1]) + 1  # only where a term begins
@@ -269,7 +269,7 @@ class IndexSegment:
 
 @dataclass(frozen=True, slots=True)
 class OpenedIndex:
-    """The parts of an index that a manifest names, opened and found to fit each other."""
+    """The parts of an index named by a manifest, opened and checked for consistency."""
 
     segments: list[IndexSegment]
     tokenizer: Tokenizer
@@ -278,9 +278,9 @@ class OpenedIndex:
 
 
 def open_segments(folder: Path, manifest: dict[str, Any]) -> OpenedIndex:
-    """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
+    """Open the files named by a manifest; IndexFolderError if one is missing or damaged."""
     if is_superseded(manifest.get("tokenizer")):
-        problem = "written by an older Pnyx, which took other words from English texts"
+        problem = "written by an older Pnyx, which tokenized English texts differently"
         raise IndexFolderError(f"{problem}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]

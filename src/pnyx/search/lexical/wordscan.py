@@ -1,4 +1,4 @@
-"""The compiled way from text to word numbers. Importing this module loads numba: see `words`."""
+"""The compiled conversion of text to word numbers. Importing this module loads numba."""
 
 from __future__ import annotations
 

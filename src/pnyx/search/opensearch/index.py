@@ -1,4 +1,4 @@
-"""An index in OpenSearch, open for searching: an `Engine` as an index folder is one."""
+"""An index in OpenSearch, open for searching: an `Engine`, like an index folder."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _HOW: Final = {
 
 
 class RemoteIndex(Remembering):
-    """An index in a cluster as it was when it was opened; safe in several threads.
+    """An index in a cluster as it was when opened; thread-safe.
 
-    Once another has taken its place, its methods raise IndexFolderError: it is to be opened anew.
+    Once another index has replaced it, its methods raise IndexFolderError; open it again.
     """
 
     def __init__(self, cluster: Cluster, concrete: str, meta: Mapping[str, Any]) -> None:
@@ -54,7 +54,7 @@ class RemoteIndex(Remembering):
     def open(cls, where: str | ClusterAddress) -> Self:
         """Open the index at an address.
 
-        Raises IndexFolderError where there is none, or another one than Pnyx's; PnyxError where
+        Raises IndexFolderError if there is none, or it is not one of Pnyx's; PnyxError if
         the cluster cannot be reached, is too old, or has lost shards of it.
         """
         address = where if isinstance(where, ClusterAddress) else ClusterAddress.parse(where)
@@ -63,12 +63,12 @@ class RemoteIndex(Remembering):
         concrete, described = behind(cluster)
         meta = schema.meta_of(described, str(address))
         if not meta.get("complete"):
-            raise IndexFolderError("is not loaded to the end", path=str(address))
+            raise IndexFolderError("is not completely loaded", path=str(address))
         health = cluster.ask("GET", f"/_cluster/health/{concrete}")
         status = health.field("status")
         if status.text() == "red":
             problem = (
-                f"is red: only {health.field('active_shards').integer()} shards of it can be asked"
+                f"is red: only {health.field('active_shards').integer()} shards of it are available"
             )
             raise PnyxError(f"{escaped(str(address))}: {problem}")
         if status.value not in ("green", "yellow"):
@@ -76,7 +76,7 @@ class RemoteIndex(Remembering):
         return cls(cluster, concrete, meta)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle its address and what it holds; another process has its own connection."""
+        """Pickle its address and identity; another process opens its own connection."""
         return open_again, (type(self).open, self.path, self.known_by)
 
     @property
@@ -86,7 +86,7 @@ class RemoteIndex(Remembering):
 
     @property
     def known_by(self) -> Any:
-        """What its documents are known again by, as JSON."""
+        """The identity of its documents, as JSON."""
         return self.meta["content"]
 
     def __len__(self) -> int:
@@ -136,7 +136,7 @@ class RemoteIndex(Remembering):
     def _parts(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
     ) -> tuple[list[RankedList], dict[int, str]]:
-        """Return the rankings that a hybrid fuses in the end, and the keys of their documents."""
+        """Return the rankings that a hybrid fuses, and the keys of their documents."""
         deep = depth_of_parts(k)
 
         def rank() -> tuple[list[RankedList], dict[int, str]]:
@@ -160,7 +160,7 @@ class RemoteIndex(Remembering):
         return self.lately(("parts", text, repr(scoring), deep, by), rank)
 
     def _question(self, text: str, embedder: Embedder | None) -> NDArray[np.float32] | None:
-        """Return the question's vector; None for no words, which are near by chance."""
+        """Return the question's vector; None without words, whose neighbours are arbitrary."""
         if embedder is None:
             raise InputError("a dense ranking needs an embedder, to compare question and documents")
         check_made_by(self._needs("vectors").made_by, embedder.name, self.path)
@@ -184,7 +184,7 @@ class RemoteIndex(Remembering):
         return scored(query, schema.BOOSTED, parameters)
 
     def _factors(self, text: str, wc: float, embedder: Embedder | None) -> list[float]:
-        """Return what a document's score is multiplied by, for each topic it may be on."""
+        """Return the factor of a document's score for each topic."""
         self._needs("clusters")
         factors: list[float] = topic_factors(self.clusters, text, wc, embedder, self.path).tolist()
         return factors
@@ -257,7 +257,7 @@ class RemoteIndex(Remembering):
         return self.stored.records([schema.key_of(doc_id) for doc_id in ids])
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was loaded; KeyError where there is none."""
+        """Return the record with this id, as it was loaded; KeyError if there is none."""
         if doc_id not in self:
             raise KeyError(doc_id)
         return self.fetch([doc_id])[0]
@@ -332,7 +332,7 @@ class RemoteIndex(Remembering):
 
     @cached_property
     def clusters(self) -> Clusters:
-        """The topics; which document is on which is known to the cluster alone."""
+        """The topics; only the cluster knows which document is on which."""
         return read_topics(self.cluster, self.concrete, self.meta["features"]["clusters"])
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
@@ -359,7 +359,7 @@ class RemoteIndex(Remembering):
         return [hit.doc_id for hit in self._hits(numbers, scores, ids)], []
 
     def compile(self) -> None:
-        """Do nothing: the cluster keeps its scripts compiled."""
+        """Do nothing: the cluster caches compiled scripts."""
 
 
 _NOTHING: Final[RankedList] = (np.zeros(0, dtype=np.int64), np.zeros(0))

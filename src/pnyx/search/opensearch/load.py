@@ -1,4 +1,4 @@
-"""Loading an index of a cluster: streamed, resumable, seen by searches only when it is complete.
+"""Loading an index in a cluster: streamed, resumable, visible to searches only when complete.
 
 What is loaded goes into an index of its own, `NAME-v000001`, and `NAME` is an alias that is
 switched once all documents are there. An index is never changed after that: adding to one clones it
@@ -35,10 +35,10 @@ def load(
 ) -> LoadStats:
     """Load records into a new index; `where` is its address.
 
-    A load that was stopped, even killed, goes on where the same records come again.
+    An interrupted or killed load resumes when it is given the same records again.
 
-    Raises InputError for no records, an id that comes twice or an index that is there already;
-    PnyxError where the cluster cannot be used.
+    Raises InputError for no records, an id that occurs twice or an index that exists already;
+    PnyxError if the cluster cannot be used.
     """
     plan = plan or LoadPlan()
     work = Loading(where)
@@ -54,7 +54,7 @@ def copy(
     *,
     words_only: bool = False,
 ) -> LoadStats:
-    """Load an index folder with its topics, vectors and quality; `plan` makes what it lacks."""
+    """Load an index folder with its topics, vectors and quality; `plan` makes what is missing."""
     index = Index.open(folder)
     plan = replace(plan, fields=tuple(index.manifest["fields"][2:]))
     plan = replace(plan, language=str(index.tokenizer.to_manifest()["language"]))
@@ -104,9 +104,9 @@ def update(
     on_progress: Callable[[int], None] | None = None,
     topics: Callable[[RemoteIndex], Clusters] | None = None,
 ) -> LoadStats:
-    """Give every document of an index features that it lacks or that are by another model.
+    """Give every document of an index the features that are missing or by another model.
 
-    `topics` finds those of the index as it is, of all its documents.
+    `topics` finds the topics of all documents of the index.
     """
     work = Loading(where)
     old = RemoteIndex.open(work.address)
@@ -146,7 +146,7 @@ def _updated(
 
 
 def topics_so_far(index: RemoteIndex) -> Clusters | None:
-    """Return the topics of an index with those of its documents, as far as these have one."""
+    """Return the topics of an index, and the topic of each document that has one."""
     feature = index.meta["features"].get("clusters")
     if feature is None:
         return None

@@ -43,7 +43,7 @@ _BATCH_BYTES: Final = 5_000_000
 _PROGRESS_EVERY: Final = 1000
 
 Carried = tuple[Evidence, dict[str, Any]]
-"""A record with the fields of features that are known already."""
+"""A record with the fields of the features it already has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LoadPlan:
         fields: searched in addition to title and text.
         shards: parts of the index, at least 1.
         replicas: further copies of each part, each on another node.
-        quality: predicts the quality of documents; None where they have one or get none.
+        quality: predicts the quality of documents; None if they have one or get none.
         embedder: embeds documents; None likewise.
         replace: whether an index of that name is replaced once the new one is complete.
     """
@@ -71,7 +71,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadStats:
-    """What an index holds, and what was done for it."""
+    """What an index contains after a load, and what the load did."""
 
     documents: int
     added: int
@@ -83,7 +83,7 @@ class LoadStats:
 
 
 class Loading:
-    """One load: the index that is made, and what takes its name in the end."""
+    """One load: creates a new index and finally switches the name to it."""
 
     def __init__(self, where: str) -> None:
         self.address = ClusterAddress.parse(where)
@@ -98,7 +98,7 @@ class Loading:
         self._resumed = False
 
     def _live(self) -> str | None:
-        """Return the index that has the name now; an index that is not ours is refused."""
+        """Return the index that has the name now; reject an index that Pnyx did not make."""
         response = self.cluster.exists("GET", f"/{self.address.name}")
         if response is None:
             return None
@@ -110,7 +110,7 @@ class Loading:
         return concrete
 
     def _unfinished(self) -> str | None:
-        """Return the newest index that nothing stands for yet."""
+        """Return the newest index that no alias points to yet."""
         name_pattern = re.compile(re.escape(self.address.name) + r"-v\d{6,}")
         names = sorted(name for name in self._found if name_pattern.fullmatch(name))
         newest = names[-1] if names else None
@@ -126,7 +126,7 @@ class Loading:
         features: Mapping[str, Any] | None = None,
         topics: Clusters | None = None,
     ) -> None:
-        """Make the new index, or go on with one that was begun by the same choices."""
+        """Make the new index, or resume one that was begun with the same choices."""
         if self.live is not None and not plan.replace:
             raise InputError("exists already: --force replaces it", path=str(self.address))
         feature_meta = dict(features or {})
@@ -156,7 +156,7 @@ class Loading:
         check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}", body))
 
     def _has_choices(self, unfinished: ClusterAnswer) -> bool:
-        """Whether a load was begun by the same choices as this one."""
+        """Whether a load was begun with the same choices as this one."""
         try:
             meta = schema.meta_of(unfinished, str(self.address))
         except IndexFolderError:  # by another version of Pnyx
@@ -165,13 +165,13 @@ class Loading:
 
     def _drop(self, unfinished: str, plan: LoadPlan) -> None:
         if not plan.replace:
-            problem = "a load by other choices is unfinished: --force drops it"
+            problem = "a load with other choices is unfinished: --force deletes it"
             raise InputError(problem, path=str(self.address))
         path = f"/{unfinished},{topics_of(unfinished)}*"
         check_acknowledged(self.cluster.ask("DELETE", path))
 
     def begin_adding(self, plan: LoadPlan) -> None:
-        """Make a copy of the index, or go on with one that was begun."""
+        """Make a copy of the index, or resume one that was begun."""
         if self.live is None or self._described is None:
             raise IndexFolderError("is not there", path=str(self.address))
         live_meta = schema.meta_of(self._described, str(self.address))
@@ -191,7 +191,7 @@ class Loading:
             unfinished_meta = schema.meta_of(self._found[unfinished], str(self.address))
             other_first = unfinished_meta.get("first") != self.meta["first"]
             if other_first and unfinished_meta.get("content") != live_meta["content"]:
-                problem = "another load is unfinished: its own command goes on"
+                problem = "another load is unfinished: run its command to continue it"
                 raise InputError(problem, path=str(self.address))
         self._resumed = unfinished is not None
         self.concrete = unfinished or self._next()
@@ -234,7 +234,7 @@ class Loading:
         except OtherCorpusError as error:
             raise self._other_corpus(error, plan) from error
         except InputError:
-            if first:  # a copy to add to is soon made again
+            if first:  # a copy to add to is quickly made again
                 self._drop(self.concrete, replace(plan, replace=True))
             raise
         return LoadStats(
@@ -302,17 +302,17 @@ class Loading:
         return self._topics.space == "text" and self._topics.embedder == plan.embedder.name
 
     def _other_corpus(self, error: OtherCorpusError, plan: LoadPlan) -> InputError:
-        """Return what to tell of an unfinished load of something else; it is dropped if asked."""
+        """Return the error for an unfinished load of another corpus, deleting it if requested."""
         if plan.replace or self.meta["first"]:
             self._drop(self.concrete, replace(plan, replace=True))
-            return InputError(f"{error.problem}: what was unfinished is dropped, start again")
-        problem = "an unfinished load is of another corpus; --force drops it"
+            return InputError(f"{error.problem}: the unfinished load was deleted, start again")
+        problem = "an unfinished load is of another corpus; --force deletes it"
         return InputError(f"{error.problem}: {problem}", path=str(self.address))
 
     # The end -------------------------------------------------------------------------------------
 
     def _finish(self, state: _Counted, plan: LoadPlan) -> tuple[int, int]:
-        """Check that all is there, put the new index in place of the old.
+        """Check that all documents are there, and put the new index in place of the old.
 
         Returns its bytes and its shards.
         """
@@ -342,7 +342,7 @@ class Loading:
         fixed = {"index.blocks.write": True}
         check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}/_settings", fixed))
         check_shards(self.cluster.ask("POST", f"/{self.concrete}/_flush", seconds=300.0))
-        # Before the switch: what fails after it would hide that the index is in its place.
+        # Before the switch: an error after it would hide that the index is already in place.
         store = self.cluster.ask("GET", f"/{self.concrete}/_stats/store").field("_all", "primaries")
         size = store.field("store", "size_in_bytes").integer()
         self._switch()
@@ -363,7 +363,7 @@ class Loading:
 
 
 class _Counted:
-    """What was read so far, those documents included that were there before."""
+    """Counts of the documents read so far, including those already in the index."""
 
     def __init__(self, meta: Mapping[str, Any], on_progress: Callable[[int], None] | None) -> None:
         before = meta.get("statistics", {}) if meta["first"] else {}
@@ -382,11 +382,11 @@ class _Counted:
 
     @property
     def content(self) -> str:
-        """What the documents are known again by."""
+        """The identity of the documents."""
         return self._hash.hexdigest()
 
     def told(self, read: int) -> None:
-        """Tell how many records were read."""
+        """Report how many records were read."""
         if self._on_progress is not None and read >= self._last + _PROGRESS_EVERY:
             self._last = read
             self._on_progress(read)
@@ -408,7 +408,7 @@ def _batches(
 
 
 def _choices(meta: Mapping[str, Any]) -> Any:
-    """Return what two loads must agree in, so that one can go on with the other's index."""
+    """Return the settings that two loads must share so that one can resume the other."""
     features = {
         name: {k: v for k, v in feature.items() if k != "documents"}
         for name, feature in meta["features"].items()

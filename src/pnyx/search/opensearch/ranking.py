@@ -1,7 +1,7 @@
-"""How questions are put to an index in OpenSearch: ranked lists of document numbers.
+"""Ranking documents of an OpenSearch index for questions: ranked lists of document numbers.
 
-Numbers are places in the order of loading, as in an index folder, so that rankings are fused and
-ties are broken by the same code.
+Documents are numbered in the order of loading, as in an index folder, so that the same code fuses
+rankings and breaks ties.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.models import BM25, CollectionStatistics, Model, Term, make_model
 
 _AT_ONCE: Final = 10_000
-"""Documents in one answer, the usual bound of a cluster."""
+"""Documents in one answer, the usual limit of a cluster."""
 _MOST_WORDS: Final = 1_000
-"""Different words of one question, below the usual bound of a cluster (1,024 clauses)."""
+"""Different words of one question, below the usual limit of a cluster (1,024 clauses)."""
 _EXPLAINED: Final = 500
-"""Documents whose terms are scored at once."""
+"""Number of documents whose terms are scored at once."""
 _KEPT_TERMS: Final = 100_000
 _ROUNDED: Final = 1.01
-"""Longest vector of a document: a unit vector whose numbers are rounded to 16 bits."""
+"""Largest norm of a document's vector: a unit vector rounded to 16-bit floats."""
 _BY_ALL: Final[dict[str, Any]] = {"search_type": "dfs_query_then_fetch"}
-"""Scores by the statistics of all shards."""
+"""Search type that scores with the statistics of all shards."""
 
 Query = dict[str, Any]
 
@@ -42,7 +42,7 @@ EVERY: Final[Query] = {"match_all": {}}
 
 
 class RemoteRanking:
-    """Ranks the documents of one index; safe in several threads.
+    """Ranks the documents of one index; thread-safe.
 
     `ids` of a ranking are collected in a dict, number -> `_id`, that the caller hands over.
     """
@@ -57,7 +57,7 @@ class RemoteRanking:
         self._lock = threading.Lock()
 
     def words(self, text: str, model: str, parameters: Mapping[str, float]) -> Query | None:
-        """Return the query of a question's words; None where it has none."""
+        """Return the query for a question's words; None if it has none."""
         scoring = make_model(model, parameters)
         counts = Counter(map(schema.term_of, self.tokenizer.terms(text)))
         if len(counts) > _MOST_WORDS:
@@ -75,7 +75,7 @@ class RemoteRanking:
         return query if usual else self._scripted(query, scoring, counts)
 
     def _scripted(self, query: Query, scoring: Model, counts: Mapping[str, int]) -> Query:
-        """Score by parameters that the index was not made with: terms are counted by a script."""
+        """Score with parameters other than those of the index: a script counts the terms."""
         terms = self._known([*counts])
         some = [term for term in counts if terms[term].document_frequency]
         shared = {"field": schema.WORDS["dirichlet"], "terms": some}
@@ -90,7 +90,7 @@ class RemoteRanking:
         return scored(query, schema.DIRICHLET, shared | more)
 
     def _known(self, terms: Sequence[str]) -> dict[str, Term]:
-        """Return in how many documents terms are, and how often; looked up once."""
+        """Return the document and collection frequencies of terms; each is looked up once."""
         with self._lock:
             cached = {term: self._terms[term] for term in terms if term in self._terms}
         new = [term for term in terms if term not in cached]
@@ -107,7 +107,7 @@ class RemoteRanking:
         for position, term in enumerate(terms):
             params = {"field": field, "term": term}
             query = scored({"term": {field: term}}, schema.FREQUENCY, params)
-            # The name of the sum shows which request an answer belongs to.
+            # The name of the sum identifies the request that an answer belongs to.
             sums = {str(position): {"sum": {"script": {"source": "_score"}}}}
             rows += [{}, {"size": 0, "track_total_hits": True, "query": query, "aggs": sums}]
         answer = self._cluster.lines(f"/{self._index}/_msearch", rows)
@@ -122,7 +122,7 @@ class RemoteRanking:
     def term_scores(
         self, text: str, keys: Sequence[str], model: str, parameters: Mapping[str, float]
     ) -> dict[str, dict[str, float]]:
-        """Return what each term adds to the scores of those documents that are there, by key."""
+        """Return what each term adds to the scores of the documents in the index, by key."""
         scoring, counts = make_model(model, parameters), Counter(self.tokenizer.terms(text))
         each = [self._query({schema.term_of(t): n}, model, scoring) for t, n in counts.items()]
         for name, (query,) in zip(counts, map(dict.values, each), strict=True):
@@ -150,8 +150,8 @@ class RemoteRanking:
     ) -> RankedList:
         """Return the best `k` numbers and their scores; `by` is a script in place of the score.
 
-        `matching` is the number of documents that the query has, where that is known, `highest` the
-        largest size of a score.
+        `matching` is the number of documents that match the query, if known, `highest` the
+        largest absolute score.
         """
         check_least("k", k, 1)
         first: Any = {"_score": "desc"} if by is None else {"_script": by}

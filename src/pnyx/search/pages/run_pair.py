@@ -20,11 +20,11 @@ class RunDifference:
     measure: str
     first: MeasureValue | None  # value over all topics
     second: MeasureValue | None  # value over all topics
-    difference: float | None = None  # mean over shared topics, first less second
+    difference: float | None = None  # mean over shared topics, first minus second
     low: float | None = None  # of its 95 % interval
     high: float | None = None  # of its 95 % interval
     p: float | None = None  # not corrected for the number of measures
-    topics: int = 0  # how many that is, of `total_topics`
+    topics: int = 0  # number of shared topics, of `total_topics`
     total_topics: int = 0
 
 
@@ -93,7 +93,7 @@ def show_runs(catalogue: Catalogue, first: str, second: str, source: str = "") -
         a, b = (cells.get((run, topic)) for run in runs)
         gap = None if a is None or b is None else a - b
         rows.append((catalogue.topic(topic), (a, b), gap, topic in judged[0] & judged[1]))
-    # What cannot be compared first, then where they are farthest apart.
+    # Topics that cannot be compared come first, then the largest differences.
     rows.sort(key=lambda row: (row[2] is not None, -abs(row[2] or 0.0)))
     values = {
         "runs": runs,

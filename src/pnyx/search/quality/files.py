@@ -1,4 +1,4 @@
-"""A quality model of one's own, on disk: a folder that contains nothing executable.
+"""A user's quality model on disk: a folder that contains nothing executable.
 
 quality.json (with the figures), weights.safetensors, card.md and, for the Touché paper's model,
 words.json; `tools/own_quality.py` of the repository trains and writes it.
@@ -38,11 +38,11 @@ FORMAT = ("pnyx-quality", 1)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _MAX_BYTES = 1 << 30
 FILES = {"packaged": {WEIGHTS}, "paper": {WEIGHTS, WORDS}}
-"""Kind -> its files beside manifest and card."""
+"""Kind -> its files in addition to manifest and card."""
 
 MAX_WORDS = 2**18
 NEVER_SHORT = (0.0, 0.0, 0.0, 0.0)
-"""A gate that no text passes: with one kind of texts there is no head for short ones."""
+"""A threshold that no text passes: a model for one kind of text has no head for short ones."""
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _MAX_CHARACTERS = 20_000
@@ -75,7 +75,7 @@ class SupportVectors:
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
-    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1]."""
+    """0 for a text classified as no argument, else the regression, clipped to [0, 1]."""
 
     name: str
     neutral: float
@@ -86,7 +86,7 @@ class PaperModel:
     machine: SupportVectors | None
 
     def score(self, text: str) -> float | None:
-        """Return the quality of a text, None where it holds no known word."""
+        """Return the quality of a text, None if it has no known word."""
         places, values = self._seen(text)
         if not len(places):
             return None
@@ -96,7 +96,7 @@ class PaperModel:
         return min(1.0, max(0.0, value))
 
     def accepts(self, text: str) -> bool:
-        """Return whether the machine calls a text an argument."""
+        """Return whether the classifier accepts a text as an argument."""
         return self._accepts(*self._seen(text))
 
     def _accepts(self, places: Ints, values: Floats) -> bool:
@@ -121,13 +121,13 @@ class PaperModel:
 
 
 def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
-    """Read a model that `tools/own_quality.py` wrote; nothing in its folder is executed.
+    """Read a model that `tools/own_quality.py` wrote; without executing anything in its folder.
 
     Raises InputError for another folder, a newer version, or a file that is missing or damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
-        problem = f"holds no {MANIFEST}: expected a model of argument quality"
+        problem = f"has no {MANIFEST}: expected a model of argument quality"
         raise InputError(problem, path=folder)
     row = _object(path)
     version = row.get("format"), row.get("format_version")
@@ -168,7 +168,7 @@ def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
 
 
 def full_name(row: Mapping[str, Any]) -> str:
-    """Return the name of a model with the first 8 digits of the hash of all that decides."""
+    """Return the name of a model with 8 digits of the hash of its weights and settings."""
     decisive = {name: row[name] for name in ("kind", "neutral", "settings", "files")}
     digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
     return f"{row['name']}@{digest[:8]}"

@@ -21,7 +21,7 @@ from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.search.plan import Listwise
 
 _CONCURRENCY = 32
-"""Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""
+"""Questions reranked at once; the model's rate limit controls the number of requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Reranked:
     """A new order of a ranked list, as 0-based positions, best first."""
 
     order: tuple[int, ...]
-    windows: int = 0  # that were asked about
+    windows: int = 0  # judged
     unscored: int = 0  # windows that kept their order
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -47,14 +47,14 @@ def rerank(
 ) -> Reranked:
     """Rerank the documents of one question, given as texts in the order of their ranks, listwise.
 
-    Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
-    the rest, repeated and invented identifiers are passed over, a window without an answer keeps
-    its order, and all of it is counted. A window's question has the id of `question`, `ID:pro` with
-    a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are several windows. `how` is
-    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it is
-    known.
+    No reply of a judge is fatal: documents missing from a reply keep their order behind the rest,
+    repeated and invented identifiers are ignored, a window without an answer keeps its order, and
+    all of this is counted. A window's question has the id of `question`, `ID:pro` with
+    a stance, and ends in `:FIRST-LAST` (1-based ranks) if there are several windows. `how` is
+    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it
+    occurs.
 
-    Raises InputError where the judge does not rank, ModelError where it cannot go on at all.
+    Raises InputError if the judge does not rank, ModelError if it cannot continue at all.
     """
     return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
 
@@ -106,7 +106,7 @@ async def rerank_async(
 
 
 async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Listwise) -> Reranked:
-    """Order window after window; each sees what the last one left on its ranks."""
+    """Order one window after another; each sees the order left by the previous one."""
     passages = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
     trimmed = sum(a is not b for a, b in zip(passages, texts, strict=True))
     order = list(range(len(texts)))
@@ -145,7 +145,7 @@ def _window_id(question: Question, how: Listwise, ranks: range, windows: int) ->
 
 
 def _checked(answer: Answer, count: int) -> Answer:
-    """Return the answer, or Unscored where it is no order of the window: judges are pluggable."""
+    """Return the answer, or Unscored if it is not an order of the window: judges are pluggable."""
     if isinstance(answer, Unscored):
         return answer
     named = _positions(answer)
@@ -166,7 +166,7 @@ def _lines(
         "trimmed": f"of {documents} documents were trimmed to {how.words} words",
         "missing": "times a reply left a document out; it kept its order behind the rest",
         "repeated": "times a reply named a document twice; the first counts",
-        "invented": "times a reply named a document that was not there",
+        "invented": "times a reply named a document that does not exist",
     }
     lines = [f"{counts[name]} {what}" for name, what in descriptions.items() if name in counts]
     if reasons:
@@ -182,10 +182,10 @@ def rerank_pointwise(
 
     Each document is judged by itself, so its probability means the same in every list (DIRAS,
     section 3). A question's `definition` says what is relevant. A verdict without a probability
-    counts as 1 or 0; ties keep their order; documents without a verdict keep theirs behind the
-    rest, and are counted. A result's `windows` are the documents judged.
+    counts as 1 or 0; ties keep their order; documents without a verdict follow in their order,
+    and are counted. A result's `windows` are the documents judged.
 
-    Raises ModelError where the judge cannot go on at all, TypeError where it does not answer
+    Raises ModelError if the judge cannot continue at all, TypeError if it does not answer
     `relevance`.
     """
     tasks = [
@@ -211,13 +211,13 @@ def at_least(reranked: Reranked, threshold: float) -> Reranked:
     return replace(reranked, order=order, problems=problems)
 
 
-_BEHIND = "stand behind the rest"
-_LEFT_OUT = "are left out, relevant or not"
+_BEHIND = "were put last"
+_LEFT_OUT = "were left out, relevant or not"
 
 
 def _ordered(answers: Sequence[Answer]) -> Reranked:
     probabilities = tuple(_probability(answer) for answer in answers)
-    # Python's sort is stable, also backwards: equal ones keep their order.
+    # Python's sort is stable even with reverse=True: equal ones keep their order.
     places = [(p is not None, p or 0.0) for p in probabilities]
     order = sorted(range(len(answers)), key=places.__getitem__, reverse=True)
     missing = [a.reason for a in answers if isinstance(a, Unscored)]
@@ -229,7 +229,7 @@ def _ordered(answers: Sequence[Answer]) -> Reranked:
 
 
 def _probability(answer: Answer) -> float | None:
-    """Return P(yes), 1 or 0 of a verdict that has none, None without a verdict."""
+    """Return P(yes), 1 or 0 for a verdict without a probability, None without a verdict."""
     if isinstance(answer, Unscored):
         return None
     yes = answer.probability
