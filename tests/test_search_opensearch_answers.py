@@ -190,8 +190,8 @@ def test_the_line_names_request_place_expected_and_found(cluster, capsys):
     cluster.refuse = Replay(talk, place, json.dumps(answer).encode())
     assert done(cluster, "rank bm25", capsys) == (
         f"{where(cluster)}: POST /{NAME}-v000001/_search: hits.hits[1].sort[0]: expected a finite "
-        "number, found 'high'; check that OpenSearch answers here, without a proxy that changes its "
-        "answers"
+        "number, found 'high'; check that OpenSearch answers here, without a proxy that changes "
+        "its answers"
     )
 
 

@@ -177,7 +177,7 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     for problem in result.problems:
         warn(problem)
     if not result.hits:
-        warn(_nothing(result, searcher))
+        warn(_why_empty(result, searcher))
     elif not _has_words(searcher, question):
         warn("no word of the question is in the index; showing the documents nearest to it by "
              "vectors alone")  # fmt: skip
@@ -206,7 +206,7 @@ def _has_words(searcher: Searcher, question: Question) -> bool:
     return bool(searcher.engine.retrieve(question.text, Scoring("bm25"), 1))
 
 
-def _nothing(result: SearchHits, searcher: Searcher) -> str:
+def _why_empty(result: SearchHits, searcher: Searcher) -> str:
     """Say why a question has no documents."""
     if not result.candidates:
         return "no word of the question is in the index"
@@ -266,7 +266,7 @@ def _write_run(
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
-    ids = SafeIds(lambda name: _holds(searcher.engine, name))
+    ids = SafeIds(lambda name: _has_id(searcher.engine, name))
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -300,7 +300,7 @@ def _write_run(
     return EXIT_UNSCORED if unscored else 0
 
 
-def _holds(engine: Engine, doc_id: str) -> bool:
+def _has_id(engine: Engine, doc_id: str) -> bool:
     """Whether an index has a document with this id; False for an engine that cannot look up ids."""
     return isinstance(engine, Container) and doc_id in engine
 

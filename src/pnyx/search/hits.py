@@ -173,8 +173,8 @@ def list_hits(
     quality: Sequence[float | None] = nothing
     shares: Sequence[float | None] = nothing
     if has_all(engine, "quality"):
-        quality = [_known(value) for value in engine.quality(ids).tolist()]
-        shares = [_known(value) for value in engine.quality_shares(ids).tolist()]
+        quality = [_without_nan(value) for value in engine.quality(ids).tolist()]
+        shares = [_without_nan(value) for value in engine.quality_shares(ids).tolist()]
     why = explain_hits(result, searcher, ids) if explained else {}
     return [
         RetrievedDocument(
@@ -225,7 +225,7 @@ def explain_hits(
     }
 
 
-def _known(value: float) -> float | None:
+def _without_nan(value: float) -> float | None:
     return None if value != value else value  # NaN
 
 

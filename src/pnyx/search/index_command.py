@@ -106,12 +106,12 @@ def _read_corpus(
         statistics, line = _build(added, folder, spec)
         row |= statistics
         tell(line)
-    return features, bool(added) or any(refreshed) or bool(_behind(folder))
+    return features, bool(added) or any(refreshed) or bool(_incomplete(folder))
 
 
 def _warn_of_missing(folder: str) -> None:
     """Say which features the added documents do not have yet."""
-    incomplete = _behind(folder)
+    incomplete = _incomplete(folder)
     if behind := [name for name in _FLAGS if name in incomplete]:
         flags = " ".join(_FLAGS[name] for name in behind)
         if "quality" in behind:
@@ -257,7 +257,7 @@ def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> No
     if spec.force or not is_index(Path(folder)):
         return
     more = "use --add to add documents, --force to replace it"
-    if incomplete := [name for name in features.named if name in _behind(folder, FEATURES)]:
+    if incomplete := [name for name in features.named if name in _incomplete(folder, FEATURES)]:
         without = f"without {' and '.join(incomplete)} of all its documents"
         advice = f"{_update(folder, features, incomplete)} makes them"
         raise InputError(f"exists already, {without}: {advice}; {more}", path=folder)
@@ -307,7 +307,7 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
         embedder_from(spec.embedder)
 
 
-def _new(count: int, documents: int) -> str:
+def _count_line(count: int, documents: int) -> str:
     """Return the number of documents, and of new ones if not all are new."""
     return f"{documents:,} documents" + (f" ({count:,} new)" if count < documents else "")
 
@@ -319,7 +319,7 @@ def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, obj
         stats = score_documents(folder, makers.quality(), advance)
     unscored = f"; {stats.unscored:,} without words get a neutral one" if stats.unscored else ""
     return dataclasses.asdict(stats), (
-        f"quality of {_new(stats.added, stats.documents)}, {stats.seconds:.1f} s{unscored}"
+        f"quality of {_count_line(stats.added, stats.documents)}, {stats.seconds:.1f} s{unscored}"
     )
 
 
@@ -349,7 +349,7 @@ def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, obj
     embedder = makers.embedder()
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
-    new = _new(stats.documents - stats.reused, stats.documents)
+    new = _count_line(stats.documents - stats.reused, stats.documents)
     if line := cut_line(stats.cut, stats.max_tokens):
         say(line)
     line = f"vectors of {new}, {stats.seconds:.1f} s"
@@ -375,7 +375,7 @@ _WORK: dict[str, Callable[[str, FeatureSpec, Makers], tuple[dict[str, object], s
 _FLAGS = {"quality": "--quality", "clusters": "--assign", "vectors": "--vectors"}
 
 
-def _behind(folder: str, expected: Iterable[str] = ()) -> set[str]:
+def _incomplete(folder: str, expected: Iterable[str] = ()) -> set[str]:
     """Return the existing or `expected` features that some documents do not have."""
     features = _manifest(folder).get("features", {})
     documents = _documents(folder)

@@ -33,7 +33,7 @@ def open_searcher(
     from pnyx.search.pipeline import Searcher
 
     plan = _plan(spec, listwise=model is not None and not spec.judges_each)
-    plan = replace(plan, scoring=_resolved(index, plan.scoring, spec.embedder, say), unit=unit)
+    plan = replace(plan, scoring=_resolve_model(index, plan.scoring, spec.embedder, say), unit=unit)
     _check_used(spec, plan)
     embeds = plan.scoring.embeds or spec.embedder is not None
     return Searcher(
@@ -77,7 +77,7 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
     )
 
 
-def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
+def _resolve_model(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
     """Resolve `auto`; a user who names an embedder always gets a hybrid if there are vectors."""
     from pnyx.models.embed.embedder import PACKAGED, embedder_from
     from pnyx.search.ranking.scores import choose_scoring

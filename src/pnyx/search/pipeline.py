@@ -185,13 +185,13 @@ class Searcher:
             self._rerank(works)
         for work in works:
             ranked = [hits for _, hits in work.rankings]
-            work.hits = self._unlike(ranked[0]) if self.plan.diversify == "mmr" else ranked[0]
+            work.hits = self._diversified(ranked[0]) if self.plan.diversify == "mmr" else ranked[0]
             if work.perspectives:
                 merged = merge_perspectives(ranked, work.perspectives, max(k, self.plan.depth))
                 work.found_for = {each.hit.doc_id: each.perspective for each in merged}
                 work.hits = [each.hit for each in merged]
         if self.plan.asks_sides:
-            self._one_side_first(works)
+            self._put_side_first(works)
         by_document = self._documents_ranked
         if by_document is not None:
             for work in works:
@@ -252,14 +252,14 @@ class Searcher:
             how = replace(self.plan.listwise, stance=self.plan.stance)
             results = iter(rerank_many(items, self._judge, how))
         else:
-            results = iter(rerank_pointwise(items, self._supporting()))
+            results = iter(rerank_pointwise(items, self._support_judge()))
         for work in works:
             work.rankings = [
-                (question, self._settled(hits, next(results), work))
+                (question, self._reordered(hits, next(results), work))
                 for question, hits in work.rankings
             ]
 
-    def _settled(self, hits: list[Hit], result: Reranked, work: _Work) -> list[Hit]:
+    def _reordered(self, hits: list[Hit], result: Reranked, work: _Work) -> list[Hit]:
         """Return hits in their new order, without those below the threshold."""
         threshold = self.plan.threshold
         if threshold is not None:
@@ -275,7 +275,7 @@ class Searcher:
         reordered = [hits[position] for position in result.order]
         return in_order(reordered, range(len(reordered)))
 
-    def _unlike(self, hits: list[Hit]) -> list[Hit]:
+    def _diversified(self, hits: list[Hit]) -> list[Hit]:
         pool = hits[: self.plan.depth]
         if not pool:
             return hits
@@ -294,7 +294,7 @@ class Searcher:
             self.embedder = embedder_from()
         return self.embedder.encode([searched_text(d) for d in self._documents(hits)])
 
-    def _one_side_first(self, works: Sequence[_Work]) -> None:
+    def _put_side_first(self, works: Sequence[_Work]) -> None:
         """Put the wanted side first, then documents on no known side, then the other side."""
         firsts = [work.hits[: self.plan.depth] for work in works]
         items = [
@@ -302,7 +302,7 @@ class Searcher:
             for work, some in zip(works, firsts, strict=True)
             for document in self._documents(some)
         ]
-        judge, certainty = self._supporting(), self.plan.certainty
+        judge, certainty = self._support_judge(), self.plan.certainty
         sides = iter(run_blocking(lambda: sides_of(items, judge, certainty, self.matcher)))
         group = {self.plan.stance: 0, None: 1}
         for work, some in zip(works, firsts, strict=True):
@@ -319,7 +319,7 @@ class Searcher:
     def _documents(self, hits: Sequence[Hit]) -> Sequence[Evidence]:
         return self.engine.fetch([hit.doc_id for hit in hits])
 
-    def _supporting(self) -> Judge:
+    def _support_judge(self) -> Judge:
         if self._judge is None:
             from pnyx.judging.students.judge import PackagedJudge
 

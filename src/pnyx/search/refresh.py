@@ -183,7 +183,9 @@ def _rebuilt(
         raise InputError("contains no documents, so the index was not changed", path=folder)
     with atomic_folder(folder, replace=True) as temporary:
         chained = itertools.chain([first], read)
-        entries = write_segments(chained, temporary, *_written_with(manifest), [], on_progress)
+        entries = write_segments(
+            chained, temporary, *_tokenizer_and_fields(manifest), [], on_progress
+        )
         features = _carried(index, temporary, numbers)
         content: dict[str, Any] = {
             "tokenizer": manifest["tokenizer"],
@@ -198,7 +200,7 @@ def _rebuilt(
     return replace(changes.refreshed, documents=documents, dropped=dropped)
 
 
-def _written_with(manifest: Mapping[str, Any]) -> tuple[Tokenizer, list[str]]:
+def _tokenizer_and_fields(manifest: Mapping[str, Any]) -> tuple[Tokenizer, list[str]]:
     """Return the tokenizer of an index, and the fields searched in addition to title and text."""
     tokenizer = Tokenizer.from_manifest(manifest["tokenizer"])
     return tokenizer, [name for name in manifest["fields"] if name not in FIELDS]

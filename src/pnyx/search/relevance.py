@@ -175,8 +175,8 @@ def _neighbourly(rows: Floats, near: Floats) -> tuple[Floats, Floats]:
 
 def _background(cosines: Floats, usual: float, most: float) -> float:
     """Return the median of the second half, the level of off-topic passages, capped at `most`."""
-    looked_at = np.concatenate([cosines[:RANKED], np.full(max(0, RANKED - len(cosines)), usual)])
-    return min(float(np.median(looked_at[RANKED // 2 :])), most)
+    padded = np.concatenate([cosines[:RANKED], np.full(max(0, RANKED - len(cosines)), usual)])
+    return min(float(np.median(padded[RANKED // 2 :])), most)
 
 
 @functools.cache

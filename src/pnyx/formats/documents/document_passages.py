@@ -63,11 +63,11 @@ def _parts(record: T, parts: list[TextPassage]) -> Iterator[T]:
         changes["id"] = f"{record.id}#{number}" if several else record.id
         changes["passage"] = passage if several or part.heading or part.speaker else None
         if number > 1:
-            changes["extra"] = _short(record.extra)
+            changes["extra"] = _short_fields(record.extra)
         is_argument = isinstance(record, Argument)
         changes |= {"body": part.text, "premises": ()} if is_argument else {"text": part.text}
         yield replace(record, **changes)
 
 
-def _short(extra: Mapping[str, Any]) -> dict[str, Any]:
+def _short_fields(extra: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in extra.items() if len(str(value)) <= _MOST_FIELD}

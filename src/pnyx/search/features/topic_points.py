@@ -254,12 +254,12 @@ def label_clusters(
     counts = np.bincount(cluster[members], minlength=k).tolist()
     terms = _terms(conclusions, tokenizer)
     return [
-        ClusterLabel(_cut(next(iter(conclusion), "")), best, count)
+        ClusterLabel(_shortened(next(iter(conclusion), "")), best, count)
         for conclusion, best, count in zip(conclusions, terms, counts, strict=True)
     ]
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1].rstrip() + "…"
 
 
@@ -299,12 +299,12 @@ def _stems(
     for text in texts:
         for word in tokenizer.words(text):
             if word not in stems:
-                stems[word] = tokenizer.term(word) if _tells(word) else None
+                stems[word] = tokenizer.term(word) if _is_term(word) else None
             stem = stems[word]
             if stem is not None:
                 surfaces[stem][word.removesuffix("'s").removesuffix("’s")] += 1
                 yield stem
 
 
-def _tells(word: str) -> bool:
+def _is_term(word: str) -> bool:
     return len(word) > 1 and any(map(str.isalpha, word))

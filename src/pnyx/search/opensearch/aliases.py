@@ -30,16 +30,16 @@ def remote_state(where: str) -> tuple[str]:
     looked, concrete = _STATES.get(key, (0.0, ""))
     if not concrete:
         try:
-            concrete = _look(key)
+            concrete = _resolve(key)
         except PnyxError as error:
             raise OSError(str(error)) from error
     elif time.monotonic() - looked >= _LOOKED:
         _STATES[key] = time.monotonic(), concrete
-        start_thread(lambda: _look_again(key), "pnyx-opensearch")
+        start_thread(lambda: _resolve_quietly(key), "pnyx-opensearch")
     return (concrete,)
 
 
-def _look(where: str) -> str:
+def _resolve(where: str) -> str:
     address = ClusterAddress.parse(where)
     answer = Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0)
     indexes = answer.entries()
@@ -52,9 +52,9 @@ def _look(where: str) -> str:
     return names
 
 
-def _look_again(where: str) -> None:
+def _resolve_quietly(where: str) -> None:
     with contextlib.suppress(PnyxError):  # being replaced, or temporarily unavailable
-        _look(where)
+        _resolve(where)
 
 
 def check_version(cluster: Cluster) -> None:
