@@ -29,8 +29,8 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     add: SourceName | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
     update: SourceName | None = file_opt(
         None,
-        "Existing index to add features to, without a CORPUS: those named, else the default "
-        "features that are missing or incomplete.",
+        "Existing index to add features to, without a CORPUS: those named, else the "
+        "usual ones that are missing or incomplete.",
         metavar="FOLDER",
     )
     force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")

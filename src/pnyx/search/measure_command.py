@@ -99,7 +99,7 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
 
     \b
-    --topics-of qrels  all topics of the qrels; one missing from a run counts as an
+    --topics-of qrels  all topics of the qrels; a missing one counts as an
                        empty ranking, 0 as a rule (trec_eval -c)
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has

@@ -225,7 +225,7 @@ class LuceneIndex:
         """Raise InputError: there are none."""
         self._lacks("topics")
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
         """Return nothing: there are no topics."""
         return [], []
 
