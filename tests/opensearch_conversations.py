@@ -172,7 +172,7 @@ TALKS = {
     "added": Talk(lambda where: _stats(add(MORE, where, _plan()))),
     "updated": Talk(lambda where: _stats(update(where, LoadPlan(), None, _topics))),
     "read": Talk(_read),
-    "state": Talk(lambda where: naming._look(where)),
+    "state": Talk(lambda where: naming._resolve(where)),
     "search": Talk(_command("search", "{where}", QUESTION, "--model", "bm25", "--json")),
     "validate": Talk(_command("validate", "{where}")),
     "rank on topics": Talk(_on_topics),

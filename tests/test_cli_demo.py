@@ -49,7 +49,7 @@ def test_the_example_is_what_it_promises() -> None:
         for name in label.perspectives:
             assert perspectives[name].question_id == label.question_id
             assert label.stance in ("both", perspectives[name].stance)
-    asked = {one.id: one for one in example.asked}
+    asked = {one.id: one for one in example.wordings}
     assert list(asked) == [q.id for q in example.questions]
     assert [one.how for one in asked.values()].count("other_words") == len(asked) // 2
     for question in example.questions:
@@ -60,7 +60,7 @@ def test_the_example_is_what_it_promises() -> None:
 
 def test_what_is_cited_is_compared_with_the_labels() -> None:
     example = load_example()
-    asked = {one.id: one.how for one in example.asked}
+    asked = {one.id: one.how for one in example.wordings}
     labels = {label.doc_id: label for label in example.labels}
     (question,) = (q for q, how in asked.items() if how == "no_labels")
     own = [x for x in labels.values() if x.question_id == question and x.relevance]

@@ -135,7 +135,7 @@ def place(tmp_path, monkeypatch):
     ("command", "said"),
     [
         ("annotate define q.jsonl --out q.md", "cannot hold an id with white space"),
-        ("annotate define described.jsonl --out q.md", "nothing but id, text and definition"),
+        ("annotate define described.jsonl --out q.md", "only id, text and definition"),
         ("annotate define q.jsonl --out folder.md", "folder.md: cannot be written"),
         ("annotate define q.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),
         ("annotate label items.jsonl --out items.jsonl/x", "items.jsonl/x: cannot be written"),

@@ -178,7 +178,7 @@ def test_bad_names_are_refused(
     [
         (b'{"id":' + b"9" * 6000 + b',"text":"x"}\n', "not valid JSON (Exceeds the limit"),
         (DOCUMENTS.encode("utf-16")[:-1], "not valid UTF-16"),
-        (b"[1, 2]\n", r"cannot be told from '[1, 2]\n': name it"),
+        (b"[1, 2]\n", r"cannot be recognised from '[1, 2]\n': name it"),
         (b'{"id":"1","text":"' + b"a" * (17 << 20) + b'"}\n', "longer than 16 MB"),
     ],
 )

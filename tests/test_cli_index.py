@@ -100,7 +100,7 @@ def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, cap
     goes_on = f"pnyx index --update {folder} --vectors"
     assert shown.err == (
         f"pnyx: {folder}: exists already, without vectors of all its documents: {goes_on} makes "
-        "them; --add in place of --out adds documents, --force begins anew\n"
+        "them; use --add to add documents, --force to replace it\n"
     )
     # --update alone makes what is lacking.
     shown = printed(capsys, "index", "--update", folder, "--json")
@@ -110,7 +110,7 @@ def test_a_kill_while_texts_are_embedded_costs_no_text_twice(many, tmp_path, cap
     whole, resumed = (document_vectors(Index.open(p)).rows for p in (tmp_path / "whole", folder))
     assert (whole == resumed).all()
     shown = printed(capsys, "index", many, "--out", folder, code=2)
-    more = "--add in place of --out adds documents, --force begins anew"
+    more = "use --add to add documents, --force to replace it"
     assert shown.err == f"pnyx: {folder}: exists already: {more}\n"
 
 
@@ -119,7 +119,7 @@ def test_an_interrupted_index_says_how_it_goes_on(many, tmp_path):
     done = stopped("SIGINT", "index", many, "--out", tmp_path / "an i", "--embedder", "minilm-int8")
     assert done.returncode == 130
     command = f"pnyx index --update '{tmp_path}/an i' --vectors --embedder minilm-int8"
-    assert done.stderr.splitlines()[-1] == f"pnyx: interrupted; {command} goes on"
+    assert done.stderr.splitlines()[-1] == f"pnyx: interrupted; to continue: {command}"
 
 
 def test_what_is_left_is_named_with_its_own_options_only(many, tmp_path, capsys):
@@ -138,7 +138,7 @@ def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
     shown = printed(capsys, "index", many, "--out", tmp_path / "i", *own, code=2)
     *_, advice, error = shown.err.splitlines()
     command = f"pnyx index --update {tmp_path / 'i'} --vectors --embedder '{spec}'"
-    assert advice.endswith(f"the words are indexed, and {command} goes on where this stops:")
+    assert advice.endswith(f"the words are indexed; {command} continues after this error:")
     assert "gives no vectors" in error or "cannot be reached" in error
     assert len(Index.open(tmp_path / "i").search("taxes", k=30)) == 20
 
@@ -174,7 +174,7 @@ def test_fields_and_language_are_kept_when_adding(corpus, tmp_path, capsys):
 def test_an_existing_index_is_replaced_only_by_force(corpus, tmp_path, capsys):
     printed(capsys, "index", corpus, "--out", tmp_path / "i")
     shown = printed(capsys, "index", corpus, "--out", tmp_path / "i", code=2)
-    assert shown.err.endswith("--add in place of --out adds documents, --force begins anew\n")
+    assert shown.err.endswith("use --add to add documents, --force to replace it\n")
     printed(capsys, "index", corpus, "--out", tmp_path / "i", "--force")
 
 
@@ -245,7 +245,7 @@ def test_a_corpus_without_words_warns(tmp_path, capsys):
     path = tmp_path / "c.jsonl"
     path.write_text('{"id": "a", "text": "!!!"}\n')
     shown = printed(capsys, "index", path, "--out", tmp_path / "i")
-    assert "warning: no document holds a word" in shown.err
+    assert "warning: no document contains a word" in shown.err
 
 
 def test_help_shows_an_example():

@@ -144,7 +144,7 @@ def test_the_unit_is_kept_when_an_index_is_refreshed(folder, tmp_path, capsys):
     printed(capsys, "index", files, "--add", out, "--words-only")
     assert [d.id for d in Index.open(out).documents()] == ["a.md", "b.md"]
     problem = refused(capsys, "index", files, "--add", out, "--unit", "passage")
-    assert "--format, --column and --unit are kept" in problem
+    assert "a refresh keeps --format, --column and --unit" in problem
     problem = refused(capsys, "index", "--update", out, "--unit", "passage")
     assert "--unit requires --out or --add" in problem
     # Of a folder that was split, each file's passages follow each other, and change together.

@@ -111,7 +111,7 @@ def test_a_model_without_a_usable_answer_is_exit_status_3(run, tmp_path):
         (["--index", "i", "--file", "f"], "give one of --llm, --index and --file"),
         (["--index", "nowhere"], "nowhere"),
         (["--file", "nowhere"], "nowhere: cannot be read"),
-        (["--file", "nowhere", "--open"], "--open goes with --llm"),
+        (["--file", "nowhere", "--open"], "--open requires --llm"),
         (["--index", "i", "--json", "--out", "-"], "both write to standard output"),
         (["--index", "i", "-n", "0"], "-n"),
     ],
@@ -128,7 +128,7 @@ def test_an_empty_question_and_nothing_found(run, index):
     assert (code, "the question is empty" in err) == (2, True)
     code, out, err = run("Is qwertz xylophone?", "--index", index)
     assert (code, out) == (0, "")
-    assert "concludes anything on it" in err
+    assert "contain a conclusion on it" in err
 
 
 def test_hostile_conclusions_cannot_move_the_cursor(run, tmp_path):

@@ -96,7 +96,7 @@ def test_topics_become_a_trec_run(index, tmp_path, capsys):
     options = ["--topics", topics, "--model", "bm25", "--tag", "mine"]
     shown = printed(capsys, "search", index, *options, "--out", run)
     assert shown.err.splitlines() == [
-        "pnyx: warning: 1 of 3 topics share no word with the index: 2",
+        "pnyx: warning: 1 of 3 topics have no word in common with the index: 2",
         f"pnyx: {run}: 4 documents for 3 topics, tag mine",
     ]
     lines = [line.split() for line in run.read_text().splitlines()]
@@ -133,7 +133,7 @@ def test_a_failing_run_leaves_nothing(index, tmp_path, capsys):
         (["--model", "bm25", "--mu", "2"], "model bm25 has no parameter 'mu', expected: k1, b"),
         (["-k", "0"], "0 is not in the range"),
         (["--tag", "x"], "goes with --topics"),
-        (["--out", "x"], "--topics and --out go together"),
+        (["--out", "x"], "--topics and --out must be given together"),
         (["--topics", "x"], "either a QUESTION or --topics"),
     ],
 )

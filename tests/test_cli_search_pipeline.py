@@ -183,7 +183,7 @@ def test_what_a_model_does_not_answer_is_said_and_exit_status_3(capsys, index):
     with ChatServer(default="refusal") as server:
         for options, said in (
             (("--rerank",), "1 of 1 windows got no answer and kept their order: "),
-            (("--rerank", "--pointwise"), "10 of 10 documents got no verdict and stand behind"),
+            (("--rerank", "--pointwise"), "10 of 10 documents got no verdict and were put last"),
             (("--diversify", "perspectives"), "no perspectives: the question itself is searched"),
         ):
             arguments = ("search", index, QUESTION, "--llm", server.spec, *options, "--json")
@@ -223,7 +223,7 @@ WRONG = [
     (("--model", "dense", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
     (
         ("--model", "dense", "--embedder", "http://127.0.0.1:9/v1#other"),
-        "the index was embedded by minilm-int8, and the question would be by endpoint:other",
+        "the index was embedded by minilm-int8, but the question would be by endpoint:other",
     ),
     (
         ("--model", "touche", "--embedder", "http://127.0.0.1:9/v1#other"),
@@ -239,16 +239,16 @@ WRONG = [
     ),
     (
         ("--model", "bm25", "--embedder", "minilm-int8"),
-        "--embedder goes with --model touche, dense or hybrid",
+        "--embedder requires --model touche, dense or hybrid",
     ),
     (("--window", "5"), "--window goes with --rerank by --llm"),
-    (("--rerank", "--step", "5"), "--step goes with --rerank by --llm"),
+    (("--rerank", "--step", "5"), "--step requires --rerank with --llm"),
     (("--pointwise",), "--pointwise goes with --rerank"),
     (("--count", "5"), "--count goes with --diversify perspectives"),
     (("--depth", "5"), "--depth goes with --rerank, --threshold, --diversify or --stance"),
     (
         ("--llm", "http://127.0.0.1:9/v1#m"),
-        "--llm goes with --rerank, --threshold, --stance or --diversify",
+        "--llm requires --rerank, --threshold, --stance or --diversify",
     ),
     (("--certainty", ".7"), "--certainty goes with --stance"),
     (("--perspectives", "x.jsonl"), "--perspectives goes with --diversify perspectives"),
@@ -326,7 +326,7 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
         assert called(capsys, "index", corpus, "--out", own, "--embedder", server.spec)[0] == 0
         error = called(capsys, "search", own, QUESTION)[2]
         assert "ranked by dirichlet, without the index's vectors: they are by endpoint:" in error
-        assert error.endswith("name it by --embedder\n")
+        assert error.endswith("name it with --embedder\n")
         status, out, error = called(
             capsys, "search", own, QUESTION, "--embedder", server.spec, "--json"
         )
@@ -410,15 +410,15 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--assign",), "--assign: the index has no topics yet: --clusters finds them"),
-        (("--ann",), "--ann: the index has no vectors yet: give --vectors too"),
+        (("--assign",), "--assign: the index has no topics yet; use --clusters"),
+        (("--ann",), "--ann: the index has no vectors yet; add --vectors"),
         (("--clusters", "--assign"), "--clusters and --assign exclude each other"),
         (("--quality", "--cluster-count", "3"), "--cluster-count goes with --clusters"),
         (("--quality", "--space", "dual"), "--space goes with --clusters"),
         (("--quality", "--embedder", "minilm-int8"), "--embedder goes with --clusters, --assign"),
-        (("--vectors", "--words-only"), "--words-only goes with --out and --add"),
+        (("--vectors", "--words-only"), "--words-only requires --out or --add"),
         (("--vectors", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
-        (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10: so many differ"),
+        (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10 (distinct texts)"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(capsys, plain, options, said):
@@ -480,7 +480,7 @@ def test_a_threshold_finds_as_many_as_are_relevant(capsys, plain, tmp_path):
     assert [line.split()[2] for line in run.read_text().splitlines()] == expected
     status, _, error = called(capsys, "search", plain, *options, 1)
     assert (status, run.read_text()) == (0, "")
-    assert "1 of 2 topics share no word with the index: 2" in error
+    assert "1 of 2 topics have no word in common with the index: 2" in error
     assert "1 of 2 topics have no document that reaches the threshold: 1" in error
 
 
@@ -489,7 +489,7 @@ def test_what_a_model_does_not_judge_is_said_and_not_dropped(capsys, plain):
         options = ("--threshold", 0.5, "--llm", refusing.spec, "--depth", 3)
         status, out, error = called(capsys, "search", plain, QUESTION, *options)
     assert (status, out) == (3, "")
-    assert "3 of 3 documents got no verdict and are left out, relevant or not" in error
+    assert "3 of 3 documents got no verdict and were left out, relevant or not" in error
     status, _, error = called(capsys, "search", plain, QUESTION, "--threshold", 2)
     assert (status, error.count("\n")) == (2, 1)
     assert "threshold is 2, expected above 0, at most 1" in error

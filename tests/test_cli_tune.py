@@ -201,9 +201,9 @@ WRONG = [
     (("--model", "hybrid", "--try", "dense-weight=2"), "weight of the dense ranking is 2"),
     (("--model", "hybrid", "--fusion", "rrf", "--try", "dense-weight"), "no parameter 'dense_w"),
     (("--model", "bm25", "--lexical", "bm25"), "--lexical goes with --model hybrid"),
-    (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder goes with --model touche or"),
+    (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder requires --model touche or"),
     (("--model", "bm25", "--flat"), "model bm25 has no relevance score to fix at 1"),
-    (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements to choose by"),
+    (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements"),
     (("--model", "bm25", "--folds", "1"), "Invalid value for '--folds'"),
     (("--model", "bm25", "--measure", "nDCG@0"), "--measure nDCG@0: cutoff 0, expected 1 to"),
     (("--model", "bm25", "--measure", "alpha_nDCG@5"), "needs diversity qrels"),
@@ -232,4 +232,4 @@ def test_other_topics_than_those_of_the_qrels_are_one_line(capsys, index, tmp_pa
     files[3].write_text("other 0 long0 1\n")
     status, _, error = called(capsys, "tune", index, *files, *B)
     assert (status, error.count("\n")) == (2, 1)
-    assert "no topic has judgements to choose by" in error
+    assert "no topic has judgements" in error

@@ -58,7 +58,7 @@ def test_standard_input_is_recognised_without_losing_a_byte(monkeypatch, call):
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [("", "is empty"), ("hello\n", "cannot be told"), ('{\n"a": 1}\n', "one JSON document")],
+    [("", "is empty"), ("hello\n", "cannot be recognised"), ('{\n"a": 1}\n', "one JSON document")],
 )
 def test_what_cannot_be_recognised(content, problem, tmp_path, call):
     path = tmp_path / "f"

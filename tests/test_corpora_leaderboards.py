@@ -265,7 +265,7 @@ def test_names_that_columns_cannot_hold_are_refused(name, evil):
 
 
 def test_trec_eval_holds_one_run():
-    with pytest.raises(InputError, match="one run a file, found 'a' and 'b'"):
+    with pytest.raises(InputError, match="one run per file, found 'a' and 'b'"):
         written(CELLS, "trec_eval")
 
 

@@ -88,7 +88,7 @@ def test_lists_that_contradict_each_other_are_named_with_their_line(tmp_path):
     with pytest.raises(InputError) as caught:
         read_perspectives(path, gold=True)
     assert caught.value.line == 2
-    assert "others than in an earlier line" in caught.value.problem
+    assert "differ from those in an earlier line" in caught.value.problem
 
 
 def test_convert_takes_the_perspectives_that_count(tmp_path, capsys):

@@ -343,7 +343,7 @@ def test_scores_need_a_score_for_every_citation():
 def test_tables_hold_one_kind_of_record():
     with pytest.raises(InputError, match="together"):
         FORMATS["csv"].writer(io.StringIO(), [Document("1", "t"), Argument("2", "c")])
-    with pytest.raises(InputError, match="first record has not"):
+    with pytest.raises(InputError, match="first record does not have"):
         FORMATS["csv"].writer(
             io.StringIO(), [Document("1", "t"), Document("2", "t", extra={"x": "y"})]
         )

@@ -74,7 +74,7 @@ def test_their_loader_takes_whatever_is_written(source, target, data, tmp_path_f
 
 def test_a_version_that_is_no_text_is_refused():
     bank = parse_nugget_bank({"format_version": None, "qid": "0", "nuggets": [{"text": "a"}]})
-    with pytest.raises(InputError, match="format_version is no text, expected one"):
+    with pytest.raises(InputError, match="format_version is not text, expected text"):
         FORMATS["ragtime26-nuggets"].writer(io.StringIO(), [bank])
 
 

@@ -241,7 +241,7 @@ MADE: dict[str, Callable[[Path], Any]] = {
     "Decision": lambda _: pnyx.check(
         CHECKED, judge="verdict", human="a", bootstrap=FEW).decide(),
     "DistilledStudent": lambda _: DistilledStudent(None, {}, {"f1": Measured(0.5, 1, 1)}),
-    "Found": lambda _: pnyx.Searcher(index()).show(EXAMPLE.questions[0], 60),
+    "SearchHits": lambda _: pnyx.Searcher(index()).show(EXAMPLE.questions[0], 60),
     "LabelledVerdicts": lambda _: join_labels(answers(), LABELS),
     "Leaderboard": lambda _: leaderboard("judge"),
     "LeaderboardsCompared": lambda _: compare_leaderboards(

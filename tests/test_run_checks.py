@@ -42,7 +42,7 @@ def test_ranks_against_scores(warned):
     swapped = CLEAN.replace("a 1 2.0", "a 2 2.0").replace("b 2 1.0", "b 1 1.0")
     assert warned(swapped) == [
         "2: ranks disagree with scores in 1 of 2 topics (first in topic 1: b has rank 1 and a "
-        "lower score than a on rank 2); the scores count, as in trec_eval"
+        "lower score than a on rank 2); the scores are used, as in trec_eval"
     ]
     assert warned(CLEAN.replace("b 2 1.0", "b 1 1.0")) == []  # the same rank: no other order
 
@@ -91,7 +91,7 @@ def test_ties_that_trec_eval_breaks_as_the_ranks_do(warned):
 def test_more_documents_than_usual(warned, documents, deep):
     rows = [f"1 Q0 d{n} {n} {-n} r\n" for n in range(1, documents + 1)]
     expected = "1001: more than 1,000 documents in 1 of 1 topic (first in topic 1: 1,001); "
-    assert warned("".join(rows)) == [expected + "TREC takes no more"] * deep
+    assert warned("".join(rows)) == [expected + "TREC accepts no more"] * deep
 
 
 def test_a_document_twice_in_a_topic_is_an_error(tmp_path, call):

@@ -185,7 +185,7 @@ def test_facets_count_the_topics_of_a_list(folder):
     ("options", "message"),
     [
         ({"k": 0}, "k is 0, expected at least 1"),
-        ({"k": 9, "space": "dual"}, "k is 9, expected at most 6: so many differ"),
+        ({"k": 9, "space": "dual"}, r"k is 9, expected at most 6 \(distinct texts\)"),
         ({"space": "both"}, "expected one of: text, conclusion, dual"),
         ({"seed": -1}, "seed is -1, expected 0 to"),
     ],
@@ -206,7 +206,7 @@ def test_what_cannot_be_clustered_is_one_line(tmp_path, folder):
     other.name = "other"
     with pytest.raises(InputError, match="made with the embedder bags, not with other"):
         cluster_new_documents(folder, other)
-    with pytest.raises(InputError, match="now gives 3 numbers a text"):
+    with pytest.raises(InputError, match="now gives 3 numbers per text"):
         clusters_of(Index.open(folder)).cosines(np.ones(3, dtype=np.float32))
 
 

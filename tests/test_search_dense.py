@@ -143,7 +143,7 @@ def test_only_new_documents_are_embedded(folder):
 
 def test_another_embedder_is_refused_by_name_and_embeds_anew(folder):
     embed_documents(folder, Fake("old"))
-    with pytest.raises(InputError, match="embedded by old, and the question would be by new"):
+    with pytest.raises(InputError, match="embedded by old, but the question would be by new"):
         embed_question(Index.open(folder), Fake("new"), "text")
     embed_documents(folder, new := Fake("new", dimensions=5))
     assert len(new.asked) == 30
@@ -304,8 +304,8 @@ def test_every_half_is_read_as_numpy_reads_it():
         (np.ones(16) / 4, 0, "k is 0"),
         (np.ones(4) / 2, 3, "has 4 numbers, expected 16"),
         (np.ones((1, 16)) / 4, 3, "has 1x16 numbers"),
-        (np.ones(16), 3, "another length than 1"),
-        (np.full(16, np.nan), 3, "another length than 1"),
+        (np.ones(16), 3, "does not have the length 1"),
+        (np.full(16, np.nan), 3, "does not have the length 1"),
     ],
 )
 def test_a_bad_question_is_one_line(folder, vector, k, line):

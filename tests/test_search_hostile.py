@@ -147,7 +147,7 @@ def test_a_graph_is_checked_before_it_is_searched(folder, part, offset, value):
         values[at] = value
 
     change(folder, "graph", edit)
-    with pytest.raises(IndexFolderError, match="vectors_ann is not understood"):
+    with pytest.raises(IndexFolderError, match="vectors_ann cannot be read"):
         dense_rank(Index.open(folder), Fake().encode(["x"])[0], 10, ann=True)
 
 
@@ -166,7 +166,7 @@ def test_upper_levels_of_a_graph_are_checked(folder):
         values[list_ + 4 : list_ + 8] = np.frombuffer(np.uint32(below).tobytes(), np.uint8)
 
     change(folder, "graph", edit)
-    with pytest.raises(IndexFolderError, match="a neighbour is not there"):
+    with pytest.raises(IndexFolderError, match="a neighbour does not exist"):
         dense_rank(Index.open(folder), Fake().encode(["x"])[0], 10, ann=True)
 
 
@@ -182,7 +182,7 @@ def test_the_command_line_says_it_in_one_line(folder, capsys):
         main(["search", str(folder), QUESTION, "--model", "dirichlet"])
     captured = capsys.readouterr()
     assert (stopped.value.code, captured.out, captured.err.count("\n")) == (2, "", 1)
-    assert "one of its ids is no text: the index is damaged" in captured.err
+    assert "one of its ids is not text: the index is damaged" in captured.err
 
 
 @pytest.mark.all

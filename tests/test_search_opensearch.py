@@ -170,7 +170,7 @@ def test_what_cannot_be_used_is_one_line(server, monkeypatch):
     load(records(0, 5), where)
     remote = open_index(where)
     remote.cluster.ask("PUT", "/other", {"mappings": {}})
-    with pytest.raises(IndexFolderError, match="is not an index of Pnyx"):
+    with pytest.raises(IndexFolderError, match="is not an index made by Pnyx"):
         open_index(f"{server}/other")
     remote.cluster.ask(
         "PUT", "/_cluster/settings", {"transient": {"cluster.blocks.read_only": True}}

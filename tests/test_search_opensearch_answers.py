@@ -190,8 +190,8 @@ def test_the_line_names_request_place_expected_and_found(cluster, capsys):
     cluster.refuse = Replay(talk, place, json.dumps(answer).encode())
     assert done(cluster, "rank bm25", capsys) == (
         f"{where(cluster)}: POST /{NAME}-v000001/_search: hits.hits[1].sort[0]: expected a finite "
-        "number, found 'high'; check that OpenSearch answers here, with no proxy that changes its "
-        "answers"
+        "number, found 'high'; check that OpenSearch answers here, without a proxy that changes "
+        "its answers"
     )
 
 
@@ -494,7 +494,7 @@ def test_what_an_index_says_of_itself_has_a_digest():
     with pytest.raises(IndexFolderError, match=r"is of format 1, expected 2: load it again"):
         schema.meta_of(described({"pnyx": {"format": 1}}), "x")
     for own in ({}, {"pnyx": {}}, {"other": 1}):
-        with pytest.raises(IndexFolderError, match="is not an index of Pnyx"):
+        with pytest.raises(IndexFolderError, match="is not an index made by Pnyx"):
             schema.meta_of(described(own), "x")
 
 

@@ -296,7 +296,7 @@ def test_certificates_are_verified_and_secrets_are_not_shown(
         assert len(before.users) == 1
         before.refuse = lambda *_: (401, {"error": {"type": "security", "reason": "h1dden-word"}})
         said = refused(capsys, "search", where, "tea", "--insecure")
-        assert "refuses user and password (PNYX_OPENSEARCH_USER" in said
+        assert "rejects user and password (PNYX_OPENSEARCH_USER" in said
         plain = f"opensearch+https://{three.first}/tls"
         assert "speaks no TLS" in refused(capsys, "search", plain, "tea")
     assert "h1dden" not in said + shown + warned

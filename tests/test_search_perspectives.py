@@ -76,7 +76,7 @@ def test_each_perspective_has_its_side_and_says_where_it_comes_from(store):
         ("zoos-p4", "zoos", "It depends on the zoo.", "neutral"),
     ]
     assert {p.extra["origin"] for p in found.perspectives} == {"test (perspectives@1)"}
-    assert found.problems == ("1 of 4 repeated another, left out",)
+    assert found.problems == ("1 of 4 repeat another, left out",)
     assert not found.failed
     system, user = (message["content"] for message in asked["messages"])
     assert "Write 8 perspectives" in system
@@ -145,7 +145,7 @@ def test_what_cannot_be_asked_is_one_clear_line(store):
         for count in (0, 51):
             with pytest.raises(InputError, match="expected 1 to 50"):
                 llm(server, store, count=count)
-        with pytest.raises(InputError, match="asks support, no perspectives"):
+        with pytest.raises(InputError, match="asks support, not perspectives"):
             llm(server, store, prompt="support")
         with pytest.raises(InputError, match="the question is empty"):
             perspectives_of(Question("q", " ?! "), llm(server, store))
@@ -365,7 +365,7 @@ def test_an_index_without_anything_on_the_question_says_so(tmp_path):
     for text in ("Should zoos be phased out?", "Is xylophone qwertz?"):
         found = perspectives_of(Question("q", text), IndexPerspectives(index))
         assert found.perspectives == ()
-        assert found.problems[0].endswith("documents found concludes anything on it")
+        assert found.problems[0].endswith("documents found contain a conclusion on it")
         assert not found.failed
     with pytest.raises(InputError, match="expected at least 1"):
         IndexPerspectives(index, count=0)

@@ -143,7 +143,7 @@ def test_pointwise_reranking_goes_by_probability_and_unscored_is_no_number(index
     # 1 and 4 tie and keep their order; 0 and 2 have no verdict and stand behind even the 0.2.
     assert numbers(found) == [1, 4, 5, 3, 0, 2, 6, 7]
     assert found.unscored == 2
-    assert found.problems == ("2 of 6 documents got no verdict and stand behind the rest: refusal",)
+    assert found.problems == ("2 of 6 documents got no verdict and were put last: refusal",)
 
 
 def test_pointwise_takes_a_verdict_without_probability():
@@ -220,7 +220,7 @@ def test_the_wanted_side_comes_first_then_the_undecided(index):
     assert [found.sides[f"d{n}"].side for n in (1, 2, 5, 0)] == ["con", None, None, "pro"]
     assert found.sides["d1"].by == "oracle"
     assert found.unscored == 1
-    assert found.problems == ("the side of 1 of 7 documents lacks a verdict: refusal",)
+    assert found.problems == ("1 of 7 documents have no verdict on their side: refusal",)
 
 
 @pytest.mark.parametrize("model", SCORINGS)
@@ -322,7 +322,7 @@ def test_a_threshold_keeps_as_many_as_reach_it_and_unscored_are_no_number(index)
     assert [some.probabilities[hit.doc_id] for hit in some.hits] == [0.9, 0.9, 0.6]
     assert (some.unscored, some.candidates) == (2, 6)
     assert some.problems == (
-        "2 of 6 documents got no verdict and are left out, relevant or not: refusal",
+        "2 of 6 documents got no verdict and were left out, relevant or not: refusal",
     )
     assert numbers(found(0.6, k=1)) == [1]
     assert numbers(found(0.2)) == [1, 4, 5, 3]

@@ -194,7 +194,7 @@ def test_quality_with_a_new_a_grown_and_an_existing_index(tmp_path, capsys):
     index = tmp_path / "i"
     shown = pnyx("index", first, "--out", index, "--words-only", "--quality", capsys=capsys)
     assert "quality of 2 documents, " in shown.err
-    assert "1 hold no word" in shown.err
+    assert "1 without words" in shown.err
     shown = pnyx("index", more, "--add", index, "--words-only", capsys=capsys)
     assert f"no quality yet: pnyx index --update {index} --quality" in shown.err
     shown = pnyx("index", "--update", index, "--quality", "--json", capsys=capsys)
@@ -209,10 +209,10 @@ def test_quality_with_a_new_a_grown_and_an_existing_index(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["d.jsonl", "--update", "i"], "--update goes without a CORPUS"),
-        (["a.jsonl", "--update", "i", "--quality"], "without a CORPUS"),
+        (["d.jsonl", "--update", "i"], "--update takes no CORPUS"),
+        (["a.jsonl", "--update", "i", "--quality"], "takes no CORPUS"),
         (["--update", "i", "--out", "j", "--quality"], "give one of --out"),
-        (["--update", "i", "--quality", "--force"], "belong to --out"),
+        (["--update", "i", "--quality", "--force"], "require --out"),
         (["--quality"], "give one of --out"),
         (["--out", "j", "--quality"], "Missing argument 'CORPUS...'"),
         (["--update", "nowhere", "--quality"], "nowhere: is not there"),

@@ -94,7 +94,7 @@ def test_files_that_were_skipped_are_compared_too(folder, index):
 def test_an_empty_folder_leaves_the_index_as_it_was(folder, index):
     for path in folder.iterdir():
         path.unlink()
-    with pytest.raises(InputError, match="holds no documents"):
+    with pytest.raises(InputError, match="contains no documents"):
         refresh_index(index, str(folder))
     assert len(texts(index)) == 4
 

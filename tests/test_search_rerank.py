@@ -231,7 +231,7 @@ def test_a_model_reranks_and_the_store_answers_the_second_time(store):
     [
         ("missing", {"missing": 1}, "1 times a reply left a document out"),
         ("repeated", {"repeated": 1}, "1 times a reply named a document twice"),
-        ("extra", {"invented": 1}, "1 times a reply named a document that was not there"),
+        ("extra", {"invented": 1}, "1 times a reply named a document that does not exist"),
     ],
 )
 def test_wrong_identifiers_are_counted_and_never_fatal(store, behaviour, count, line):

@@ -398,7 +398,7 @@ def refused(capsys, *argv: object) -> str:
     ("text", "problem"),
     [
         ("", "is empty"),
-        ("hello there\n", "cannot be told"),
+        ("hello there\n", "cannot be recognised"),
         ('{"id": "q1", "text": "What?", "definition": "d"}\n{"id": 3}\n', ":2: "),
         (json.dumps(answer(1)) + '\n{"id": \n', ":2: not valid JSON"),
         (json.dumps(answer(1)) + "\n[1]\n", ":2: found [1], expected a JSON object"),

@@ -68,7 +68,7 @@ def judge_agreement(
 def argued_agreement(cited: Cited, example: Example) -> dict[str, Measured]:
     """Measure the cited documents against the example's labels, by form of the question."""
     labels = {(x.question_id, x.doc_id): x for x in example.labels}
-    ways = {question.id: question.how for question in example.asked}
+    ways = {question.id: question.how for question in example.wordings}
     measures: dict[str, Measured] = {}
     strong: list[bool] = []
     for how in dict.fromkeys(ways.values()):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pnyx.cases.plan import Plan
 from pnyx.core.records import Evidence, Question
-from pnyx.search.hits import Found
+from pnyx.search.hits import SearchHits
 from pnyx.search.pipeline import Searcher
 from pnyx.search.ranking.fusion import RRF_CONSTANT
 
@@ -23,7 +23,7 @@ class RetrievedDocuments:
 
     documents: list[Evidence]
     copies: int
-    all: Found  # what the search by the question's own words gave
+    all: SearchHits  # what the search by the question's own words gave
     searches: int = 0  # in other words, fused with it
 
     def described(self, searcher: Searcher, question: Question) -> str:

@@ -13,7 +13,7 @@ from pnyx.core.records import SIDES, Evidence, Question, Side, judged_text
 from pnyx.judging.answers import Answer, Judged, Provenance, Unscored
 from pnyx.judging.base import Judge, ask_async
 from pnyx.judging.stances import ask_relevance
-from pnyx.search.sides import CORPUS_LABEL, Sided, is_yes, match_labels, sides_matched
+from pnyx.search.sides import CORPUS_LABEL, SideVerdict, is_yes, match_labels, sides_matched
 from pnyx.search.topics import TopicMatch, TopicMatcher
 
 _LABEL = Provenance(CORPUS_LABEL, method="label")
@@ -31,7 +31,7 @@ class Placed:
 
     document: Evidence
     relevance: Answer
-    sided: Sided
+    sided: SideVerdict
     leans: Side | None = None
 
     @property
@@ -136,7 +136,7 @@ async def place(
     # `_chosen` decides on which side each is: the least probability here has no effect.
     found = await sides_matched(asked, matched, sides or judge, 0.5)
     sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
-    placed = [Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
+    placed = [Placed(d, a, sided.get(d.id, SideVerdict({}, frozenset(), m))) for d, a, m in rows]
     return [_chosen(one, plan) for one in placed]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pnyx.judging.store.completions import StoredModel
     from pnyx.reports.writing.report import Report
     from pnyx.search.engine import DocumentIndex
-    from pnyx.search.hits import Found
+    from pnyx.search.hits import SearchHits
 
 _LEFT: Final[dict[type[Spec], dict[type[Spec], str]]] = {
     ArgueSpec: {SearchSpec: "stance certainty"},
@@ -61,7 +61,7 @@ class Collection:
     @overload
     def search(
         self, question: Question | str, k: int | None = None, *, unit: Unit = ..., **options: Any
-    ) -> Found: ...
+    ) -> SearchHits: ...
 
     @overload
     def search(
@@ -71,7 +71,7 @@ class Collection:
         *,
         unit: Unit = ...,
         **options: Any,
-    ) -> list[Found]: ...
+    ) -> list[SearchHits]: ...
 
     def search(
         self,
@@ -80,7 +80,7 @@ class Collection:
         *,
         unit: Unit = "passage",
         **options: Any,
-    ) -> Found | list[Found]:
+    ) -> SearchHits | list[SearchHits]:
         """Return the best `k` documents for a question, by default 10, good arguments first.
 
         Of several questions, one result each, ranked by the model alone, as `--topics` does. With
@@ -197,7 +197,7 @@ class Collection:
 
     async def search_async(
         self, question: Question | str, k: int | None = None, **options: Any
-    ) -> Found:
+    ) -> SearchHits:
         """Search within a running event loop; see `search`."""
         import anyio
 
@@ -294,9 +294,9 @@ def _specs(options: Mapping[str, Any], *kinds: type[Spec]) -> Any:
     return made
 
 
-def _counted(found: Iterable[Found]) -> list[Found]:
+def _counted(found: Iterable[SearchHits]) -> list[SearchHits]:
     with counting(None, "searching") as advance:
-        done: list[Found] = []
+        done: list[SearchHits] = []
         for one in found:
             done.append(one)
             advance(len(done))

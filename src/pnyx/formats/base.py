@@ -1,4 +1,4 @@
-"""What a format is, and how every reader reports errors in a file."""
+"""The definition of a format, and how every reader reports errors in a file."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _PLURALS: dict[Kind, str] = {
     "leaderboard": "cells",
     "nuggets": "nugget banks",
 }
-"""What an empty file of a kind "holds no" of, where its name does not say."""
+"""Noun for messages about an empty file of a kind, if its name does not say."""
 
 Row: TypeAlias = tuple[int, T] | InputError
-"""A record with its 1-based line (or running) number, or what is wrong in its place."""
+"""A record with its 1-based line (or running) number, or an error in its place."""
 
 Writer: TypeAlias = Callable[[IO[str], Iterable[Any]], None]
 
@@ -51,7 +51,7 @@ MAX_DEPTH = 100
 
 
 class EmptyDocumentError(InputError):
-    """A document without text: it is left out and counted, unless files are to be strict.
+    """A document without text: it is left out and counted, unless `strict_files` is set.
 
     Attributes:
         document_id: its id.
@@ -71,14 +71,14 @@ class EmptyDocumentError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a file is read.
+    """Options for reading a file.
 
     Attributes:
         columns: Pnyx field -> the file's name for it.
         on_warning: called with one line about what is left out.
-        on_account: called with what became of the files of a folder; by default `on_warning` is
-            told what was left out and what was assumed.
-        strict_files: whether files and documents without text, and files that cannot be read, are
+        on_account: called with the outcome for the files of a folder; by default `on_warning`
+            gets what was left out and what was assumed.
+        strict_files: whether files and documents without text, and unreadable files, are
             errors.
     """
 
@@ -88,7 +88,7 @@ class Options:
     strict_files: bool = False
 
     def report(self, account: FileAccount) -> None:
-        """Report what became of the files of a folder; InputError if files are to be strict."""
+        """Report the outcome for the files of a folder; InputError if `strict_files` is set."""
         if self.strict_files and account.skipped:
             raise InputError(account.line(), path=account.source)
         if self.on_account is not None:
@@ -99,14 +99,14 @@ class Options:
                 self.on_warning(f"{escaped(account.source)}: {line}")
 
     def refuse_columns(self, source: str, what: str = "this format") -> None:
-        """Refuse a column mapping, which would be ignored."""
+        """Reject a column mapping, which would be ignored."""
         if self.columns:
             raise InputError(f"{what} has no columns to map", path=source)
 
-    def warn_of(self, names: Sequence[str], one: str, many: str) -> None:
-        """Warn of what is left out, of which the first are named."""
+    def warn_of(self, names: Sequence[str], singular: str, plural: str) -> None:
+        """Warn about what is left out, naming the first ones."""
         if names and self.on_warning is not None:
-            what = f"{one} and was" if len(names) == 1 else f"{many} and were"
+            what = f"{singular} and was" if len(names) == 1 else f"{plural} and were"
             self.on_warning(f"{len(names):,} {what} left out: {named(names)}")
 
 
@@ -117,10 +117,10 @@ Scan: TypeAlias = Callable[[str, Options], Iterator[Row[Any]]]
 class Format:
     """One file format.
 
-    `example` is a small valid file, `writer` None where the format is only read, and `plural` what
-    an empty file "holds no" of. `view_of` names the format whose files this one reads as another
-    kind of thing. `recognises` is a plugin's: whether the beginning of a file that fits no format
-    of Pnyx is of this one.
+    `example` is a small valid file, `writer` None if the format is only read, and `plural` the noun
+    for messages about an empty file. `view_of` names the format whose files this one reads as
+    another kind of record. `recognises` is set by plugins: it decides whether the beginning of a
+    file that fits no format of Pnyx is in this one.
     """
 
     name: str
@@ -150,7 +150,7 @@ class Format:
 
 
 def _with_text(rows: Iterable[Row[T]], options: Options) -> Iterator[Row[T]]:
-    """Leave out documents without text, and warn of them."""
+    """Leave out documents without text, and warn about them."""
     empty: list[str] = []
     for row in rows:
         if isinstance(row, EmptyDocumentError):
@@ -173,7 +173,7 @@ def files_of(source: str) -> list[str]:
 
 @cache
 def table() -> Mapping[str, Any]:
-    """Return what `formats.toml` says of each format: kind, description, example."""
+    """Return the entry of each format in `formats.toml`: kind, description, example."""
     return tomllib.loads(Path(__file__).with_name("formats.toml").read_text("utf-8"))
 
 
@@ -236,11 +236,11 @@ def unique(
     path: str,
     what: str = "id",
     unit: str = "line",
-    shown: Callable[[T], Hashable] | None = None,
+    identity: Callable[[T], Hashable] | None = None,
 ) -> Iterator[Row[T]]:
-    """Turn each record whose key was seen before into a fault that names both places.
+    """Turn each record with a repeated key into a fault that names both places.
 
-    A message has what `shown` returns, by default the key.
+    Messages show the result of `identity`, by default the key.
     """
     first: dict[Hashable, int] = {}
     for row in rows:
@@ -251,7 +251,7 @@ def unique(
         value = key(record)
         before = first.setdefault(value, number)
         if before != number:
-            value = value if shown is None else shown(record)
+            value = value if identity is None else identity(record)
             name = " ".join(str(v) for v in value) if isinstance(value, tuple) else value
             problem = f"duplicate {what} {shorten(str(name))!r}, first in {unit} {before}"
             yield located(InputError(problem), path, number, unit)
@@ -288,7 +288,7 @@ def json_lines(
     what: str = "id",
     columns: bool = False,
 ) -> Format:
-    """Return a format of JSON Lines rows; `columns` says whether fields may be renamed."""
+    """Return a format of JSON Lines rows; `columns`: whether fields may be renamed."""
 
     def scan(source: str, options: Options) -> Iterator[Row[Any]]:
         return scanned(source, parse, key, columns=options.columns, what=what)
@@ -300,10 +300,10 @@ def json_lines(
 def row_writer(
     row: Callable[[Any], Mapping[str, Any]], name: Callable[[Any], str] = attrgetter("id")
 ) -> Writer:
-    """Return the writer of JSON Lines; `name` is what its messages call a record."""
+    """Return the writer of JSON Lines; `name` is the word for a record in its messages."""
 
     def write(stream: IO[str], records: Iterable[Any]) -> None:
-        """Write one record a line; InputError where the format cannot hold one."""
+        """Write one record per line; InputError if the format cannot hold one."""
         for record in records:
             stream.write(encode(row(record), name(record)))
 
@@ -372,7 +372,7 @@ def _whole(
 
 
 def check_depth(value: Any) -> None:
-    """Refuse nesting that could exhaust the stack when it is written again."""
+    """Reject nesting that could exhaust the stack when it is written again."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -387,18 +387,20 @@ def check_depth(value: Any) -> None:
 
 
 def encode(row: Mapping[str, Any], record_id: str) -> str:
-    """Return one JSONL line with its newline; InputError where JSON or UTF-8 cannot hold it."""
+    """Return one JSONL line with its newline; InputError if JSON or UTF-8 cannot represent it."""
     try:
         line = json_line(row) + "\n"
         line.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        shown = shorten(record_id)
-        raise InputError(f"{shown!r} cannot be written as JSON: {shorten(str(error))}") from error
+        record_name = shorten(record_id)
+        raise InputError(
+            f"{record_name!r} cannot be written as JSON: {shorten(str(error))}"
+        ) from error
     return line
 
 
 def with_options(scan: Callable[[str], Iterator[Row[T]]]) -> Scan:
-    """Adapt a scan that takes no options; a column mapping is refused, not ignored."""
+    """Adapt a scan that takes no options; a column mapping is rejected, not ignored."""
 
     def wrapped(source: str, options: Options) -> Iterator[Row[T]]:
         options.refuse_columns(source)

@@ -22,9 +22,9 @@ _PASSAGES = 5
 """Passages per question in `items.jsonl`."""
 
 EXAMPLE_FOLDER = "rent"
-"""Name of the example of ordinary files: 14 on rents in an invented town, 2 on other matters."""
+"""Name of the folder of ordinary files: 14 about rents in an invented town, 2 on other topics."""
 EXAMPLE_QUESTION = "Does rent control reduce the supply of housing?"
-"""A question that these files argue both ways."""
+"""A question that these files argue on both sides."""
 
 _LABEL = ("question_id", "doc_id", "relevance", "stance", "quality")
 _SAID = ("no", PARTLY, "yes")
@@ -33,9 +33,9 @@ _SAID = ("no", PARTLY, "yes")
 
 @dataclass(frozen=True, slots=True)
 class ExampleLabel:
-    """What the authors say of one passage with regard to one question.
+    """The authors' labels of one passage for one question.
 
-    `relevance`: 0 off topic, 1 touches the question, 2 argues it. `stance`: the side it serves;
+    `relevance`: 0 off topic, 1 touches the question, 2 argues it. `stance`: the side it supports;
     `both` weighs the sides, `none` is off topic. `quality`: 1 weak, 2 sound, 3 strong.
     `perspectives`: ids of those it supports.
     """
@@ -49,8 +49,8 @@ class ExampleLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleAsked:
-    """How the demo asks a question, in `text` if that is not the question's own."""
+class ExampleWording:
+    """How the demo words a question; `text` is set if it differs from the question."""
 
     id: str
     how: Literal["own_words", "other_words", "no_labels"]
@@ -65,7 +65,7 @@ class Example:
     questions: tuple[Question, ...]
     perspectives: tuple[Perspective, ...]
     labels: tuple[ExampleLabel, ...]
-    asked: tuple[ExampleAsked, ...]
+    wordings: tuple[ExampleWording, ...]
 
 
 def write_example_folder(folder: Path) -> None:
@@ -95,12 +95,12 @@ def load_example() -> Example:
                 )
                 for row in _rows(folder / "labels.jsonl")
             ),
-            asked=tuple(ExampleAsked(**row) for row in _rows(folder / "asked.jsonl")),
+            wordings=tuple(ExampleWording(**row) for row in _rows(folder / "asked.jsonl")),
         )
 
 
 def write_example(example: Example, folder: Path) -> None:
-    """Write the example into an existing folder as files that users' own may look like.
+    """Write the example into an existing folder, as files like those of users.
 
     `labels.jsonl` has all 1,024 pairs by `QUESTION/PASSAGE`; `items.jsonl` five passages of each
     question with each perspective on it.
@@ -109,36 +109,37 @@ def write_example(example: Example, folder: Path) -> None:
     (folder / "arguments.jsonl").write_bytes(passages.read_bytes())
     questions = (replace(question, description="") for question in example.questions)
     _write(folder / "questions.md", questions, write_guidelines)
-    own = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
+    relevances = {(label.question_id, label.doc_id): label.relevance for label in example.labels}
     labels = (
         {
             "id": f"{question.id}/{argument.id}",
-            "value": _SAID[own.get((question.id, argument.id), 0)],
+            "value": _SAID[relevances.get((question.id, argument.id), 0)],
             "group": question.id,
         }
         for question in example.questions
         for argument in example.arguments
     )
     _write(folder / "labels.jsonl", labels)
-    qrels = (Qrel(*pair, relevance) for pair, relevance in own.items() if relevance)
+    qrels = (Qrel(*pair, relevance) for pair, relevance in relevances.items() if relevance)
     _write(folder / "qrels.txt", qrels, write_qrels)
-    asked = {question.id: question.text for question in example.questions}
+    question_texts = {question.id: question.text for question in example.questions}
     perspectives = (
         replace(
-            perspective, extra={**perspective.extra, "question": asked[perspective.question_id]}
+            perspective,
+            extra={**perspective.extra, "question": question_texts[perspective.question_id]},
         )
         for perspective in example.perspectives
     )
     _write(folder / "perspectives.jsonl", perspectives, write_perspectives)
-    items, said = zip(*_items(example, asked), strict=True)
+    items, item_labels = zip(*_items(example, question_texts), strict=True)
     _write(folder / "items.jsonl", items)
-    _write(folder / "item-labels.jsonl", said)
+    _write(folder / "item-labels.jsonl", item_labels)
 
 
 def _items(
-    example: Example, asked: Mapping[str, str]
+    example: Example, question_texts: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield passages with perspectives on their question, and what people say of each pair."""
+    """Yield passages with perspectives on their question, and the label of each pair."""
     texts = {argument.id: argument.text for argument in example.arguments}
     taken = Counter[str]()
     for label in example.labels:
@@ -152,7 +153,7 @@ def _items(
                 item = {
                     "text": texts[label.doc_id],
                     "statement": view.text,
-                    "question": asked[label.question_id],
+                    "question": question_texts[label.question_id],
                 }
                 value = "yes" if view.id in label.perspectives else "no"
                 yield {**pair, **item, **group}, {**pair, "value": value, **group}

@@ -15,11 +15,11 @@ from pnyx.core.native import garbage_kept
 
 _MIDNIGHT: Final = "T00:00:00"
 _LONGEST_LITERAL: Final = 1 << 20
-"""Characters of a Python literal, at most: its parser needs a hundred times as much memory."""
+"""Maximum characters of a Python literal: its parser needs a hundred times as much memory."""
 
 
 def python_literal(text: str, longest: float = _LONGEST_LITERAL) -> Any:
-    """Return the value of a text that Python would read as a literal, else None."""
+    """Return the value of a text that is a Python literal, else None."""
     if len(text) > longest:
         return None
     try:
@@ -32,11 +32,11 @@ def python_literal(text: str, longest: float = _LONGEST_LITERAL) -> Any:
 def frame_rows(
     source: object, id_names: Sequence[str] = ("id",)
 ) -> Iterable[dict[str, Any]] | None:
-    """Return the rows of a data frame (pandas or polars); None where it is not one.
+    """Return the rows of a data frame (pandas or polars); None if it is not one.
 
     A named index of pandas is a column. Without a column of `id_names`, an index of distinct texts,
     or a named one of distinct texts or integers, is also a column with the first of these names.
-    The row numbers that pandas assigns do not count.
+    The row numbers that pandas assigns are ignored.
     """
     if hasattr(source, "iter_rows"):
         rows: Iterable[dict[str, Any]] = source.iter_rows(named=True)
@@ -71,7 +71,7 @@ def _index_columns(
 
 
 def is_missing(value: object) -> bool:
-    """Say whether a cell is empty: None, NaN, NaT or pandas' NA."""
+    """Return whether a cell is empty: None, NaN, NaT or pandas' NA."""
     # NaN and NaT are not equal to themselves; NA cannot be compared.
     try:
         return value is None or bool(value != value)
@@ -80,7 +80,7 @@ def is_missing(value: object) -> bool:
 
 
 def plain_cell(value: Any) -> Any:
-    """Return a cell as JSON has it.
+    """Return a cell as a JSON value.
 
     Scalars and arrays of numpy become numbers and lists. Dates and times become text as in ISO
     8601; a time at midnight without a time zone is written as its date alone.
@@ -107,7 +107,7 @@ def plain_cell(value: Any) -> Any:
 
 
 def plain_row(row: Mapping[Any, Any], id_names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a row as JSON has it, without empty cells; ids are those of `plain_id`.
+    """Return a row as JSON values, without empty cells; ids are converted by `plain_id`.
 
     Columns of ids are `id_names`, `id`, `group`, `annotator`, and those whose names end in `_id`.
     """

@@ -1,6 +1,6 @@
 """ConQRet (Dhole et al., NAACL 2025): its tables of queries and of judged pairs, and its folder.
 
-A folder holds, for each split, `SPLIT_queries.csv`, `SPLIT_qrels.csv` and, where they are at hand,
+A folder contains, for each split, `SPLIT_queries.csv`, `SPLIT_qrels.csv` and, if available,
 the pages (`SPLIT_pages.jsonl` or `procon_SPLIT_public.jsonl`) and `documents.jsonl`.
 """
 
@@ -27,7 +27,7 @@ Split: TypeAlias = Literal["train", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 _NO_SIDE = "0"
-"""The subtopic of a pair without a stance: what plain qrels have there."""
+"""The subtopic of a pair without a stance, as in plain qrels."""
 _PAGES = ("{}_pages.jsonl", "procon_{}_public.jsonl")
 
 
@@ -37,8 +37,8 @@ _PAGES = ("{}_pages.jsonl", "procon_{}_public.jsonl")
 def _cells(source: str, header: str) -> Iterator[Row[dict[str, str]]]:
     def check(names: list[str], line: int) -> None:
         if names != header.split(","):
-            found = shorten(",".join(names), 60)
-            problem = f"found {found!r}, expected the header {header}"
+            header_found = shorten(",".join(names), 60)
+            problem = f"found {header_found!r}, expected the header {header}"
             raise InputError(problem, path=source, line=line)
 
     return scan_cells(source, ",", check)
@@ -86,8 +86,8 @@ def write_qrels(stream: IO[str], qrels: Iterable[Qrel]) -> None:
         yield tuple(QRELS_HEADER.split(","))
         for q in qrels:
             if q.grade not in (0, 1) or q.subtopic not in (*SIDES, _NO_SIDE):
-                shown = shorten(f"{q.topic_id} {q.subtopic} {q.doc_id} {q.grade}", 80)
-                raise InputError(f"{shown!r}: expected grade 0 or 1, and subtopic pro, con or 0")
+                row_text = shorten(f"{q.topic_id} {q.subtopic} {q.doc_id} {q.grade}", 80)
+                raise InputError(f"{row_text!r}: expected grade 0 or 1, and subtopic pro, con or 0")
             _check_filled("a qrel", q.topic_id, q.doc_id)
             stance = "" if q.subtopic == _NO_SIDE else q.subtopic
             yield q.topic_id, q.doc_id, str(q.grade), stance
@@ -109,7 +109,7 @@ def write_queries(stream: IO[str], questions: Iterable[Question]) -> None:
         yield tuple(QUERIES_HEADER.split(","))
         for q in questions:
             if q != Question(q.id, q.text) or q.extra:
-                raise InputError(f"{shorten(q.id)!r}: the format holds an id and a text alone")
+                raise InputError(f"{shorten(q.id)!r}: the format holds only an id and a text")
             _check_filled(repr(shorten(q.id)), q.id, q.text)
             yield q.id, q.text
 
@@ -136,10 +136,10 @@ FORMATS = (
 
 @dataclass(frozen=True, slots=True)
 class ConqretTopic:
-    """A topic: its query, what is relevant to each side, what is not, and its page.
+    """A topic: its query, the relevant documents of each side, irrelevant ones, and its page.
 
     `relevant` has the ids of the documents that a side's arguments cite; `irrelevant` are of
-    documents drawn from other topics. `debate` is None where the page is not at hand.
+    documents drawn from other topics. `debate` is None if the page is not available.
     """
 
     question: Question
@@ -154,7 +154,7 @@ class ConqretTopic:
 
 
 def topic_qrels(topics: Iterable[ConqretTopic]) -> Iterator[Qrel]:
-    """Yield the judged pairs of topics: the side is the subtopic, 0 where nothing is relevant."""
+    """Yield the judged pairs of topics: the side is the subtopic, 0 for irrelevant documents."""
     for topic in topics:
         for side in SIDES:
             for document in topic.relevant[side]:
@@ -164,12 +164,12 @@ def topic_qrels(topics: Iterable[ConqretTopic]) -> Iterator[Qrel]:
 
 
 def splits_of(folder: str | Path) -> tuple[Split, ...]:
-    """Return the splits that a folder holds; InputError where it holds none."""
-    found = tuple(s for s in SPLITS if Path(folder, f"{s}_queries.csv").is_file())
-    if not found:
+    """Return the splits in a folder; InputError if there are none."""
+    splits = tuple(s for s in SPLITS if Path(folder, f"{s}_queries.csv").is_file())
+    if not splits:
         problem = "is not a ConQRet folder, expected train_queries.csv or test_queries.csv in it"
         raise InputError(problem, path=folder)
-    return found
+    return splits
 
 
 def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopic]:
@@ -180,11 +180,11 @@ def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopi
         split: `train` or `test`.
 
     Raises:
-        InputError: a file is broken or not there, or a pair is of no query.
+        InputError: a file is broken or missing, or a pair belongs to no query.
     """
     base = Path(folder)
     queries, qrels = (str(base / f"{split}_{name}.csv") for name in ("queries", "qrels"))
-    questions = {one.id: one for one in FORMATS[1].reader(queries)}
+    questions = {topic.id: topic for topic in FORMATS[1].reader(queries)}
     relevant: dict[str, dict[Side, list[str]]] = {
         question: {"pro": [], "con": []} for question in questions
     }
@@ -203,11 +203,11 @@ def read_conqret(folder: str | Path, split: Split = "train") -> list[ConqretTopi
     return [
         ConqretTopic(
             question,
-            {side: tuple(relevant[one][side]) for side in SIDES},
-            tuple(irrelevant[one]),
-            pages.get(one),
+            {side: tuple(relevant[topic_id][side]) for side in SIDES},
+            tuple(irrelevant[topic_id]),
+            pages.get(topic_id),
         )
-        for one, question in questions.items()
+        for topic_id, question in questions.items()
     ]
 
 
@@ -217,29 +217,29 @@ def _pages(
     questions: Mapping[str, Question],
     relevant: Mapping[str, Mapping[Side, list[str]]],
 ) -> dict[str, Debate]:
-    """Join topics with their pages: by id, by address (titles2.json), else by what is cited."""
+    """Join topics with their pages: by id, by address (titles2.json), else by the cited sources."""
     path = next((base / n for p in _PAGES if (base / (n := p.format(split))).is_file()), None)
     if path is None:
         return {}
     debates = list(read_debates(str(path)))
     by_id = {debate.id: debate for debate in debates}
     addresses = _addresses(base / "titles2.json")
-    known = (debate for debate in debates if debate.url and debate.url.rstrip("/") in addresses)
-    by_address = {addresses[one.url.rstrip("/")]: one for one in known}
+    wanted = (debate for debate in debates if debate.url and debate.url.rstrip("/") in addresses)
+    by_address = {addresses[debate.url.rstrip("/")]: debate for debate in wanted}
     citing = {s.doc_id: debate for debate in debates for s in debate.sources if s.doc_id}
-    found: dict[str, Debate] = {}
+    pages: dict[str, Debate] = {}
     for identifier in questions:
         sides = relevant[identifier].values()
         votes = Counter(citing[d].id for docs in sides for d in docs if d in citing)
         most = by_id[votes.most_common(1)[0][0]] if votes else None
         page = by_id.get(identifier) or by_address.get(identifier) or most
         if page is not None:
-            found[identifier] = page
-    return found
+            pages[identifier] = page
+    return pages
 
 
 def _addresses(path: Path) -> dict[str, str]:
-    """Return address (without a slash at its end) -> qid, as ConQRet's titles2.json has it."""
+    """Return address (without a slash at its end) -> qid, from ConQRet's titles2.json."""
     if not path.is_file():
         return {}
     try:

@@ -1,7 +1,7 @@
 """Debate pages as JSON, in the layout of ConQRet (Dhole et al., NAACL 2025, appendix A).
 
 A page has a title, an introduction, pro and con arguments with paragraphs, and its sources. The
-same file is read as its arguments, as what it cites, and as its questions.
+same file is read as its arguments, its cited documents, or its questions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def bare_title(source: Source) -> str:
 
 
 _Each: TypeAlias = Callable[[Debate, list[str]], Iterator[Any]]
-"""Yields the records of a page; notes the sources that it leaves out."""
+"""Yields the records of a page and records the sources that it leaves out."""
 
 
 # Reading and writing pages ------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def _parse(row: dict[str, Any]) -> Debate:
         pros=_points(fields, "pros"),
         cons=_points(fields, "cons"),
         sources=tuple(
-            _source(one, f"sources[{i}]") for i, one in enumerate(fields.listed("sources"))
+            _source(source, f"sources[{i}]") for i, source in enumerate(fields.listed("sources"))
         ),
         url=url,
         extra=fields.rest,
@@ -78,7 +78,9 @@ def _parse(row: dict[str, Any]) -> Debate:
 def _first_title(titles: Any) -> str:
     if titles is None:
         return ""
-    texts = (string(one, f"titles[{i}]").strip() for i, one in enumerate(a_list(titles, "titles")))
+    texts = (
+        string(title, f"titles[{i}]").strip() for i, title in enumerate(a_list(titles, "titles"))
+    )
     return next((text for text in texts if text), "")
 
 
@@ -93,7 +95,7 @@ def _name(url: str, title: str) -> str:
 
 
 def _points(fields: Fields, name: str) -> tuple[DebatePoint, ...]:
-    return tuple(_point(one, f"{name}[{i}]") for i, one in enumerate(fields.listed(name)))
+    return tuple(_point(point, f"{name}[{i}]") for i, point in enumerate(fields.listed(name)))
 
 
 def _point(value: Any, where: str) -> DebatePoint:
@@ -109,15 +111,15 @@ def _point(value: Any, where: str) -> DebatePoint:
         return DebatePoint(
             title=title,
             paragraphs=paragraphs,
-            citations=tuple(_ids(one, f"citations[{i}]") for i, one in enumerate(cited)),
+            citations=tuple(_ids(ids, f"citations[{i}]") for i, ids in enumerate(cited)),
             extra=fields.rest,
         )
 
 
 def _ids(value: Any, name: str) -> tuple[str, ...]:
     return tuple(
-        Fields({f"{name}[{i}]": one}).identifier(f"{name}[{i}]")
-        for i, one in enumerate(a_list(value, name))
+        Fields({f"{name}[{i}]": identifier}).identifier(f"{name}[{i}]")
+        for i, identifier in enumerate(a_list(value, name))
     )
 
 
@@ -159,7 +161,7 @@ def _point_row(point: DebatePoint) -> dict[str, Any]:
 
 
 def _source_row(source: Source) -> dict[str, Any]:
-    # An id is an integer where reading makes the same text of it.
+    # An id is written as an integer if reading gives the same text again.
     whole = re.fullmatch("0|[1-9][0-9]{0,17}", source.doc_id) is not None
     row = {
         "id": source.id,
@@ -178,7 +180,7 @@ def _scan(source: str) -> Iterator[Row[Debate]]:
 
 
 def read_debates(path: str) -> Iterator[Debate]:
-    """Yield the debate pages of a file; InputError at the first fault or where there are none."""
+    """Yield the debate pages of a file; InputError at the first fault or if there are none."""
     return FORMATS[0].reader(path)
 
 
@@ -187,10 +189,14 @@ def read_debates(path: str) -> Iterator[Debate]:
 
 def debate_arguments(debate: Debate) -> Iterator[Argument]:
     """Yield the arguments of both sides; `documents` in `extra` are the ids of what they cite."""
-    known = {source.id: source.doc_id for source in debate.sources if source.id and source.doc_id}
+    doc_ids = {source.id: source.doc_id for source in debate.sources if source.id and source.doc_id}
     for side in SIDES:
         for number, point in enumerate(debate.side(side), start=1):
-            cited = list(dict.fromkeys(known[one] for one in point.cited if one in known))
+            cited = list(
+                dict.fromkeys(
+                    doc_ids[source_id] for source_id in point.cited if source_id in doc_ids
+                )
+            )
             yield Argument(
                 id=f"{debate.id}-{side}-{number}",
                 conclusion=point.title,
@@ -203,7 +209,7 @@ def debate_arguments(debate: Debate) -> Iterator[Argument]:
 
 
 def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
-    """Yield what a page cites, by its title alone; what has neither title nor id is left out."""
+    """Yield the sources a page cites, by title; those with neither title nor id are left out."""
     for number, source in enumerate(debate.sources, start=1):
         title = bare_title(source)
         if not title:
@@ -214,7 +220,7 @@ def _documents(debate: Debate, left_out: list[str]) -> Iterator[Document]:
 
 
 def _view(name: str, each: _Each) -> Format:
-    """Return a format that reads other records out of a file of debates."""
+    """Return a format that reads other records from a file of debates."""
 
     def scan(source: str, options: Options) -> Iterator[Row[Any]]:
         options.refuse_columns(source)

@@ -1,4 +1,4 @@
-"""Typed access to the fields of a decoded JSON object; InputErrors say found and expected."""
+"""Typed access to the fields of a decoded JSON object; InputErrors state found and expected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pnyx.core.errors import InputError, shorten
 
 
 def unlike(value: Any, name: str, expected: str) -> InputError:
-    """Return the error for a value that is not as expected; an empty name is left out."""
+    """Return the error for an unexpected value; an empty name is left out."""
     return InputError(f"{name}{name and ': '}found {shorten(value, 40)}, expected {expected}")
 
 
@@ -25,29 +25,29 @@ def within(where: str) -> Iterator[None]:
 
 
 def string(value: Any, name: str) -> str:
-    """Return `value` where it is text."""
+    """Return `value` if it is text; else InputError."""
     if isinstance(value, str):
         return value
     raise unlike(value, name, "text")
 
 
 def a_list(value: Any, name: str, expected: str = "a list") -> list[Any]:
-    """Return `value` where it is a list."""
+    """Return `value` if it is a list; else InputError."""
     if isinstance(value, list):
         return value
     raise unlike(value, name, expected)
 
 
 def an_object(value: Any, name: str = "", expected: str = "an object") -> dict[str, Any]:
-    """Return `value` where it is an object of JSON."""
+    """Return `value` if it is a JSON object; else InputError."""
     if isinstance(value, dict):
         return value
     raise unlike(value, name, expected)
 
 
 def number(value: Any, name: str) -> float:
-    """Return `value` where it is a finite number and not a bool."""
-    # Compared as it is: an integer of hundreds of digits cannot be turned into a float.
+    """Return `value` if it is a finite number and not a bool; else InputError."""
+    # Compared without conversion: an integer of hundreds of digits does not fit a float.
     if (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -58,13 +58,13 @@ def number(value: Any, name: str) -> float:
 
 
 class Fields:
-    """The fields of one object, taken one after the other; what is left is `rest`."""
+    """The fields of one object, taken one after the other; the others remain in `rest`."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.rest = dict(row)
 
     def take(self, *names: str) -> Any:
-        """Remove and return the first field that is there and not null, else None."""
+        """Remove and return the first of these fields that is not null, else None."""
         for name in names:
             if self.rest.get(name) is not None:
                 return self.rest.pop(name)
@@ -82,18 +82,18 @@ class Fields:
         return ""
 
     def required(self, *names: str) -> str:
-        """Like `text`, but there must be one that is not blank."""
+        """Like `text`, but one must not be blank."""
         present = next((n for n in names if n in self.rest), None)
         value = self.text(*names)
         if value.strip():
             return value
         if present is not None:
             raise InputError(f"{present} is empty")
-        found = ", ".join(shorten(name, 30) for name in list(self.rest)[:8]) or "none"
-        raise InputError(f"no {' or '.join(names[:3])} (fields found: {found})")
+        names_found = ", ".join(shorten(name, 30) for name in list(self.rest)[:8]) or "none"
+        raise InputError(f"no {' or '.join(names[:3])} (fields found: {names_found})")
 
     def identifier(self, *names: str) -> str:
-        """Return a required id; an integer counts as its digits."""
+        """Return a required id; an integer becomes its digits."""
         for name in names:
             value = self.rest.get(name)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -101,7 +101,7 @@ class Fields:
         return self.required(*names)
 
     def choice(self, name: str, options: Collection[str]) -> str | None:
-        """Return a field that must be one of `options` in any case, or None where there is none."""
+        """Return a field that must be one of `options` in any case, or None if there is none."""
         value = self.take(name)
         if value is None or value == "":
             return None
@@ -111,23 +111,23 @@ class Fields:
         return lowered
 
     def listed(self, name: str, expected: str = "a list") -> list[Any]:
-        """Return a field that must be a list; empty where there is none."""
+        """Return a field that must be a list; empty if there is none."""
         value = self.take(name)
         return [] if value is None else a_list(value, name, expected)
 
     def strings(self, name: str) -> tuple[str, ...]:
-        """Return a field that must be a list of text; empty where there is none."""
+        """Return a field that must be a list of text; empty if there is none."""
         texts = enumerate(self.listed(name, "a list of text"))
         return tuple(string(v, f"{name}[{i}]") for i, v in texts)
 
 
 def merged(fields: Mapping[str, Any], extra: Mapping[str, Any], reserved: Iterable[str]) -> Any:
-    """Return `fields` followed by `extra`, refusing an extra that the reader takes for a field."""
+    """Return `fields` followed by `extra`, rejecting an extra that the reader takes for a field."""
     clash = sorted({*reserved, *fields}.intersection(extra))
     if clash:
-        shown = shorten(str(fields.get("id", fields.get("_id", "?"))))
+        record_id = shorten(str(fields.get("id", fields.get("_id", "?"))))
         names = ", ".join(clash)
-        raise InputError(f"{shown!r}: the format cannot hold an unknown field named {names}")
+        raise InputError(f"{record_id!r}: the format cannot hold an unknown field named {names}")
     return {**fields, **extra}
 
 
@@ -142,8 +142,8 @@ def rename(
     values = {}
     for field, column in columns.items():
         if column not in result:
-            found = ", ".join(shorten(name, 30) for name in list(row)[:12])
-            problem = f"no column {shorten(column, 40)!r} (found: {found})"
+            names_found = ", ".join(shorten(name, 30) for name in list(row)[:12])
+            problem = f"no column {shorten(column, 40)!r} (found: {names_found})"
             raise InputError(problem, path=path, line=line)
         values[field] = row[column]
     for column in columns.values():

@@ -1,4 +1,4 @@
-"""What became of each file of a folder, in one line."""
+"""The outcome for each file of a folder, summarised in one line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final, Literal, TypeAlias
 from pnyx.core.errors import escaped
 
 Outcome: TypeAlias = Literal["read", "empty", "unreadable", "other", "unknown", "link"]
-"""What became of a file: `other` holds something else than documents, as questions."""
+"""The outcome for a file: `other` contains something other than documents, such as questions."""
 
 _MOST_NAMED: Final = 10
-"""Names that a message lists before it says how many more there are."""
+"""Number of names in a message; the rest are counted."""
 _LABELS: Final[dict[Outcome, str]] = {
     "empty": "without text",
     "unreadable": "unreadable",
@@ -24,22 +24,22 @@ _LABELS: Final[dict[Outcome, str]] = {
 
 def named(names: Sequence[str]) -> str:
     """Return names in one line: the first ones, and how many more there are."""
-    shown = ", ".join(escaped(name, 80) for name in names[:_MOST_NAMED])
+    listed = ", ".join(escaped(name, 80) for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of one file.
+    """The outcome for one file.
 
     Attributes:
         name: its path within the folder.
-        outcome: what became of it.
-        problem: why it cannot be read, or what else it holds.
+        outcome: whether and how it was read.
+        problem: why it cannot be read, or what else it contains.
         assumed: the encoding that was assumed, as it is shown.
-        column: the column of texts that was chosen, where it has no usual name.
-        rows: rows that were left out, as they cannot be read.
+        column: the column of texts that was chosen, if it has no usual name.
+        rows: rows that were left out as unreadable.
     """
 
     name: str
@@ -52,7 +52,7 @@ class FileOutcome:
 
 @dataclass(slots=True)
 class FileAccount:
-    """What became of the files of `source`."""
+    """The outcomes for the files of `source`."""
 
     source: str
     files: list[FileOutcome] = field(default_factory=list)
@@ -63,22 +63,24 @@ class FileAccount:
         return sum(file.outcome != "read" for file in self.files)
 
     def line(self) -> str:
-        """Return how many files there are and what became of them, naming those not read."""
+        """Return the number of files and their outcomes, naming those not read."""
         total = len(self.files)
         read = total - self.skipped
         files = f"{total:,} file" if total == 1 else f"{total:,} files"
         parts = [f"{files}: {read:,} read"]
         for outcome, label in _LABELS.items():
-            found = [file for file in self.files if file.outcome == outcome]
-            if found:
-                names = [f"{f.name}: {f.problem}" if f.problem else f.name for f in found]
+            matching = [file for file in self.files if file.outcome == outcome]
+            if matching:
+                names = [f"{f.name}: {f.problem}" if f.problem else f.name for f in matching]
                 listed = [escaped(name, 160) for name in names]
-                label = "links that are not followed" if outcome == "link" and found[1:] else label
-                parts.append(f"{len(found):,} {label} ({_listed(listed)})")
+                label = (
+                    "links that are not followed" if outcome == "link" and matching[1:] else label
+                )
+                parts.append(f"{len(matching):,} {label} ({_listed(listed)})")
         return ", ".join(parts)
 
     def notes(self) -> list[str]:
-        """Return what was assumed of files: encodings, columns of texts, rows left out."""
+        """Return what was assumed about files: encodings, columns of texts, rows left out."""
         lines = []
         assumed = [f"{f.name} ({f.assumed})" for f in self.files if f.assumed]
         columns = [f"{f.name} ({f.column!r})" for f in self.files if f.column]
@@ -92,7 +94,7 @@ class FileAccount:
         return lines
 
 
-def _listed(shown: Sequence[str]) -> str:
-    more = len(shown) - _MOST_NAMED
-    first = ", ".join(shown[:_MOST_NAMED])
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    first = ", ".join(names[:_MOST_NAMED])
     return f"{first} and {more:,} more" if more > 0 else first

@@ -1,4 +1,4 @@
-"""Documents that a program has in memory: a data frame, rows, texts or records."""
+"""Documents in memory: a data frame, rows, texts or records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def given_evidence(source: object, columns: Mapping[str, str] | None = None) -> 
     The ids of a data frame may be its index (`frame_rows`).
 
     `columns`: Pnyx field -> the source's name for it. Cells without a value (None, NaN) are left
-    out. InputError names the row (from 1) that is wrong.
+    out. InputError names the faulty row (from 1).
     """
     rows = _numbered(rows_in_memory(source), columns or {})
     read = parse_rows(rows, _parse, _NAME, "row")
@@ -49,7 +49,7 @@ def _numbered(rows: Iterable[object], columns: Mapping[str, str]) -> Iterator[Ro
 
 
 def rows_in_memory(source: object) -> Iterable[object]:
-    """Return the rows of a data frame, or what can be iterated over as it is."""
+    """Return the rows of a data frame, or any other iterable unchanged."""
     if (rows := frame_rows(source, ID_NAMES)) is not None:
         return rows
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):

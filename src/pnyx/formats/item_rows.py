@@ -1,4 +1,4 @@
-"""What the fields of judges' files must be: a model for each format, made of its fields' types."""
+"""Validation of judges' files: a model for each format, built from the types of its fields."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _RankedDocuments = Annotated[
 _Views = Annotated[
     list[Annotated[_View, BeforeValidator(_as_object)]],
     Field(min_length=1),
-    distinct(lambda place, view: view.id or str(place + 1), ": id"),
+    distinct(lambda position, view: view.id or str(position + 1), ": id"),
 ]
 _Value = Annotated[Any, must(_is_value, "true, false, a finite number, text or a list")]
 _Relevance = Annotated[Any, must(_is_relevance, "true, false, null, yes, no or partially")]
@@ -91,7 +91,7 @@ _USUAL: dict[str, Any] = {
     "unscored": Filled | None,
     "weight": Annotated[Number, must(lambda value: value > 0, "a number above 0")],
 }
-"""Field -> its type, where a format does not give another; all others are text."""
+"""Field -> its type, unless a format overrides it; all others are text."""
 
 _OTHERS: dict[tuple[str, str], Any] = {
     ("stance-items", "stance"): _Side,
@@ -112,7 +112,7 @@ _OTHERS: dict[tuple[str, str], Any] = {
 
 
 def _answered_or_not(row: Any) -> Any:
-    """An answer has either a value or the reason why it has none."""
+    """Check that an answer has either a value or the reason for its absence."""
     if row.value is not None and row.unscored is not None:
         raise says("both value and unscored, expected one of them to be null")
     if row.value is None and row.unscored is None:
@@ -121,7 +121,7 @@ def _answered_or_not(row: Any) -> Any:
 
 
 def _labelled_or_not(row: Any) -> Any:
-    """An open pair has no probability, an answered one no reason; only a yes is partial."""
+    """Check an open pair (no probability), an answered one (no reason) and a partial one (yes)."""
     value = row.value
     if value is not None and row.unscored is not None:
         raise says("both value and unscored, expected one of them to be null")
@@ -134,7 +134,7 @@ def _labelled_or_not(row: Any) -> Any:
 
 
 def _in_part(row: Any) -> Any:
-    """Only nuggets are given in part."""
+    """Check that only nuggets are partly given."""
     word = row.value.strip().lower() if isinstance(row.value, str) else ""
     if word == PARTLY and row.node not in ("relevant", "answers"):
         raise says(f"value: found {PARTLY}, expected yes or no at {row.node}")
@@ -142,7 +142,7 @@ def _in_part(row: Any) -> Any:
 
 
 def _compared(row: Any) -> Any:
-    """A second argument is there for comparison with a first."""
+    """Check that a second argument comes with a first to compare."""
     if (row.argument_2 or "").strip() and not (row.argument or "").strip():
         raise says("argument_2 without argument, expected both or the first alone")
     return row
@@ -154,12 +154,12 @@ _WHOLE: dict[str, Callable[[Any], Any]] = {
     "rag-items": _compared,
     "report-examples": _in_part,
 }
-"""Format -> the check of a row as a whole."""
+"""Format -> the check of a whole row."""
 
 
 @cache
 def model_of(name: str, required: tuple[str, ...], optional: tuple[str, ...]) -> type[Row]:
-    """Return the model of a format with these fields; its others are carried along."""
+    """Return the model of a format with these fields; other fields are kept."""
     fields = dict[str, Any](id=(FilledId, ...))
     for field in required:
         fields[field] = _OTHERS.get((name, field), _USUAL.get(field, str)), ...
@@ -175,9 +175,9 @@ def model_of(name: str, required: tuple[str, ...], optional: tuple[str, ...]) ->
 def plain_of(
     name: str, required: tuple[str, ...], optional: tuple[str, ...]
 ) -> Callable[[Mapping[str, Any]], bool]:
-    """Return what says of most right rows that they are right, several times as fast as the model.
+    """Return a fast check that accepts most valid rows, several times as fast as the model.
 
-    It never says so of a wrong one.
+    It never accepts an invalid row.
     """
     needed, filled = {"id", *required}, {"id"}
     usual: dict[str, set[type]] = {"value": {bool}, "probability": {float}}
@@ -197,7 +197,7 @@ def plain_of(
                     return False
                 if kind is float and not 0 <= value <= 1:
                     return False
-                # What is not ASCII could be a lone surrogate; what begins with a space, be blank.
+                # Non-ASCII text could contain a lone surrogate; a leading space, blank text.
                 if kind is str and not (
                     value.isascii() and (value[:1] > " " or field not in filled)
                 ):

@@ -1,6 +1,6 @@
 """The files that judges read and write (docs/formats.md, "Files that judges read and write").
 
-Items, answers and labels stay plain objects: unknown fields are carried along untouched.
+Items, answers and labels stay plain objects: unknown fields are kept unchanged.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ class ItemFormat:
         return row if row["id"] == key and isinstance(row, dict) else {**row, "id": key}
 
     def identity(self, row: Mapping[str, Any]) -> Hashable:
-        """Return what may occur once in a file."""
-        if not any(map(row.get, self.key[1:])):  # most have no dimension, no annotator
+        """Return the key that may occur only once in a file."""
+        if not any(map(row.get, self.key[1:])):  # most have no dimension or annotator
             return str(row[self.key[0]])
         return tuple(str(row.get(name) or "") for name in self.key)
 
     def identities(self) -> Callable[[Mapping[str, Any]], Hashable]:
-        """Return what tells the rows of one file apart as `identity` does, in less memory.
+        """Return a key function equivalent to `identity` within one file, using less memory.
 
         Most files have one task and judge, and no dimension: there it is the id alone.
         """
-        numbers, known = dict[Hashable, int](), dict[Hashable, int]()
+        numbers, by_rest = dict[Hashable, int](), dict[Hashable, int]()
 
         def identity(row: Mapping[str, Any]) -> Hashable:
             rest = tuple(map(row.get, self.key[1:]))
-            number = known.get(rest)
+            number = by_rest.get(rest)
             if number is None:
                 texts = tuple(str(part or "") for part in rest)
-                number = known[rest] = numbers.setdefault(texts, len(numbers))
+                number = by_rest[rest] = numbers.setdefault(texts, len(numbers))
             key = row["id"] if type(row["id"]) is str else str(row["id"])
             return key if number == 0 else (number, key)
 

@@ -1,4 +1,4 @@
-"""Items of one large JSON document, streaming, with the line of whatever is wrong in it."""
+"""Items of one large JSON document, streaming, with the line of each error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHUNK = 1 << 16
 def scan_items(
     source: str, key: str | None, unit: str, *, members: bool = False
 ) -> Iterator[Row[Any]]:
-    """Yield (number, item) of the list `key`, or the top; pushed by line, so errors have one.
+    """Yield (number, item) of the list `key`, or of the top level; errors have a line.
 
     With `members`, yield the (name, value) pairs of the object at the top instead.
     """
@@ -52,13 +52,13 @@ def scan_items(
 
 
 class _Builder:  # ijson's own `items` takes quadratic memory on nested input
-    """The end of an ijson push pipeline: builds the items of one list, refuses deep nesting."""
+    """The end of an ijson push pipeline: builds the items of one list, rejects deep nesting."""
 
     def __init__(self, key: str | None, *, members: bool = False) -> None:
         self.items: list[Any] = []
         self._members = members
         self._key = key
-        self._home = 1 if key is None else 2  # how many containers stand around an item
+        self._home = 1 if key is None else 2  # how many containers enclose an item
         self._depth = 0
         self._top_key: str | None = None
         self._found = False
@@ -145,7 +145,7 @@ def _syntax_error(source: str, line: int | None, error: Exception) -> InputError
 
 
 def _reason(error: Exception) -> str:
-    """Return the parser's first line; those below draw an arrow under the text."""
+    """Return the first line of the parser's message; the others draw an arrow under the text."""
     reason: Any = error.args[0] if error.args else type(error).__name__
     if isinstance(reason, bytes):
         reason = reason.decode("utf-8", "replace")
@@ -156,7 +156,7 @@ def top_level_keys(head: bytes) -> tuple[str, list[str]]:
     """Return how a JSON text starts (`{` or `[`) and the keys of its first object."""
     import ijson
 
-    # A number that Python refuses for its length corrupts ijson 3.6's memory, and the process dies.
+    # A number too long for Python corrupts ijson 3.6's memory, and the process dies.
     head = re.sub(rb"[0-9]{300,}", b"0", head)
     opening = head.lstrip()[:1].decode("latin-1")
     home = 2 if opening == "[" else 1
@@ -175,7 +175,7 @@ def top_level_keys(head: bytes) -> tuple[str, list[str]]:
 
 
 def scores_or_texts(head: bytes) -> str:
-    """Return what the members of the one object that a file starts with are.
+    """Return the kind of the members of the object at the start of a file.
 
     `scores` are objects of numbers, `grades` objects of integers, `fields` objects of texts (and
     numbers), `texts` are texts; empty if the members differ, or another JSON value follows.
@@ -197,12 +197,12 @@ def scores_or_texts(head: bytes) -> str:
 
 
 def _events(head: bytes) -> Iterator[tuple[int, str, Any]]:
-    """Yield how deep each JSON event is, up to what is broken or cut off."""
+    """Yield the depth of each JSON event, up to where the text is broken or cut off."""
     import ijson
 
     depth = 0
     try:
-        # A number that Python refuses for its length corrupts ijson 3.6's memory.
+        # A number too long for Python corrupts ijson 3.6's memory.
         head = re.sub(rb"[0-9]{300,}", b"0", head)
         for event, value in ijson.basic_parse(head, multiple_values=True, use_float=True):
             depth += event in ("start_map", "start_array")

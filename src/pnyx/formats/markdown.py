@@ -38,9 +38,9 @@ def _questions(source: str) -> Iterator[Row[Question]]:
             yield line
         elif line.startswith("##") and not line.startswith("###"):
             yield from closed()
-            found = _HEADING.fullmatch(line.rstrip())
-            opened, lines = found and (number, found), []
-            if found is None:
+            match = _HEADING.fullmatch(line.rstrip())
+            opened, lines = match and (number, match), []
+            if match is None:
                 yield _fault(line, source, number, _A_HEADING)
         elif opened is not None:
             lines.append(line[1:] if re.match(r"\\+#", line) else line)
@@ -56,21 +56,23 @@ def _fault(line: str, source: str, number: int, expected: str) -> InputError:
 def write_guidelines(stream: IO[str], records: Iterable[Question]) -> None:
     """Write questions with their definitions as Markdown."""
     for q in records:
-        shown = repr(shorten(q.id, 40))
+        question_id = repr(shorten(q.id, 40))
         if not re.fullmatch(r"\S+", q.id) or clean_text(q.id) != q.id:
-            raise InputError(f"{shown}: a heading cannot hold an id with white space or NUL")
+            raise InputError(f"{question_id}: a heading cannot hold an id with white space or NUL")
         if q.text != q.text.strip() or not q.text.isprintable():
-            raise InputError(f"{shown}: a heading cannot hold a text of several lines or tabs")
+            raise InputError(
+                f"{question_id}: a heading cannot hold a text of several lines or tabs"
+            )
         if q.description or q.narrative or q.extra:
-            raise InputError(f"{shown}: the format holds nothing but id, text and definition")
+            raise InputError(f"{question_id}: the format holds only id, text and definition")
         if q.definition != q.definition.strip("\n") or not _holds(q.definition):
-            raise InputError(f"{shown}: Markdown would not give this definition back")
+            raise InputError(f"{question_id}: Markdown would change this definition when read back")
         lines = [f"\\{x}" if re.match(r"\\*#", x) else x for x in q.definition.split("\n")]
         stream.write("\n".join([f"## {q.id}: {q.text}", "", *lines, "", ""]))
 
 
 def _holds(definition: str) -> bool:
-    """Whether Markdown lines give this definition back."""
+    """Whether this definition is unchanged when read back from Markdown lines."""
     if "\r" in definition or clean_text(definition) != definition:
         return False
     return bool(definition.strip()) or not definition

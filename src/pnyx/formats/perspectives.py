@@ -1,8 +1,8 @@
-"""Perspectives on questions as JSON Lines: Pnyx's own, and both files that BERDS has.
+"""Perspectives on questions as JSON Lines: Pnyx's own format, and both formats of BERDS.
 
 BERDS, retrieval: `question, perspectives` (texts). BERDS, query expansion: `org_id, org_q, text,
-perspectives`, a line for each text that its model wrote to search with, always with the list of
-perspectives that a retrieval must cover.
+perspectives`, a line for each query that its model wrote, always with the list of perspectives
+that a retrieval must cover.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from pnyx.formats.questions import topic_order
 
 
 def _scan_written(source: str) -> Iterator[Row[Perspective]]:
-    """Yield perspectives; of BERDS's query expansion, what its model wrote."""
+    """Yield perspectives; for BERDS's query expansion, those written by its model."""
     return _scan(source, _perspectives)
 
 
 def _scan_gold(source: str) -> Iterator[Row[Perspective]]:
-    """Like `_scan_written`, but of BERDS's query expansion what a retrieval must cover."""
+    """Like `_scan_written`, but for BERDS's query expansion those a retrieval must cover."""
     lists: dict[str, tuple[str, ...]] = {}
 
     def parse(row: Mapping[str, Any]) -> list[Perspective]:
         if "org_q" not in row or "perspectives" not in row:
             return _perspectives(row)
-        found = _listed(row)
-        texts = tuple(one.text for one in found)
-        if lists.setdefault(found[0].question_id, texts) is texts:
-            return found
-        if lists[found[0].question_id] != texts:
-            raise InputError("perspectives: found others than in an earlier line of the question")
+        perspectives = _listed(row)
+        texts = tuple(perspective.text for perspective in perspectives)
+        if lists.setdefault(perspectives[0].question_id, texts) is texts:
+            return perspectives
+        if lists[perspectives[0].question_id] != texts:
+            raise InputError("perspectives: differ from those in an earlier line of the question")
         return []
 
     return _scan(source, parse)
@@ -70,11 +70,11 @@ def read_perspectives(path: str | Path, *, gold: bool = False) -> list[Perspecti
 
     Args:
         path: the file.
-        gold: of BERDS's query expansion, what a retrieval must cover in place of what its model
-            wrote to search with.
+        gold: for BERDS's query expansion, the perspectives a retrieval must cover in place of
+            the queries its model wrote.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
+        InputError: at the first fault, naming file and line; also if the file has no records.
     """
     scan = _scan_gold if gold else _scan_written
     rows = strict(scan(str(path)), str(path), "perspectives")
@@ -101,7 +101,7 @@ def _perspectives(row: Mapping[str, Any]) -> list[Perspective]:
     if "text" not in row and "perspectives" in row:
         return _listed(row)
     fields = Fields(row)
-    if "org_q" in row:  # what BERDS calls `question` there is the question with the perspective
+    if "org_q" in row:  # there, BERDS's `question` is the question with the perspective
         question, question_id = _berds_question(fields)
     else:
         question = fields.text("question")
@@ -159,8 +159,8 @@ def by_question(
 ) -> dict[str, list[Perspective]]:
     """Return the perspectives of each question, questions in order.
 
-    With `sides_by_order`, of a question's two perspectives without a side the first supports it and
-    the second opposes it, as BERDS made them (Tables 9, 10 and 12).
+    With `sides_by_order`, if a question has two perspectives without a side, the first supports it
+    and the second opposes it, as in BERDS (Tables 9, 10 and 12).
     """
     by_topic: dict[str, list[Perspective]] = {}
     for perspective in perspectives:

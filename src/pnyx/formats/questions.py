@@ -1,4 +1,4 @@
-"""Questions and topics: JSONL in the field's dialects, tab-separated lines and Touché XML."""
+"""Questions and topics: JSONL in several dialects, tab-separated lines and Touché XML."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REQUEST = {
     "description": "problem_statement",
     "narrative": "background",
 }
-"""What a report request calls the fields."""
+"""Names of the fields in a report request."""
 _RESERVED = (*_DESCRIPTIONS, *_NARRATIVES, "definition")
 
 _FIELDS = ("number", "title", "description", "narrative")
@@ -45,14 +45,14 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def parse_question(row: Mapping[str, Any]) -> Question:
-    """Read a question in any dialect; the first of several names for a field counts."""
+    """Read a question in any dialect; the first of several names for a field is used."""
     fields = Fields(row)
     identifier = fields.identifier(*_IDS)
     for name in _IDS:  # topic_id and narrative_id often mirror request_id
         if name in fields.rest and str(fields.rest[name]) == identifier:
             del fields.rest[name]
     text = fields.required(*_TEXTS)
-    if row.get("problem_statement") == text:  # a request without a title is both
+    if row.get("problem_statement") == text:  # without a title, the text is both
         fields.rest["problem_statement"] = text
         if row.get("title") == text:
             fields.rest["title"] = text  # has one, which is to be written again
@@ -77,19 +77,19 @@ def _row(question: Question, names: Mapping[str, str] = _OWN) -> dict[str, Any]:
         row |= {"title": extra.pop("title")} if extra.get("title") == question.text else {}
     preferred = {*_IDS[: _IDS.index(names["id"]) + 1], *_TEXTS[: _TEXTS.index(names["text"]) + 1]}
     if taken := {*_RESERVED, *preferred}.intersection(extra):  # a reader's fields
-        shown, name = shorten(question.id), min(taken)
-        raise InputError(f"{shown!r}: the format cannot hold an unknown field named {name}")
+        question_id, name = shorten(question.id), min(taken)
+        raise InputError(f"{question_id!r}: the format cannot hold an unknown field named {name}")
     return dict(merged(row, extra, ()))
 
 
 def _is_header(line: str) -> bool:
-    """Whether a line names the columns of a table of topics, as pandas and PyTerrier write it."""
+    """Whether a line is the header of a table of topics, as written by pandas and PyTerrier."""
     names = [name.strip().strip('"').lower() for name in line.split("\t")]
     return len(names) == 2 and names[0] in _HEADER_IDS and names[1] in _TEXTS
 
 
 def _topic_lines(source: str, options: Options) -> Iterator[Row[str]]:
-    """Yield the lines of tab-separated topics; warn of a header, which is left out."""
+    """Yield the lines of tab-separated topics; warn about a header, which is left out."""
     first = True
     for row in scan_text_lines(source):
         if first and not isinstance(row, InputError) and _is_header(row[1]):
@@ -117,8 +117,10 @@ def _tsv(line: str) -> Question:
 def _write_tsv(stream: IO[str], records: Iterable[Question]) -> None:
     for number, q in enumerate(records):
         if q.description or q.narrative or q.definition or q.extra:
-            shown = shorten(q.id)
-            raise InputError(f"{shown!r}: the format holds only id and text, and there is more")
+            question_id = shorten(q.id)
+            raise InputError(
+                f"{question_id!r}: the format holds only id and text, and there is more"
+            )
         if number == 0 and _is_header(f"{q.id}\t{q.text}"):
             raise InputError(f"id {shorten(q.id)!r} and its text would be taken for a header")
         if re.search(r"[\t\r\n\0]", q.id) or q.id.startswith("\ufeff"):
@@ -151,16 +153,16 @@ class _Topics:
         self.parser.StartDoctypeDeclHandler = self._doctype
 
     def push(self, data: bytes, *, at_once: bool = False) -> None:
-        """Parse some more, or keep it until there is enough: Expat before 2.6 rereads."""
+        """Parse more data, or buffer it until there is enough: Expat before 2.6 rereads."""
         self._held.append(data)
         self._held_bytes += len(data)
         if self._held_bytes < self._wanted and not at_once:
             return
         self._pushed += self._held_bytes
-        held = b"".join(self._held)
+        buffered = b"".join(self._held)
         self._held.clear()
         self._held_bytes = 0
-        self.parser.Parse(held, False)
+        self.parser.Parse(buffered, False)
         self._wanted = self._pushed - max(0, self.parser.CurrentByteIndex)
 
     def _fault(self, problem: str) -> InputError:
@@ -231,7 +233,7 @@ def _write(stream: IO[str], records: Iterable[Question]) -> None:
     stream.write("<topics>\n")
     for q in records:
         if q.definition:
-            raise InputError(f"{shorten(q.id)!r}: the format has no place for a definition")
+            raise InputError(f"{shorten(q.id)!r}: the format cannot hold a definition")
         values = zip(_FIELDS, (q.id, q.text, q.description, q.narrative), strict=True)
         parts = [_element(name, value) for name, value in values if value]
         more = [(k, v) for k, v in q.extra.items() if (k, v) != ("title", q.text)]
@@ -241,7 +243,7 @@ def _write(stream: IO[str], records: Iterable[Question]) -> None:
 
 
 def _unknown(name: str, value: Any) -> str:
-    """Return the name of a further element, if it can be one."""
+    """Return the name of a further element, if it is a valid one."""
     if name in (*_FIELDS, "topic", "topics") or not _NAME.fullmatch(name):
         raise InputError(f"{shorten(name)!r} cannot be the name of an element")
     if not isinstance(value, str) or not value:

@@ -1,4 +1,4 @@
-"""Texts that people rated, to train and measure a quality model: CSV, TSV or JSONL.
+"""Texts rated by people, to train and measure a quality model: CSV, TSV or JSONL.
 
 Webis-ArgQuality-20 and IBM-ArgQ-Rank-30kArgs are read as they were published.
 """
@@ -29,13 +29,13 @@ _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 @dataclass(frozen=True, slots=True)
 class RatedText:
-    """A text and what people thought of it.
+    """A text and its rating by people.
 
     Attributes:
         text: holds a word.
-        quality: on any scale; meaningless where it is not an argument.
-        is_argument: true where the file does not say.
-        topic: empty where the file does not say.
+        quality: on any scale; meaningless if it is not an argument.
+        is_argument: true if the file does not say.
+        topic: empty if the file does not say.
         flagged: the file says whether it is an argument.
     """
 
@@ -50,11 +50,11 @@ def read_rated(path: str, columns: Mapping[str, str] | None = None) -> Iterator[
     """Yield the rated texts of a file, streaming.
 
     Args:
-        path: a table where the name ends in .csv or .tsv, else JSONL; gzip or not.
+        path: a table if the name ends in .csv or .tsv, else JSONL; gzip or not.
         columns: `text`, `quality`, `is_argument` or `topic` -> the file's name for it.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where there is no text at all.
+        InputError: at the first fault, naming file and line; also if there is no text at all.
     """
     mapping = dict(columns or {})
     if unknown := sorted(set(mapping) - set(_NAMES)):
@@ -76,8 +76,8 @@ def _rows(path: str) -> Iterator[Row[dict[str, Any]]]:
 def _parse(row: Mapping[str, Any]) -> RatedText:
     text = _first(row, "text")
     if text is None:
-        found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-        raise InputError(f"no text (fields found: {found}); name it with --column text=NAME")
+        names_found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
+        raise InputError(f"no text (fields found: {names_found}); name it with --column text=NAME")
     if not isinstance(text, str) or not text.strip():
         raise InputError("text is empty")
     if not any(character.isalpha() for character in text):
@@ -110,9 +110,9 @@ def _flag(value: Any) -> bool:
 
 def _number(value: Any) -> float:
     try:
-        found = float(value) if isinstance(value, int | float | str) else math.nan
+        number = float(value) if isinstance(value, int | float | str) else math.nan
     except (ValueError, OverflowError):
-        found = math.nan
-    if isinstance(value, bool) or not math.isfinite(found):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
         raise unlike(value, "quality", "a finite number")
-    return found
+    return number

@@ -32,18 +32,18 @@ def read_evidence(
     """Yield the documents or arguments of a corpus, streaming.
 
     Args:
-        source: a file (gzip or not), a folder, `-` for standard input, or `ir_datasets:ID`; or what
-            a program has: a data frame of pandas or polars, dicts with a `text`, texts, records.
-        format: a name in `FORMATS`; recognised from the first bytes where None.
+        source: a file (gzip or not), a folder, `-` for standard input, or `ir_datasets:ID`; or data
+            in memory: a data frame of pandas or polars, dicts with a `text`, texts, records.
+        format: a name in `FORMATS`; recognised from the first bytes if None.
         columns: Pnyx field -> the file's name for it, for tables and plain JSONL.
         on_warning: called with one line for files or documents that were left out; by default
             a Python warning is issued.
-        on_account: called with what became of each file of a folder.
-        strict_files: refuse files and documents without text, and files that cannot be read,
-            in place of leaving them out.
+        on_account: called with the outcome for each file of a folder.
+        strict_files: reject files and documents without text, and unreadable files, instead of
+            leaving them out.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
+        InputError: at the first fault, naming file and line; also if there are no records.
         MissingExtra: the format needs a package that is not installed.
     """
     if not isinstance(source, str | Path):
@@ -63,7 +63,7 @@ def read_questions(
 ) -> Iterator[Question]:
     """Yield the questions or topics of a file, a data frame, dicts, or a dict of id -> text.
 
-    `on_warning` is called with a line on what was assumed, such as that a line is a header; by
+    `on_warning` is called with a line about assumptions, such as that a line is a header; by
     default a Python warning is issued. InputError at the first fault or if there are none.
     """
     if not isinstance(source, str | Path):
@@ -112,34 +112,34 @@ def read_items(path: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def check(
     source: str,
-    found: Format,
+    format_: Format,
     columns: Mapping[str, str] | None = None,
     on_warning: Callable[[str], None] | None = None,
     *,
     on_account: Callable[[FileAccount], None] | None = None,
     strict_files: bool = False,
 ) -> Iterator[Row[Any]]:
-    """Yield every record and every fault of `source`; being empty is one, and ends it."""
+    """Yield every record and every fault of `source`; an empty file is a fault, too."""
     empty = True
     options = Options(dict(columns or {}), on_warning, on_account, strict_files)
     try:
-        for row in found.rows(source, options):
+        for row in format_.rows(source, options):
             empty = False
             yield row
     except InputError as error:
         yield error
         return
     if empty:
-        yield InputError(f"holds no {found.plural}", path=source)
+        yield InputError(f"holds no {format_.plural}", path=source)
 
 
 def faults(path: str, format: str | None = None) -> Iterator[InputError]:  # noqa: A002
-    """Yield everything that is wrong with a file, in the order of its lines."""
+    """Yield all faults of a file, in the order of its lines."""
     try:
-        found = find_format(path, format)
+        detected = find_format(path, format)
     except InputError as error:
         yield error
         return
-    for row in check(path, found, strict_files=True):
+    for row in check(path, detected, strict_files=True):
         if isinstance(row, InputError):
             yield row

@@ -1,4 +1,4 @@
-"""The table of all formats, and which of them a file has, by its first bytes."""
+"""The table of all formats, and recognition of a file's format by its first bytes."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ FORMATS: dict[str, Format] = {
         *nuggets.FORMATS,
     )
 }
-"""Name -> format. A further one is in `formats.toml` (JSON Lines: also under `recognised`), its own
-module and here; or it is a plugin of the group `pnyx.formats`, and recognises its files itself."""
+"""Name -> format. To add one, edit `formats.toml` (JSON Lines: also under `recognised`), its own
+module and this table; or write a plugin of the group `pnyx.formats` that recognises its files."""
 
 
 def format_named(name: str) -> Format | None:
-    """Return a format, also a plugin's; PluginError where that is broken or not installed."""
+    """Return a format, also a plugin's; PluginError if that is broken or not installed."""
     if name in FORMATS:
         return FORMATS[name]
     if plugin := plugins("formats", FORMATS).get(name):
@@ -88,7 +88,7 @@ _JSON_LINES = tuple(
     (FORMATS[name], frozenset(keys.split()))
     for name, _, keys in (line.partition(": ") for line in table()["recognised"])
 )
-"""Format and the fields that its first line has; the first that fits counts."""
+"""Format and the fields of its first line; the first match is used."""
 
 _HEADING = re.compile(
     rb"(#[ \t][^\n]*\n\s*)?##[ \t][^\n]*"
@@ -103,7 +103,7 @@ _FALLBACK: dict[Kind | None, str] = {
 }
 _LINES: dict[Kind | None, str] = {"run": "run", "qrels": "qrels"}
 _PLAIN_FALLBACK: dict[Kind | None, str] = {**_LINES, "questions": "topics-tsv"}
-"""Where only one format can be meant: its reader will say what is wrong, and where."""
+"""Formats used if no other is possible: their readers will say what is wrong, and where."""
 
 _ARGUED = re.compile(rb'"(?:pros|cons)"\s*:\s*\[\s*\{')
 """A debate page with an argument; ConQRet's published pages have none."""
@@ -121,14 +121,14 @@ _HEADERS: tuple[tuple[str, Kind, str], ...] = (
 _IN_TABLES = (None, "questions", "run", "qrels")
 """Kinds of records that `retrieval_tables` reads."""
 
-_ID = "[^ \t]+"  # as the readers have it: other white space of Unicode is part of an id
+_ID = "[^ \t]+"  # as in the readers: other white space of Unicode is part of an id
 _RUN = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+[ \t]+{_ID}[ \t]+{_ID}")
 _QRELS = re.compile(rf"{_ID}[ \t]+{_ID}[ \t]+{_ID}[ \t]+[+-]?\d+(\.0+)?")
 
 
 def sniff(source: str, kind: Kind | None = None, columns: tuple[str, ...] = ()) -> str:
-    """Return the name of the format of `source`; mapped `columns` in a header make it a table's."""
-    if not source:  # which would stand for the current folder
+    """Return the name of the format of `source`; mapped `columns` in a header indicate a table."""
+    if not source:  # which would mean the current folder
         raise InputError("found an empty name, expected a file")
     if source.startswith(PREFIX):
         return "ir_datasets"
@@ -169,7 +169,7 @@ def _of_heading(heading: re.Match[bytes]) -> str:
 def _is_folder(source: str) -> bool:
     try:
         return source != "-" and Path(source).is_dir()
-    except OSError:  # such as a name that is too long, which opening it will say
+    except OSError:  # such as a name that is too long, reported when opening it
         return False
 
 
@@ -180,7 +180,7 @@ def _head(source: str) -> bytes:
 def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str, ...]) -> str:
     if not head.strip():
         if kind == "run":
-            return kind  # its reader says that it holds nothing
+            return kind  # its reader reports that it is empty
         raise InputError("is empty", path=source)
     if kind == "leaderboard":
         return leaderboards.sniff_leaderboard(source).name
@@ -201,7 +201,7 @@ def _by_content(head: bytes, source: str, kind: Kind | None, columns: tuple[str,
         name = name or _of_plugin(head, kind) or _PLAIN_FALLBACK.get(kind)
     if name is None:
         beginning = shorten(repr(head[:60].decode("utf-8", "replace")), 50)
-        raise InputError(f"the format cannot be told from {beginning}: name it", path=source)
+        raise InputError(f"the format cannot be recognised from {beginning}: name it", path=source)
     return name
 
 
@@ -212,7 +212,7 @@ def _of_markup(head: bytes) -> str | None:
 
 
 def _format_of_file(path: str) -> Format | None:
-    """Return a format of this table by a file's first bytes; InputError where none fits."""
+    """Return a format of this table by a file's first bytes; InputError if none fits."""
     return FORMATS.get(sniff(path))
 
 
@@ -258,12 +258,12 @@ def _json(head: bytes, kind: Kind | None, source: str) -> str | None:
 
 
 def _other_json(head: bytes, kind: Kind | None, source: str) -> str | None:
-    """Return the format of JSON whose keys are those of no format, if only one can be meant."""
+    """Return the format of JSON with unknown keys, if only one is possible."""
     first = head.lstrip().partition(b"\n")[0].strip()
     if kind in ("run", "qrels"):
         return f"{kind}-json"
     if first in (b"{", b"[", b"[{"):
-        problem = "is one JSON document over many lines, of no known format; expected JSON lines"
+        problem = "is one JSON document over many lines in no known format; expected JSON lines"
         raise InputError(problem, path=source)
     try:
         json.loads(first)
@@ -281,7 +281,7 @@ def _json_list(head: bytes, kind: Kind | None, keys: frozenset[str]) -> str | No
 
 
 def _of_plugin(head: bytes, kind: Kind | None) -> str | None:
-    """Return the format of a plugin that recognises a file which no other fits."""
+    """Return the format of a plugin that recognises a file in no other format."""
     for name, plugin in loaded("formats", FORMATS, Format):
         recognises = plugin.recognises if kind in (None, plugin.kind) else None
         if recognises is not None and recognises(head):
@@ -295,7 +295,7 @@ def _plain(head: bytes, source: str, mapped: tuple[str, ...], kind: Kind | None)
 
 
 def _leaderboard(head: bytes, source: str) -> str | None:
-    """Return the format of a leaderboard, of which a large one is read further to be sure."""
+    """Return the format of a leaderboard; more of a large one is read to be certain."""
     size = _HEAD_BYTES
     try:
         return leaderboards.recognised(head, source, sure=False, size=size)

@@ -1,6 +1,6 @@
-"""Rows checked by pydantic, whose errors become one line: where, what was found, what was expected.
+"""Rows checked by pydantic; an error becomes one line: location, found, expected.
 
-Import this only where a row is read: pydantic is slow to import.
+Import this only when a row is read: pydantic is slow to import.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _EXPECTED = {
     "float_type": "a finite number",
     "finite_number": "a finite number",
 }
-"""pydantic's type of an error -> what was expected."""
+"""pydantic's error type -> the expectation in words."""
 
 
 class Row(BaseModel):
-    """An object of JSON; unknown fields are carried along, types are never converted."""
+    """An object of JSON; unknown fields are kept, types are never converted."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
 
 def checked(model: type[M], value: Any) -> M:
-    """Return a value as a model's; InputError says what is wrong with the first field that is."""
+    """Validate a value by a model; InputError describes the first faulty field."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -53,14 +53,14 @@ def checked(model: type[M], value: Any) -> M:
 
 
 def input_error(error: ValidationError) -> InputError:
-    """Return the first of a value's errors in Pnyx's words."""
+    """Return the first of a value's errors, worded like Pnyx's own."""
     first = error.errors(include_url=False)[0]
     kind, value, context = first["type"], first["input"], first.get("ctx", {})
     if kind == "missing":
         name = first["loc"][-1]
-        found = ", ".join(shorten(field, 30) for field in list(value)[:8]) or "none"
+        names_found = ", ".join(shorten(field, 30) for field in list(value)[:8]) or "none"
         where = place_of(first["loc"][:-1])
-        return InputError(f"{where}{where and ': '}no {name} (fields found: {found})")
+        return InputError(f"{where}{where and ': '}no {name} (fields found: {names_found})")
     where = place_of(first["loc"])
     if kind == "says":
         return InputError(f"{where}{context['text']}".strip())
@@ -73,15 +73,17 @@ def input_error(error: ValidationError) -> InputError:
 
 
 def place_of(loc: Sequence[str | int]) -> str:
-    """Return the place of a value within its row: `answers[0]: references[1]`."""
-    place = ""
+    """Return the path of a value within its row: `answers[0]: references[1]`."""
+    location = ""
     for part in loc:
-        place += f"[{part}]" if isinstance(part, int) else f"{place and ': '}{shorten(part, 40)}"
-    return place
+        location += (
+            f"[{part}]" if isinstance(part, int) else f"{location and ': '}{shorten(part, 40)}"
+        )
+    return location
 
 
 def wrong(expected: str) -> PydanticCustomError:
-    """Return the error of a value that is not what was expected."""
+    """Return the error for an unexpected value."""
     return PydanticCustomError("expected", "{expected}", {"expected": expected})
 
 
@@ -91,7 +93,7 @@ def says(text: str) -> PydanticCustomError:
 
 
 def must(holds: Callable[[Any], bool], expected: str) -> AfterValidator:
-    """Return the check of what holds of a value beyond its type."""
+    """Return a check of a value beyond its type."""
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -102,14 +104,14 @@ def must(holds: Callable[[Any], bool], expected: str) -> AfterValidator:
 
 
 def distinct(key: Callable[[int, Any], Hashable | None], at: str = "") -> AfterValidator:
-    """Return the check of a list whose keys (of place and value) differ where there are any."""
+    """Return a check that the keys of a list, `key(position, value)`, are distinct or None."""
 
     def check(values: list[Any]) -> list[Any]:
         seen: set[Hashable] = set()
-        for place, value in enumerate(values):
-            name = key(place, value)
+        for position, value in enumerate(values):
+            name = key(position, value)
             if name is not None and name in seen:
-                raise says(f"[{place}]{at}: found {shorten(str(name), 40)!r} twice")
+                raise says(f"[{position}]{at}: found {shorten(str(name), 40)!r} twice")
             seen.add(name)
         return values
 

@@ -1,4 +1,4 @@
-"""Types of texts that a user chooses: each says what the text may name.
+"""Types of texts set by users: each says what the text may name.
 
 The fields of specs and the arguments of commands are annotated with them, so that whoever runs a
 record or writes a file of options knows which texts lead to a model, an address or a secret.
@@ -26,23 +26,23 @@ class TextKind(Enum):
 
 
 Words: TypeAlias = Annotated[str, TextKind.WORDS]
-"""A name, a choice or a sentence: nothing is opened by it."""
+"""A name, a choice or a sentence: it does not open anything."""
 FileName: TypeAlias = Annotated[str, TextKind.FILE]
-"""A file or folder of this machine, or a packaged file by its name; never an address."""
+"""A file or folder on this machine, or a packaged file by its name; never an address."""
 SourceName: TypeAlias = Annotated[str, TextKind.SOURCE]
 """A file or folder, or an address: `opensearch://HOST:PORT/NAME`, `ir_datasets:ID`, `ENGINE:X`."""
 LanguageModelName: TypeAlias = Annotated[str, TextKind.LANGUAGE_MODEL]
-"""A model that is asked and may cost: `http://HOST:PORT/v1#MODEL`, `openai:MODEL`, `gguf:PATH`."""
+"""A model, which may cost money: `http://HOST:PORT/v1#MODEL`, `openai:MODEL`, `gguf:PATH`."""
 ModelName: TypeAlias = Annotated[str, TextKind.MODEL]
 """Another model: an embedder by its address, or the base of a student by its name on a hub."""
 JudgePluginName: TypeAlias = Annotated[str, TextKind.JUDGE_PLUGIN]
-"""A judge of an installed plugin, which may ask anybody."""
+"""A judge of an installed plugin, which may call any service."""
 Address: TypeAlias = Annotated[str, TextKind.ADDRESS]
 """An address that is connected to or listened on, such as a Ray cluster's."""
 RequestFields: TypeAlias = Annotated[str, TextKind.REQUEST_FIELDS]
 """Fields that are added to each request to a language model: JSON, or a file that holds it."""
 Secret: TypeAlias = Annotated[str, TextKind.SECRET]
-"""A key, token or password: kept by no record and no file of options."""
+"""A key, token or password: not saved in any record or file of options."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -50,7 +50,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def is_address_like(text: str) -> bool:
     """Return whether a text could be taken for an address: `SCHEME:REST`, or `//HOST/SHARE`.
 
-    A folder may have such a name, so that whether there is one does not matter.
+    This holds even if a folder with such a name exists.
     """
     if text.startswith(("//", "\\\\")):
         return True

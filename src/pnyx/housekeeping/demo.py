@@ -181,7 +181,7 @@ def _argue(
     searcher = Searcher(index)
     runs = _search(searcher, example, folder)
     plain = Searcher(cast("Engine", Unlabelled(index)))
-    asked = {topic.id: topic for topic in example.asked}
+    asked = {topic.id: topic for topic in example.wordings}
     cases = []
     citing = citation_judge(model)
     with watched(default_judge(model)) as judge:

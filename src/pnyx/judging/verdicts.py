@@ -151,7 +151,7 @@ def _checked(
     item = ITEM_FORMATS[form]
     parsed = parse_rows(rows, item.parse, path, unit)
     what = " and ".join(item.key)
-    once = unique(parsed, item.identities(), path, what, unit, shown=item.identity)
+    once = unique(parsed, item.identities(), path, what, unit, identity=item.identity)
     for place, row in strict(once, path, "items"):
         try:
             yield make(row, place)

@@ -12,7 +12,7 @@ from .features.clusters import (
     facets,
 )
 from .features.vectors import embed_documents, embed_question
-from .hits import Found
+from .hits import SearchHits
 from .index import Index
 from .measures.correlation import RetrieverCorrelation, measure_correlation
 from .measures.retrieval import Retrieval, measure_retrieval
@@ -35,7 +35,6 @@ __all__ = [
     "Explanation",
     "Facet",
     "FilePerspectives",
-    "Found",
     "Hit",
     "Index",
     "IndexPerspectives",
@@ -45,6 +44,7 @@ __all__ = [
     "Retrieval",
     "RetrieverCorrelation",
     "Scoring",
+    "SearchHits",
     "SearchPlan",
     "Searcher",
     "Tuned",

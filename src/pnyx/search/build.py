@@ -52,15 +52,16 @@ def build_index(
 ) -> Index:
     """Index `records` into the new folder `path`, all or nothing; return the index, opened.
 
-    Without a path the folder is a temporary one, which goes with the index. `records` are whatever
-    `read_evidence` takes, with distinct ids, consumed once, in order. `fields` may add `topic` to
-    title and text; `language` says how words are stemmed (`Tokenizer`); with `replace` an existing
-    index is replaced once the new one is complete; `on_progress` is told how many were read.
+    Without a path, a temporary folder is used and deleted with the index. `records` are whatever
+    `read_evidence` accepts, with distinct ids; they are read once, in order. `fields` may add
+    `topic` to title and text; `language` says how words are stemmed (`Tokenizer`); with `replace`
+    an existing index is replaced once the new one is complete; `on_progress` gets the number of
+    records read.
 
     `features` are made by the packaged models once the words are indexed, about 25 documents of 175
     words a second and core: `vectors` for the hybrid search, `quality` for `argue`. `pnyx index`
-    makes both. Where that is stopped, the index stays, and `score_documents(path)` and
-    `embed_documents(path)` go on.
+    makes both. If that is interrupted, the index stays usable; `score_documents(path)` and
+    `embed_documents(path)` resume the work.
 
     Raises:
         InputError: no records, a duplicate id, an unknown field, language or feature, or `path`
@@ -94,14 +95,14 @@ def build_index(
 
 
 def _temporary(records: object, **how: Any) -> Index:
-    """Return an index in a temporary folder, which is removed once nobody holds the index."""
-    made = tempfile.mkdtemp(prefix="pnyx-")
+    """Return an index in a temporary folder, which is removed along with the index."""
+    folder = tempfile.mkdtemp(prefix="pnyx-")
     try:
-        index = build_index(records, Path(made, "index"), **how)
+        index = build_index(records, Path(folder, "index"), **how)
     except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(index, _remove_of, os.getpid(), made)
+    weakref.finalize(index, _remove_of, os.getpid(), folder)
     return index
 
 
@@ -118,14 +119,14 @@ def add_to_index(
     features: Iterable[str] = (),
     on_progress: Callable[[int], None] | None = None,
 ) -> Index:
-    """Add `records` to an index, with its own tokenizer and fields; return it, opened anew.
+    """Add `records` to an index, with its own tokenizer and fields; return it, reopened.
 
     Rankings equal those of an index built at once; a kill leaves the old index or the new one.
-    `features` are made as by `build_index`, of what has none by the packaged models yet.
+    `features` are made as by `build_index`, for documents that have none by the packaged models.
 
     Raises:
-        InputError: no records, an unknown feature, or an id that is in the index already or comes
-            twice.
+        InputError: no records, an unknown feature, or an id that is in the index already or
+            occurs twice.
         IndexFolderError: `path` is not an index, or is damaged or too new.
         PnyxError: the disk is full or read-only, or another process is adding; nothing changes.
     """
@@ -197,24 +198,25 @@ def _known_fields(fields: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(fields or ()))
     for name in names:
         if name not in record_codec.EXTRA_FIELDS:
-            found = f"unknown field {shorten(name, 40)!r}"
-            known = f"{', '.join(record_codec.EXTRA_FIELDS)} (title and text are always searched)"
-            raise InputError(f"{found}, expected: {known}")
+            problem = f"unknown field {shorten(name, 40)!r}"
+            fields = ", ".join(record_codec.EXTRA_FIELDS)
+            expected = f"{fields} (title and text are always searched)"
+            raise InputError(f"{problem}, expected: {expected}")
     return names
 
 
 def _makers(features: Iterable[str]) -> list[Callable[[Path], object]]:
-    """Return what makes these features of an index."""
-    known: dict[str, Callable[[Path], object]] = {
+    """Return the functions that compute these features of an index."""
+    makers: dict[str, Callable[[Path], object]] = {
         "quality": score_documents,
         "vectors": embed_documents,
     }
     names = list(dict.fromkeys(features))
     for name in names:
-        if name not in known:
-            found = f"unknown feature {shorten(name, 40)!r}"
-            raise InputError(f"{found}, expected: {', '.join(known)}")
-    return [known[name] for name in names]
+        if name not in makers:
+            problem = f"unknown feature {shorten(name, 40)!r}"
+            raise InputError(f"{problem}, expected: {', '.join(makers)}")
+    return [makers[name] for name in names]
 
 
 def _opened(
@@ -223,7 +225,7 @@ def _opened(
     started: float,
     makers: Iterable[Callable[[Path], object]],
 ) -> Index:
-    """Return the index with its new documents, and with what is made of them after the words."""
+    """Return the index with its new documents and the features computed after the words."""
     seconds = time.perf_counter() - started
     for make in makers:
         make(folder)

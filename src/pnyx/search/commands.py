@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pnyx.judging.base import Judge
     from pnyx.judging.store.completions import StoredModel
     from pnyx.search.engine import Engine
-    from pnyx.search.hits import Found, RetrievedDocument
+    from pnyx.search.hits import RetrievedDocument, SearchHits
     from pnyx.search.pipeline import Searcher
 
 _EXCERPT_CHARS = 160
@@ -52,20 +52,20 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
     )
     unit: Literal["document", "passage"] | None = opt(
         None,
-        "What is ranked in an index of passages: these, or documents by their best passage.",
+        "In an index of passages, rank the passages or whole documents by their best passage.",
         shown="passage; document with --topics",
     )
     tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
 
     def check(self, question: str | None, *, as_json: bool, plan: bool) -> None:
-        """Refuse what does not go together."""
+        """Reject options that cannot be combined."""
         if (question is None) == (self.topics is None):
             raise OptionError("give either a QUESTION or --topics FILE")
         if (self.topics is None) != (self.out is None) and not (plan and self.out is None):
-            raise OptionError("--topics and --out go together")
+            raise OptionError("--topics and --out must be given together")
         self.check_needs()
         if self.topics is not None and as_json and not plan:
-            raise OptionError("--json goes with a QUESTION; --topics writes a TREC run")
+            raise OptionError("--json requires a QUESTION; --topics writes a TREC run")
         if self.tag is not None and (not self.tag or self.tag.split() != [self.tag]):
             tag = shorten(self.tag, 40)
             raise InputError(f"--tag is {tag!r}, expected one word without spaces")
@@ -105,15 +105,15 @@ def command(
         raise InputError(missing_question())
     run.check(question, as_json=as_json, plan=model.plan)
     if run.topics and search.topic:
-        raise OptionError("--topic goes with a QUESTION")
+        raise OptionError("--topic requires a QUESTION")
     if model.llm and not search.asks_model:
         raise OptionError(
-            "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
+            "--llm requires --rerank, --threshold, --stance or --diversify perspectives"
         )
     model.check()
     opened = open_documents(index)
-    asked = model if search.asks_model else None
-    with open_model(asked, say, model) as llm, _judge(llm, search) as judge:
+    named_model = model if search.asks_model else None
+    with open_model(named_model, say, model) as llm, _judge(llm, search) as judge:
         unit = run.unit or ("passage" if run.topics is None else "document")
         searcher = open_searcher(opened, search, llm, judge, say, unit)
         questions = _questions(question, run)
@@ -126,7 +126,7 @@ def command(
 
 @contextlib.contextmanager
 def _judge(model: StoredModel | None, search: SearchSpec) -> Iterator[Judge | None]:
-    """Open the judge where one is asked: the packaged judge takes a while to load."""
+    """Open the judge only if it is needed: the packaged judge takes a while to load."""
     if not (search.asks_model or search.diversify == "perspectives"):
         yield None
         return
@@ -157,7 +157,7 @@ def _print_plan(
     *,
     as_json: bool,
 ) -> int:
-    """Print what the searches would ask; what windows of a ranking hold is as it is so far."""
+    """Print what the searches would ask, for windows of the rankings before reranking."""
     for _ in searcher.search(questions, k):
         pass
     count = "1 question" if len(questions) == 1 else f"{len(questions):,} questions"
@@ -177,10 +177,10 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
     for problem in result.problems:
         warn(problem)
     if not result.hits:
-        warn(_nothing(result, searcher))
+        warn(_why_empty(result, searcher))
     elif not _has_words(searcher, question):
-        warn("no word of the question is in the index, so nothing matches it; shown is what is "
-             "nearest to it by vectors alone")  # fmt: skip
+        warn("no word of the question is in the index; showing the documents nearest to it by "
+             "vectors alone")  # fmt: skip
     ids = [hit.doc_id for hit in result.hits]
     listed = list_hits(result, searcher, explained=as_json)
     clustered = has_all(searcher.engine, "clusters")
@@ -192,21 +192,21 @@ def _show(searcher: Searcher, question: Question, k: int | None, as_json: bool) 
         rows = [hit_row(hit).model_dump() for hit in listed]
         print_result(rows, "", as_json=True, indent=1)
         return EXIT_UNSCORED if result.unscored else 0
-    shown = list(map(_lines, listed))
+    blocks = list(map(_lines, listed))
     if clustered and result.hits:
-        shown.append(_facets(searcher.engine, ids))
-    print_result(None, "\n".join(shown), as_json=False, err=False)
+        blocks.append(_facets(searcher.engine, ids))
+    print_result(None, "\n".join(blocks), as_json=False, err=False)
     return EXIT_UNSCORED if result.unscored else 0
 
 
 def _has_words(searcher: Searcher, question: Question) -> bool:
-    """Tell whether a word of the question is in the index."""
+    """Return whether a word of the question is in the index."""
     from pnyx.search.plan import Scoring
 
     return bool(searcher.engine.retrieve(question.text, Scoring("bm25"), 1))
 
 
-def _nothing(result: Found, searcher: Searcher) -> str:
+def _why_empty(result: SearchHits, searcher: Searcher) -> str:
     """Say why a question has no documents."""
     if not result.candidates:
         return "no word of the question is in the index"
@@ -215,7 +215,7 @@ def _nothing(result: Found, searcher: Searcher) -> str:
 
 
 def _lines(retrieved: RetrievedDocument) -> str:
-    """Show a hit on a few lines: rank, title, excerpt. Documents are hostile: all is escaped."""
+    """Show a hit on a few lines: rank, title, excerpt. All is escaped."""
     hit, document, sided = retrieved.hit, retrieved.document, retrieved.sided
     first = f"{hit.rank:>4}  {hit.score:8.4f}  {shorten(hit.doc_id, 100)}"
     if retrieved.probability is not None:
@@ -227,8 +227,8 @@ def _lines(retrieved: RetrievedDocument) -> str:
         first += f"  [{retrieved.side_of_label}{turned}]"
     if sided is not None and sided.side:
         first += f"  argues {sided.side}, by {shorten(sided.by, 60)}"
-    if place := place_of(document):
-        first += f"  {shorten(place, _EXCERPT_CHARS)}"
+    if location := place_of(document):
+        first += f"  {shorten(location, _EXCERPT_CHARS)}"
     title = " ".join(document.title.split())
     text = " ".join(document.text[: 20 * _EXCERPT_CHARS].split()).removeprefix(title)
     parts = [shorten(part, _EXCERPT_CHARS) for part in (title, text.lstrip(" .")) if part]
@@ -242,11 +242,11 @@ def _facets(engine: Engine, ids: Sequence[str]) -> str:
     from pnyx.search.features.clusters import facets
 
     values = facets(engine, ids)
-    shown = [
+    lines = [
         f"{facet.count:>4}  {shorten(facet.label, 80)}  ({shorten(', '.join(facet.terms), 80)})"
         for facet in values
     ]
-    return "\n".join(["topics:", *shown])
+    return "\n".join(["topics:", *lines])
 
 
 # A run -------------------------------------------------------------------------------------------
@@ -260,13 +260,13 @@ def _write_run(
     from pnyx.formats.runs.run_ids import SafeIds
     from pnyx.formats.runs.trec import a_token, as_ranked
 
-    for question in questions:  # what a run cannot hold, before anything is asked
+    for question in questions:  # reject ids that a run cannot hold before any model is called
         a_token(question.id, "topic")
     tag = run.tag or _tag(searcher, search)
     empty: list[str] = []
     below: list[str] = []
     unscored = written = 0
-    ids = SafeIds(lambda name: _holds(searcher.engine, name))
+    ids = SafeIds(lambda name: _has_id(searcher.engine, name))
     with atomic_text(str(run.out)) as stream:
         limit = _RUN if search.threshold is None else None
         for result in searcher.search(questions, run.k or limit):
@@ -280,17 +280,17 @@ def _write_run(
             write_run(stream, as_ranked(ids.entries(result.run_entries(tag))))
             if ids.changed and str(run.out) == "-":
                 raise InputError(
-                    f"the id {shorten(next(iter(ids.changed)), 60)!r} holds blanks, which a run "
+                    f"the id {shorten(next(iter(ids.changed)), 60)!r} contains blanks, which a run "
                     "cannot hold: give --out FILE, and FILE.ids.jsonl will map such ids"
                 )
     for topics, what in (
-        (empty, "share no word with the index"),
+        (empty, "have no word in common with the index"),
         (below, "have no document that reaches the threshold"),
     ):
         if topics:
-            shown = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
+            names = ", ".join(shorten(topic, 40) for topic in topics[:_SHOWN_TOPICS])
             more = ", ..." if len(topics) > _SHOWN_TOPICS else ""
-            warn(f"{len(topics)} of {len(questions)} topics {what}: {shown}{more}")
+            warn(f"{len(topics)} of {len(questions)} topics {what}: {names}{more}")
     if str(run.out) != "-" and (mapped := ids.write_map(str(run.out))):
         say(
             f"{len(ids.changed):,} ids with blanks or line ends were changed in the run; "
@@ -300,8 +300,8 @@ def _write_run(
     return EXIT_UNSCORED if unscored else 0
 
 
-def _holds(engine: Engine, doc_id: str) -> bool:
-    """Whether an index has a document of this id; one that can only be searched cannot say."""
+def _has_id(engine: Engine, doc_id: str) -> bool:
+    """Whether an index has a document with this id; False for an engine that cannot look up ids."""
     return isinstance(engine, Container) and doc_id in engine
 
 

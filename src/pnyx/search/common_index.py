@@ -1,4 +1,4 @@
-"""Commands that take an INDEX, also documents in its place, and say which command was meant."""
+"""Commands that take an INDEX or documents, and suggest a corrected command after a mistake."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _MOST: Final = 1500
 
 
 class IndexCommand(Command):
-    """A command that takes INDEX or QUESTION, or both, and says what was meant by other words."""
+    """A command that takes INDEX, QUESTION or both, and suggests how to correct wrong arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; InputError names the command that was meant."""
+        """Parse the arguments; InputError suggests the intended command."""
         ctx.meta[_WORDS] = list(args)
         try:
             rest = super().parse_args(ctx, args)
@@ -81,7 +81,7 @@ def open_documents(where: str) -> DocumentIndex:
 
 
 def missing_question() -> str:
-    """Say which of INDEX and QUESTION is missing, and give the command that is running with it."""
+    """Say which of INDEX and QUESTION is missing, and give this command with it."""
     words, _ = _positionals(click.get_current_context())
     if words and not _names_index(words[0]) and (" " in words[0] or words[0].endswith("?")):
         line = _corrected(index=_SOURCE, question=words[0])
@@ -92,7 +92,7 @@ def missing_question() -> str:
 
 
 def _unparsed(ctx: click.Context, error: click.UsageError) -> str:
-    """Say what was meant where words are missing or left over; empty for another fault."""
+    """Suggest a correction if arguments are missing or left over; empty for other errors."""
     names = _argument_names(ctx)
     try:
         words, _ = _positionals(ctx)
@@ -111,7 +111,7 @@ def _unparsed(ctx: click.Context, error: click.UsageError) -> str:
 
 
 def _left_over(words: Sequence[str], names: Sequence[str]) -> str:
-    """Say what was meant by more words than there are arguments: a text without quotes."""
+    """Suggest a correction for too many arguments: a text without quotes."""
     if names == ["question"]:
         return f"{_UNQUOTED}. Use: {_corrected(question=' '.join(words))}"
     for count in range(len(words), 0, -1):
@@ -131,7 +131,7 @@ def _left_over(words: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _check_question(ctx: click.Context) -> None:
-    """Refuse a question without words, and one in the place of the index."""
+    """Reject an empty question, and a question in place of the index."""
     index, question = ctx.params.get("index"), ctx.params.get("question")
     if not isinstance(question, str):
         return
@@ -143,7 +143,7 @@ def _check_question(ctx: click.Context) -> None:
 
 
 def _not_there(where: str) -> str:
-    """Say that there is nothing of this name, and which name was meant."""
+    """Say that nothing has this name, and suggest a similar one."""
     problem = "is not there, expected an index, or a file or folder of documents"
     if near := _near(where):
         return f"is not there. Did you mean {escaped(near)}? Use: {_corrected(index=near)}"
@@ -151,7 +151,7 @@ def _not_there(where: str) -> str:
 
 
 def _near(where: str) -> str:
-    """Return the path that exists and is most like one that does not; empty for none."""
+    """Return the existing path most similar to a missing one; empty if there is none."""
     path = Path()
     for part in Path(where).expanduser().parts:
         if not _exists(str(path / part)):
@@ -177,11 +177,11 @@ def _exists(path: str) -> bool:
     return bool(path) and os.path.exists(path)  # noqa: PTH110 - False for what cannot be a name
 
 
-# The command line as it was meant ----------------------------------------------------------------
+# The corrected command line ----------------------------------------------------------------------
 
 
 class _Word(str):
-    """A word that is known again by its identity, as the parser hands on what it was given."""
+    """A word recognised by identity, since the parser passes its input on unchanged."""
 
     __slots__ = ()
 
@@ -191,24 +191,24 @@ def _argument_names(ctx: click.Context) -> list[str]:
 
 
 def _positionals(ctx: click.Context) -> tuple[list[str], list[str]]:
-    """Return the words that are arguments, and the others; UsageError: an option is not known."""
+    """Return the arguments and the leftover words; UsageError for an unknown option."""
     words = [_Word(word) for word in ctx.meta[_WORDS]]
     values, rest, _ = ctx.command.make_parser(ctx).parse_args(list(words))
-    found = [values.get(name) for name in _argument_names(ctx)] + rest
-    ids = {id(word) for word in found}
+    typed = [values.get(name) for name in _argument_names(ctx)] + rest
+    ids = {id(word) for word in typed}
     arguments = [str(word) for word in words if id(word) in ids]
     return arguments, [str(word) for word in words if id(word) not in ids and word != "--"]
 
 
 def _corrected(**changed: str) -> str:
-    """Return the command that is running with other values, to be pasted into a shell."""
+    """Return the current command with other values, ready to paste into a shell."""
     ctx = click.get_current_context()
     names = _argument_names(ctx)
     words, options = _positionals(ctx)
     values = {**dict(zip(names, words, strict=False)), **changed}
     if "index" in changed and "index" not in names:  # an option
-        given = next(v for k, v in ctx.params.items() if k.endswith("__index"))
-        options = [changed["index"] if word == given else word for word in options]
+        index_word = next(v for k, v in ctx.params.items() if k.endswith("__index"))
+        options = [changed["index"] if word == index_word else word for word in options]
     arguments = [values[name] for name in names if name in values]
     dashes = ["--"] if any(word.startswith("-") for word in arguments) else []
     line = shlex.join([*options, *dashes, *arguments] if dashes else [*arguments, *options])

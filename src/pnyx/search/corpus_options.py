@@ -1,4 +1,4 @@
-"""What `pnyx index` is told of a corpus and of the index made of it."""
+"""Options of `pnyx index` for the corpus and for the index made from it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
-    """Which index is made, and how the corpus is read."""
+    """Which index is made and how the corpus is read."""
 
     out: SourceName | None = out_opt(None, "Folder to create.", metavar="FOLDER", writes="folder")
     add: SourceName | None = file_opt(None, "Existing index to add to.", metavar="FOLDER")
     update: SourceName | None = file_opt(
         None,
-        "Existing index to add features to, without a CORPUS: those that are named, else those "
-        "that it lacks of a new index or has for a part of its documents.",
+        "Existing index to add features to, without a CORPUS: those named, else the "
+        "usual ones that are missing or incomplete.",
         metavar="FOLDER",
     )
     force: bool = opt(False, "Replace the index at --out once the new one's words are indexed.")
@@ -45,7 +45,7 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     )
 
     def reader(self, corpus: Sequence[str]) -> SourceReader:
-        """Return the documents of all sources, which says what became of their files."""
+        """Return a reader of all sources, which reports what became of their files."""
         from pnyx.search.sources import SourceReader
 
         return SourceReader(
@@ -59,30 +59,30 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
         )
 
     def folder(self, features: FeatureSpec, corpus: tuple[str, ...]) -> str:
-        """Return the index folder that is meant; OptionError: choices do not go together."""
+        """Return the index folder; OptionError for options that cannot be combined."""
         named = [path for path in (self.out, self.add, self.update) if path is not None]
         if len(named) != 1:
             raise OptionError(
-                "give one of --out (a new index), --add (an existing one to add to) and --update "
-                "(an existing one as it is)"
+                "give one of --out (a new index), --add (add documents to an index) and --update "
+                "(add features to an index)"
             )
         if self.update is not None and corpus:
-            raise OptionError("--update goes without a CORPUS: --add adds documents")
+            raise OptionError("--update takes no CORPUS; use --add to add documents")
         if self.update is not None and self.unit is not None:
             raise OptionError("--unit requires --out or --add: an index keeps its documents")
         if self.update is not None and features.lexical:
-            raise OptionError("--words-only goes with --out and --add")
+            raise OptionError("--words-only requires --out or --add")
         if self.update is None and not corpus:
             raise OptionError("Missing argument 'CORPUS...'.")
         if self.out is None and (self.fields or self.language or self.force):
             raise OptionError(
-                "--fields, --language and --force belong to --out: an index keeps its own"
+                "--fields, --language and --force require --out: an existing index keeps its own"
             )
         return named[0]
 
 
 class Makers(contextlib.ExitStack):
-    """What makes features: here, or in workers of Ray, which it finds once they are needed."""
+    """Computes features, here or in Ray workers, which are started when first needed."""
 
     def __init__(self, spec: FeatureSpec) -> None:
         self._spec = spec
@@ -95,7 +95,7 @@ class Makers(contextlib.ExitStack):
         return self.enter_context(ray_workers(str(self._spec.engine)))
 
     def embedder(self) -> Embedder:
-        """Return what embeds documents."""
+        """Return the embedder for documents."""
         from pnyx.models.embed.embedder import embedder_from
 
         if self._spec.engine is None:
@@ -105,7 +105,7 @@ class Makers(contextlib.ExitStack):
         return RemoteEmbedder(self._workers)
 
     def quality(self) -> TextQuality:
-        """Return what predicts quality."""
+        """Return the model that predicts quality."""
         if self._spec.engine is None or self._spec.quality_model is not None:
             return quality_model(self._spec)
         from pnyx.judging.students.quality.remote import RemoteQuality
@@ -114,7 +114,7 @@ class Makers(contextlib.ExitStack):
 
 
 def say_long(reader: SourceReader) -> None:
-    """Say how many documents of a collection were left whole although they are long."""
+    """Say how many long documents of a collection were not split."""
     from pnyx.formats.text.passages import WHOLE_WORDS
 
     if count := reader.long_documents:
@@ -123,7 +123,7 @@ def say_long(reader: SourceReader) -> None:
 
 
 def quality_model(spec: FeatureSpec) -> TextQuality:
-    """Return the model that predicts quality: the packaged one, or one's own."""
+    """Return the model that predicts quality: the packaged one, or the user's."""
     if spec.quality_model is None:
         from pnyx.judging.students.quality.surface import QualityModel
 
@@ -133,9 +133,9 @@ def quality_model(spec: FeatureSpec) -> TextQuality:
     return read_quality_model(spec.quality_model)
 
 
-def topics_line(made: Clusters) -> str:
-    """Return how many topics there are, and of how many documents."""
-    line = f"{len(made):,} topics of {len(made.cluster):,} documents"
-    if made.meta["assigned"]:
-        line += f"; {made.meta['assigned']:,} documents were added since to the nearest"
+def topics_line(clusters: Clusters) -> str:
+    """Return a line with the number of topics and of their documents."""
+    line = f"{len(clusters):,} topics of {len(clusters.cluster):,} documents"
+    if clusters.meta["assigned"]:
+        line += f"; {clusters.meta['assigned']:,} documents were later added to the nearest topic"
     return line

@@ -1,4 +1,4 @@
-"""What this room adds to Pnyx."""
+"""What this room registers with Pnyx."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ READERS: Final = {
         documents="pnyx.search.pages.readers:document_finder",
     ),
 }
-"""Part of a source -> what reads it."""
+"""Part of a source -> its reader."""
 
 COMPARISONS: Final = {"runs": "pnyx.search.pages.run_pair:show_runs"}
-"""What is compared -> what makes the page of two."""
+"""Kind of pair -> builder of the page that compares two."""

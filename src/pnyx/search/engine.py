@@ -1,7 +1,7 @@
-"""What a search engine does for the stages of a search, all by document id.
+"""The interface of a search engine; all methods use document ids.
 
-`pnyx.search.index.Index` is one, `pnyx.search.opensearch.index.RemoteIndex` another, plugins may
-bring more (`EngineType`); `open_index` opens all.
+Implemented by `pnyx.search.index.Index`, `pnyx.search.opensearch.index.RemoteIndex` and plugins
+(`EngineType`); `open_index` opens them all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Hit(NamedTuple):
 
 
 class FeatureInfo(NamedTuple):
-    """A feature that an engine has: of how many documents, and the model that made it.
+    """A feature of an engine: how many documents have it, and the model that made it.
 
     `passages` counts the documents that are passages of longer ones.
     """
@@ -47,7 +47,7 @@ class FeatureInfo(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """The topic cluster of a document: its number, its most typical conclusion, telling words."""
+    """The topic cluster of a document: its number, most typical conclusion, distinctive terms."""
 
     number: int
     label: str
@@ -58,7 +58,7 @@ class Topic(NamedTuple):
 class TopicQuery:
     """Asks for at most `count` documents on a question's topics.
 
-    `vector` is its unit vector (d,) by `embedder`, `least` the least cosine of a topic to it.
+    `vector` is its unit vector (d,) by `embedder`, `least` the minimum cosine of a topic to it.
     """
 
     text: str
@@ -72,8 +72,8 @@ class Engine(Protocol):
     """A collection of documents that can be ranked for a question.
 
     Features are `vectors`, `quality`, `clusters` and `passages`; any may be missing. Methods that
-    take ids raise InputError for an unknown one, and where the feature that they read is missing or
-    lacks documents.
+    take ids raise InputError for an unknown one, or if the feature that they read is missing or
+    incomplete.
     """
 
     @property
@@ -89,14 +89,14 @@ class Engine(Protocol):
         """Return the best `k` documents for a question, best first, ties in a fixed order.
 
         `scoring` is not `auto`; `embedder` is needed where `scoring.embeds`. Raises InputError
-        where the engine lacks what the model needs, ModelError where the embedder cannot be used.
+        if the index lacks what the model needs, ModelError if the embedder cannot be used.
         """
 
     def fetch(self, ids: Sequence[str]) -> list[Evidence]:
         """Return documents by id, in the order asked."""
 
     def feature_info(self, name: str) -> FeatureInfo | None:
-        """Return what there is of a feature; None where there is nothing."""
+        """Return the coverage and the model of a feature; None if there is none."""
 
     def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """Return the unit vectors of documents; shape (documents, dimensions)."""
@@ -110,12 +110,12 @@ class Engine(Protocol):
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """Return the topic of each document, None for one that has none."""
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
-        """Return ids of documents on a question's topics, best first, and what went wrong."""
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:
+        """Return ids of documents on a question's topics, best first, and any problems."""
 
 
 class Readable(Protocol):
-    """Documents that have numbers, in the order of indexing."""
+    """Documents numbered in the order of indexing."""
 
     def __len__(self) -> int: ...
 
@@ -125,7 +125,7 @@ class Readable(Protocol):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What makes terms of texts."""
+        """The tokenizer that turns texts into terms."""
 
     def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
         """Return the records with these 0-based numbers, in the order asked."""
@@ -136,17 +136,17 @@ class Readable(Protocol):
 
 @runtime_checkable
 class DocumentIndex(Engine, Readable, Protocol):
-    """An engine whose documents have numbers, and can be walked."""
+    """An engine whose documents are numbered and can be iterated over."""
 
     @property
     def known_by(self) -> Any:
-        """What its documents are known again by, as JSON; features do not count."""
+        """The identity of its documents, as JSON; features do not count."""
 
     def __contains__(self, doc_id: object) -> bool:
         """Whether there is a document with this id."""
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was indexed; KeyError where there is none."""
+        """Return the record with this id, as it was indexed; KeyError if there is none."""
 
     def documents(self) -> Iterator[Evidence]:
         """Return every record in the order of indexing."""
@@ -158,15 +158,15 @@ class DocumentIndex(Engine, Readable, Protocol):
         """Return the documents with the largest cosines to a unit vector, best first."""
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what `make` gave when it was first called for this key."""
+        """Return the cached result of the first `make` call for this key."""
 
     def compile(self) -> None:
-        """Load now what makes later searches quicker, if anything does."""
+        """Preload whatever makes later searches faster."""
 
 
 @runtime_checkable
 class Explainable(DocumentIndex, Protocol):
-    """An engine that knows what its scores are made of; `pnyx.search.explain` tells it."""
+    """An engine that can break its scores down into parts, for `pnyx.search.explain`."""
 
     def term_scores(
         self, text: str, ids: Sequence[str], model: str, **parameters: float
@@ -176,25 +176,25 @@ class Explainable(DocumentIndex, Protocol):
     def cosines(
         self, text: str, ids: Sequence[str], embedder: Embedder | None
     ) -> NDArray[np.float64]:
-        """Return the cosines of documents to a question, 0 to one of no words."""
+        """Return the cosines of documents to a question, 0 for a question without words."""
 
     def boosts(
         self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """Return 1 + wC C of documents (1 where there is no topic), and Q (0 where unknown)."""
+        """Return 1 + wC C of documents (1 without a topic), and Q (0 if unknown)."""
 
     def rank_parts(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
     ) -> list[RankedList]:
-        """Return the rankings that a hybrid fuses in the end, words before vectors."""
+        """Return the rankings that a hybrid fuses, lexical before dense."""
 
 
 _RECENT: Final = 32
-"""Rankings that are remembered, so that what was ranked need not be ranked again to explain it."""
+"""Rankings kept so that explaining a search need not rank again."""
 
 
 class Remembering:
-    """Remembers what was made of an index: it is immutable."""
+    """Caches results derived from an index, which is immutable."""
 
     def __init__(self) -> None:
         self._made: dict[object, Any] = {}
@@ -206,22 +206,22 @@ class Remembering:
         with self._making:
             if key not in self._made:
                 self._made[key] = make()
-            made: T = self._made[key]
-            return made
+            value: T = self._made[key]
+            return value
 
     def lately(self, key: object, make: Callable[[], T]) -> T:
-        """Return what `make` gave for this key if that is among the latest few; else make it."""
+        """Return the `make` result for this key from a small cache of recent ones, or call it."""
         with self._making:
             if key in self._recent:
                 self._recent.move_to_end(key)
-                known: T = self._recent[key]
-                return known
-        made = make()
+                remembered: T = self._recent[key]
+                return remembered
+        value = make()
         with self._making:
-            self._recent[key] = made
+            self._recent[key] = value
             while len(self._recent) > _RECENT:
                 self._recent.popitem(last=False)
-        return made
+        return value
 
 
 def _read(index: DocumentIndex) -> None:
@@ -230,13 +230,13 @@ def _read(index: DocumentIndex) -> None:
 
 
 class EngineType(NamedTuple):
-    """An engine that is opened by address, `NAME:REST`: OpenSearch, or a plugin's.
+    """An engine opened by an address `NAME:REST`: OpenSearch, or one from a plugin.
 
     Attributes:
-        open: the index at an address; PnyxError where there is none.
-        state: what tells one state of it from another, in milliseconds; OSError where it cannot be
-            told now.
-        verify: reads all that an index has; IndexFolderError for damage.
+        open: opens the index at an address; PnyxError if there is none.
+        state: identifies the index's current state within milliseconds; OSError if it cannot be
+            read now.
+        verify: reads everything in an index; IndexFolderError for damage.
     """
 
     open: Callable[[str], DocumentIndex]
@@ -250,12 +250,12 @@ def open_again(opened: Callable[[str], DocumentIndex], where: str, known_by: Any
     Args:
         opened: how its class opens one.
         where: an absolute path, or an address.
-        known_by: what it held when it was pickled.
+        known_by: the identity of its documents when it was pickled.
     """
     if Path(where).is_absolute() and not Path(where).exists():
-        advice = "make one that stays: pnyx.open(documents, to=FOLDER)"
-        raise IndexFolderError(f"the index is not there any more; {advice}", path=where)
+        advice = "make a permanent one: pnyx.open(documents, to=FOLDER)"
+        raise IndexFolderError(f"the index no longer exists; {advice}", path=where)
     index = opened(where)
     if index.known_by != known_by:
-        raise IndexFolderError("holds other documents than when it was pickled", path=where)
+        raise IndexFolderError("its documents have changed since it was pickled", path=where)
     return index

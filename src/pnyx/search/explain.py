@@ -1,4 +1,4 @@
-"""Why a document has its score: the parts that the score is made of, exactly.
+"""Why a document has its score: the exact parts of the score.
 
 Each scoring model is a sum or a product of parts, some of which are made of parts themselves.
 """
@@ -29,10 +29,10 @@ class Explanation(NamedTuple):
     Attributes:
         name: a model, `R`, `C` or `Q` of the Touché model, or a word of the question; where good
             arguments were put first (`good`) also `relevance`, `neighbours`, `quality`, `copy`.
-        value: what it adds to the whole, or multiplies it by; of the whole, the score.
-        raw: what it is in itself: a score, a cosine, a quality; None where it is not known of the
+        value: what it contributes to the whole as a summand or factor; for the whole, the score.
+        raw: its unweighted value: a score, a cosine, a quality; None if unknown for the
             document (in a hybrid: the document is not among the best by that model).
-        weight: how much it counts in the whole; None where nothing is weighted.
+        weight: its weight in the whole; None if nothing is weighted.
         rank: in the ranking that is fused by ranks; else None.
         combine: how `parts` make `raw`: `sum` or `product`; empty without parts.
         parts: what `raw` is made of.
@@ -48,8 +48,8 @@ class Explanation(NamedTuple):
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        own = dict(zip(self._fields, self, strict=True))
-        return {**own, "parts": [part.row() for part in self.parts]}
+        values = dict(zip(self._fields, self, strict=True))
+        return {**values, "parts": [part.row() for part in self.parts]}
 
 
 def explain(
@@ -79,11 +79,11 @@ def explain(
 
 
 def explain_good(why: Explanation, good: Goodness) -> Explanation:
-    """Return why a document has its score once good arguments are put first."""
-    own = why._replace(value=(1.0 - NEAR) * good.own, weight=1.0 - NEAR)
+    """Return why a document has its score after good arguments were put first."""
+    by_model = why._replace(value=(1.0 - NEAR) * good.by_model, weight=1.0 - NEAR)
     near = Explanation("neighbours", NEAR * good.near, good.near, NEAR)
     relevance = Explanation(
-        "relevance", good.relevance, good.relevance, combine="sum", parts=(own, near)
+        "relevance", good.relevance, good.relevance, combine="sum", parts=(by_model, near)
     )
     parts = [relevance, Explanation("quality", good.boost, good.share, QUALITY)]
     if good.copy_of:
@@ -98,12 +98,12 @@ def _words(
     for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text):
         for term in index.tokenizer.terms(word):
             written.setdefault(term, word)
-    found = []
+    explanations = []
     for terms in index.term_scores(text, ids, model, **parameters):
         parts = tuple(Explanation(written.get(t, t), v, v) for t, v in terms.items())
         score = sum((part.value for part in parts), 0.0)
-        found.append(Explanation(model, score, score, combine="sum", parts=parts))
-    return found
+        explanations.append(Explanation(model, score, score, combine="sum", parts=parts))
+    return explanations
 
 
 def _touche(
@@ -113,17 +113,19 @@ def _touche(
     mu = scoring.parameters.get("mu", PARAMETERS["mu"].default)
     words = _words(index, text, "dirichlet", ids, {"mu": mu})
     boosts = index.boosts(text, ids, wc, wq, embedder)
-    found = []
-    for own, factor, quality in zip(words, *(boost.tolist() for boost in boosts), strict=True):
-        parts = [Explanation("R", 1.0, None) if scoring.flat else own._replace(name="R")]
+    explanations = []
+    for by_words, factor, quality in zip(words, *(boost.tolist() for boost in boosts), strict=True):
+        parts = [Explanation("R", 1.0, None) if scoring.flat else by_words._replace(name="R")]
         if wc or wq:
             parts += [
                 Explanation("C", factor, (factor - 1.0) / wc if wc else None, wc),
                 Explanation("Q", 1.0 + wq * quality, quality if wq else None, wq),
             ]
         score = math.prod(part.value for part in parts)
-        found.append(Explanation("touche", score, score, combine="product", parts=tuple(parts)))
-    return found
+        explanations.append(
+            Explanation("touche", score, score, combine="product", parts=tuple(parts))
+        )
+    return explanations
 
 
 def _fused(
@@ -140,35 +142,35 @@ def _fused(
         _places(ranking, weight, scoring, numbers)
         for ranking, weight in zip(rankings, weights_of_parts(scoring), strict=True)
     ]
-    found = []
+    explanations = []
     for word, by_words, by_vector in zip(words, *columns, strict=True):
-        known = word._replace(value=by_words.value, weight=by_words.weight, rank=by_words.rank)
-        if by_words.raw is None:  # it may hold words, but is not among the best by them
-            known = known._replace(raw=None, combine="", parts=())
-        parts = (known, by_vector)
-        score = known.value + by_vector.value
-        found.append(Explanation("hybrid", score, score, combine="sum", parts=parts))
-    return found
+        word_part = word._replace(value=by_words.value, weight=by_words.weight, rank=by_words.rank)
+        if by_words.raw is None:  # it may match words, but is not among the best by them
+            word_part = word_part._replace(raw=None, combine="", parts=())
+        parts = (word_part, by_vector)
+        score = word_part.value + by_vector.value
+        explanations.append(Explanation("hybrid", score, score, combine="sum", parts=parts))
+    return explanations
 
 
 def _places(
     ranking: RankedList, weight: float, scoring: Scoring, numbers: NDArray[np.int64]
 ) -> list[Explanation]:
     """Return what one ranking adds to the fused score of each document."""
-    own, scores = ranking
+    ranked, scores = ranking
     if scoring.fusion == "rrf":
-        values = 1.0 / (RRF_CONSTANT + np.arange(1.0, len(own) + 1))
-        least, shown = 0.0, None
+        values = 1.0 / (RRF_CONSTANT + np.arange(1.0, len(ranked) + 1))
+        least, shown_weight = 0.0, None
     else:
         how = cast("Normalisation", scoring.fusion)
         values = weight * normalised(scores, how)
-        least, shown = lowest(values, how), weight
-    found = []
+        least, shown_weight = lowest(values, how), weight
+    explanations = []
     for number in numbers.tolist():
-        places = np.flatnonzero(own == number).tolist()
+        places = np.flatnonzero(ranked == number).tolist()
         if not places:
-            found.append(Explanation("dense", least, None, shown))
-        for place in places:  # one
-            value, score = float(values[place]), float(scores[place])
-            found.append(Explanation("dense", value, score, shown, place + 1))
-    return found
+            explanations.append(Explanation("dense", least, None, shown_weight))
+        for position in places:  # one
+            value, score = float(values[position]), float(scores[position])
+            explanations.append(Explanation("dense", value, score, shown_weight, position + 1))
+    return explanations

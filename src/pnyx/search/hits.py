@@ -1,4 +1,4 @@
-"""Retrieved documents with all that is known of each: the one shape of a hit (`rows`: as JSON)."""
+"""Retrieved documents with all that is known about each (`rows`: as JSON)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pnyx.core.records import (
 from pnyx.core.tabular import Result
 from pnyx.search.engine import Engine, Explainable, Hit, Topic
 from pnyx.search.perspectives import query_for
-from pnyx.search.sides import Sided, label_on, match_labels
+from pnyx.search.sides import SideVerdict, label_on, match_labels
 from pnyx.search.topics import TopicMatch
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from pnyx.search.topics import TopicMatcher
 
 FACETED: Final = 100
-"""Best documents among which topics are counted, and from which those of one are taken."""
+"""Number of best documents among which topics are counted, and filtered by one topic."""
 
 
 _SHOWN: Final = ("rank", "score", "id", "title", "text", "stance", "side", "probability", "quality")
-"""Fields of a hit that a notebook shows, where a hit has them."""
+"""Fields of a hit that a notebook shows, if a hit has them."""
 
 
 class SearchedBy(Protocol):
@@ -48,26 +48,26 @@ class SearchedBy(Protocol):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Found(Result, Sequence["HitRow"]):
-    """The documents for one question, to be looked at: `found[0].text`, `found.to_frame()`.
+class SearchHits(Result, Sequence["HitRow"]):
+    """The documents found for one question: `hits[0].text`, `hits.to_frame()`.
 
     Attributes:
         question: the question.
-        hits: best first; the score is 1 / rank where anything was done after ranking.
-        sides: document id -> its side, of those whose side was found out.
-        found_for: document id -> the perspective whose turn brought it.
-        problems: what a reader must know, one line each.
-        unscored: how many questions to a judge or a language model have no answer.
-        probabilities: document id -> P(relevant), of the hits that were judged one by one.
+        hits: best first; the score is 1 / rank if later stages reordered them.
+        sides: document id -> its side, if it was determined.
+        found_for: document id -> the perspective it was retrieved for.
+        problems: warnings for the reader, one line each.
+        unscored: how many questions to a judge or a language model were not answered.
+        probabilities: document id -> P(relevant), of the hits that were judged individually.
         candidates: how many documents the scoring model found, before any threshold.
-        good: document id -> what its score is made of, where good arguments were put first.
-        document_ids: of hits that are the best passages of documents, the documents' ids.
-        by: what found them.
+        good: document id -> the parts of its score, if good arguments were put first.
+        document_ids: passage id -> document id, if documents are ranked by their best passage.
+        by: the searcher that found them.
     """
 
     question: Question
     hits: tuple[Hit, ...]
-    sides: Mapping[str, Sided] = field(default_factory=dict)
+    sides: Mapping[str, SideVerdict] = field(default_factory=dict)
     found_for: Mapping[str, Perspective] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     unscored: int = 0
@@ -82,7 +82,7 @@ class Found(Result, Sequence["HitRow"]):
         return len(self.hits)
 
     def run_entries(self, tag: str = "pnyx") -> Iterator[RunEntry]:
-        """Yield the hits as lines of a run: documents where these were ranked, else passages."""
+        """Yield the hits as lines of a run: documents if these were ranked, else passages."""
         for hit in self.hits:
             doc_id = self.document_ids.get(hit.doc_id, hit.doc_id)
             yield RunEntry(self.question.id, doc_id, hit.rank, hit.score, tag)
@@ -90,11 +90,11 @@ class Found(Result, Sequence["HitRow"]):
     def __iter__(self) -> Iterator[HitRow]:
         return iter(self._all())
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._all()[place]
+    def __getitem__(self, position: Any) -> Any:
+        return self._all()[position]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all fields, the documents found among them, without what they were found by."""
+        """Return all fields, including the documents found, but not the searcher."""
         self._all()
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"by": None}
 
@@ -104,9 +104,9 @@ class Found(Result, Sequence["HitRow"]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each hit: its rank, score, texts, sides and quality."""
-        kept = set(_SHOWN) | {"url", "source", "side_by", "quality_share"}
+        columns = set(_SHOWN) | {"url", "source", "side_by", "quality_share"}
         return [
-            {**hit.model_dump(include=kept), "cluster": hit.cluster and hit.cluster.label}
+            {**hit.model_dump(include=columns), "cluster": hit.cluster and hit.cluster.label}
             for hit in self
         ]
 
@@ -133,11 +133,11 @@ class RetrievedDocument:
 
     hit: Hit
     document: Evidence
-    match: TopicMatch | None = None  # how the topic of its label relates to the question
-    side_of_label: Stance | None = None  # None where the topic is another
-    sided: Sided | None = None  # its side, where that was asked for
-    probability: float | None = None  # P(relevant), judged one by one
-    perspective: Perspective | None = None  # whose turn brought it
+    match: TopicMatch | None = None  # how its label's topic relates to the question
+    side_of_label: Stance | None = None  # None if the label is on another topic
+    sided: SideVerdict | None = None  # its side, if requested
+    probability: float | None = None  # P(relevant), judged individually
+    perspective: Perspective | None = None  # the perspective it was retrieved for
     topic: Topic | None = None  # its topic cluster
     quality: float | None = None  # predicted, in [0, 1]
     quality_share: float | None = None  # share of documents of lower quality
@@ -145,59 +145,61 @@ class RetrievedDocument:
 
     @property
     def stance(self) -> Stance | None:
-        """Its label, whatever that is about."""
+        """Its label, on whatever topic."""
         return getattr(self.document, "stance", None)
 
 
 def has_all(engine: Engine, feature: str) -> bool:
-    """Tell whether an engine knows a feature of all its documents."""
-    known = engine.feature_info(feature)
-    return known is not None and known.documents == len(engine)
+    """Return whether all documents of an engine have a feature."""
+    info = engine.feature_info(feature)
+    return info is not None and info.documents == len(engine)
 
 
 def list_hits(
-    found: Found,
+    result: SearchHits,
     searcher: SearchedBy,
     hits: Sequence[Hit] | None = None,
     *,
     explained: bool = False,
 ) -> list[RetrievedDocument]:
-    """Return what is known of the documents found, or of `hits`, with the parts of their scores."""
+    """Return all details of the documents found, or of `hits`, with the parts of their scores."""
     engine = searcher.engine
-    hits = found.hits if hits is None else hits
+    hits = result.hits if hits is None else hits
     ids = [hit.doc_id for hit in hits]
     documents = engine.fetch(ids)
-    matches = match_labels(found.question, documents, searcher.matcher)
+    matches = match_labels(result.question, documents, searcher.matcher)
     nothing = [None] * len(ids)
     topics: Sequence[Topic | None] = engine.topics(ids) if has_all(engine, "clusters") else nothing
     quality: Sequence[float | None] = nothing
     shares: Sequence[float | None] = nothing
     if has_all(engine, "quality"):
-        quality = [_known(value) for value in engine.quality(ids).tolist()]
-        shares = [_known(value) for value in engine.quality_shares(ids).tolist()]
-    why = explain_hits(found, searcher, ids) if explained else {}
+        quality = [_without_nan(value) for value in engine.quality(ids).tolist()]
+        shares = [_without_nan(value) for value in engine.quality_shares(ids).tolist()]
+    why = explain_hits(result, searcher, ids) if explained else {}
     return [
         RetrievedDocument(
             hit,
             document,
             match,
             label_on(document, match),
-            found.sides.get(hit.doc_id),
-            found.probabilities.get(hit.doc_id),
-            found.found_for.get(hit.doc_id),
+            result.sides.get(hit.doc_id),
+            result.probabilities.get(hit.doc_id),
+            result.found_for.get(hit.doc_id),
             topic,
-            known,
+            quality_of_hit,
             share,
             why.get(hit.doc_id),
         )
-        for hit, document, match, topic, known, share in zip(
+        for hit, document, match, topic, quality_of_hit, share in zip(
             hits, documents, matches, topics, quality, shares, strict=True
         )
     ]
 
 
-def explain_hits(found: Found, searcher: SearchedBy, ids: Sequence[str]) -> dict[str, Explanation]:
-    """Return the parts of each document's score for what it was searched by, by document id."""
+def explain_hits(
+    result: SearchHits, searcher: SearchedBy, ids: Sequence[str]
+) -> dict[str, Explanation]:
+    """Return the parts of each document's score for its query, by document id."""
     from pnyx.search.explain import explain, explain_good
 
     index = searcher.engine
@@ -205,63 +207,64 @@ def explain_hits(found: Found, searcher: SearchedBy, ids: Sequence[str]) -> dict
         return {}
     by_text: dict[str, list[str]] = {}
     for doc_id in ids:
-        perspective = found.found_for.get(doc_id)
-        asked = found.question
-        text = asked.text if perspective is None else query_for(asked, perspective)
+        perspective = result.found_for.get(doc_id)
+        question = result.question
+        text = question.text if perspective is None else query_for(question, perspective)
         by_text.setdefault(text, []).append(doc_id)
     why: dict[str, Explanation] = {}
     depth = searcher.plan.depth if searcher.plan.staged else 0
-    shown = max(len(found.good), len(found.hits))
-    k = max(shown, depth, FACETED)  # what was ranked: a hybrid's scores depend on it
+    shown_count = max(len(result.good), len(result.hits))
+    k = max(shown_count, depth, FACETED)  # as many as were ranked: a hybrid's scores depend on it
     for text, some in by_text.items():
         parts = explain(index, text, searcher.plan.scoring, some, searcher.embedder, k=k)
         why |= dict(zip(some, parts, strict=True))
     return why | {
-        doc_id: explain_good(why[doc_id], found.good[doc_id])
+        doc_id: explain_good(why[doc_id], result.good[doc_id])
         for doc_id in ids
-        if doc_id in found.good
+        if doc_id in result.good
     }
 
 
-def _known(value: float) -> float | None:
+def _without_nan(value: float) -> float | None:
     return None if value != value else value  # NaN
 
 
-def hit_row(found: RetrievedDocument) -> HitRow:
-    """Return a document that was found as JSON has it."""
+def hit_row(retrieved: RetrievedDocument) -> HitRow:
+    """Return a retrieved document as a JSON row."""
     from pnyx.search.rows import HitRow
 
-    return HitRow.model_validate(hit_values(found))
+    return HitRow.model_validate(hit_values(retrieved))
 
 
 def passage_values(passage: Passage | None) -> dict[str, Any] | None:
-    """Return where in its document a passage is, as JSON has it."""
+    """Return where in its document a passage is, as JSON values."""
     if passage is None:
         return None
     return {name: getattr(passage, name) for name in ("number", "count", "heading", "speaker")}
 
 
-def hit_values(found: RetrievedDocument) -> dict[str, Any]:
-    """Return what `hit_row` holds, as JSON values that are not checked again."""
-    document, sided, view, topic = found.document, found.sided, found.perspective, found.topic
+def hit_values(retrieved: RetrievedDocument) -> dict[str, Any]:
+    """Return the values of `hit_row` without validating them."""
+    document, sided = retrieved.document, retrieved.sided
+    view, topic = retrieved.perspective, retrieved.topic
     return {
-        "rank": found.hit.rank,
-        "score": found.hit.score,
-        "id": found.hit.doc_id,
+        "rank": retrieved.hit.rank,
+        "score": retrieved.hit.score,
+        "id": retrieved.hit.doc_id,
         "document": document_id(document),
         "passage": passage_values(document.passage),
         "title": document.title,
-        "stance": found.stance,
+        "stance": retrieved.stance,
         "text": document.text,
         "url": document.url,
         "source": document.source,
-        "label": found.match and {**found.match.row(), "stance": found.side_of_label},
-        "probability": found.probability,
+        "label": retrieved.match and {**retrieved.match.row(), "stance": retrieved.side_of_label},
+        "probability": retrieved.probability,
         "side": sided and sided.side,
         "side_by": (sided and sided.by) or None,
         "perspective": view and {"text": view.text, "stance": view.stance},
-        "quality": found.quality,
-        "quality_share": found.quality_share,
+        "quality": retrieved.quality,
+        "quality_share": retrieved.quality_share,
         "cluster": topic and {"number": topic.number, "label": topic.label},
-        "why": found.why and found.why.row(),
+        "why": retrieved.why and retrieved.why.row(),
     }

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 class Index(WordIndex):
     """An index open for searching, an `Engine`; immutable, so it may be shared between threads.
 
-    Later changes of the folder are seen after opening it again, even if the old files are gone.
+    Later changes of the folder are seen only after reopening it, even if the old files are gone.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle where it is and what it holds, so that another process opens the same folder."""
+        """Pickle its path and identity, so that another process opens the same folder."""
         return open_again, (type(self).open, str(self.path.absolute()), self.known_by)
 
     @property
@@ -68,12 +68,12 @@ class Index(WordIndex):
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """Return the share of documents of lower predicted quality; shape (documents,).
 
-        It is among those of known quality, and NaN for a document of unknown quality.
+        The share is among documents of known quality, and NaN for a document of unknown quality.
         """
         order = self.once("quality in order", self._qualities)
-        own = self.quality(ids)
-        shares = np.searchsorted(order, own) / max(1, len(order))
-        return np.where(np.isnan(own), np.nan, shares)
+        qualities = self.quality(ids)
+        shares = np.searchsorted(order, qualities) / max(1, len(order))
+        return np.where(np.isnan(qualities), np.nan, shares)
 
     def _qualities(self) -> NDArray[np.float32]:
         values = document_quality(self)
@@ -90,10 +90,11 @@ class Index(WordIndex):
         self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """See `Explainable`."""
-        known, numbers = touche_boosts(self, text, embedder, wc, wq), self.numbers(ids)
-        if known is None:
+        boosts, numbers = touche_boosts(self, text, embedder, wc, wq), self.numbers(ids)
+        if boosts is None:
             return np.ones(len(ids)), np.zeros(len(ids), dtype=np.float32)
-        return known.cluster_factors[known.codes[numbers] >> known.shift], known.quality[numbers]
+        codes = boosts.codes[numbers]
+        return boosts.cluster_factors[codes >> boosts.shift], boosts.quality[numbers]
 
     def rank_parts(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
@@ -105,8 +106,8 @@ class Index(WordIndex):
         """See `Engine`."""
         return clusters_of(self).topics(self.numbers(ids))
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
-        if (problems := why_not_used(self, asked)) is not None:
+        if (problems := why_not_used(self, query)) is not None:
             return [], problems
-        return self.doc_ids(rank_on_topics(self, asked)), []
+        return self.doc_ids(rank_on_topics(self, query)), []

@@ -41,16 +41,16 @@ def command(
 
     CORPUS is one or more files, folders or ir_datasets: ids; `-` is standard input. The index is a
     folder that is created atomically. Then the quality of each document is predicted and its text
-    embedded, which takes longest; meanwhile the index can be searched by words. What was stopped
-    goes on with --update. Documents added later rank as if all had been indexed at once, and get
-    the features that the index has.
+    embedded, which takes longest; meanwhile the index can be searched by words. If this is
+    interrupted, --update continues. Documents added later rank as if all had been indexed at once,
+    and get the features that the index has.
 
-    A folder may hold texts, Markdown, web pages, PDF, Word, OpenDocument, e-books, e-mails and
-    tables; what became of its files is printed. --add with a folder or file that is in the index
+    A folder may contain texts, Markdown, web pages, PDF, Word, OpenDocument, e-books, e-mails and
+    tables; the outcome for its files is printed. --add with a folder or file that is in the index
     already refreshes it: new, changed and deleted files.
 
-    opensearch://HOST:PORT/NAME in place of the folder is an index in a cluster, into which an index
-    folder can be copied, too (docs/opensearch.md).
+    Instead of a folder, opensearch://HOST:PORT/NAME is an index in a cluster, into which an index
+    folder can also be copied (docs/opensearch.md).
 
     \b
     Example:
@@ -65,7 +65,7 @@ def command(
 
         return index_remote(corpus, folder, spec, features, cluster, as_json=as_json)
     if cluster.shards is not None or cluster.replicas is not None:
-        raise OptionError("--shards and --replicas go with opensearch://HOST:PORT/NAME")
+        raise OptionError("--shards and --replicas require opensearch://HOST:PORT/NAME")
     features = _features(folder, spec, features)
 
     def tell(line: str) -> None:
@@ -97,51 +97,51 @@ def _read_corpus(
     row: dict[str, object],
     tell: Callable[[str], None],
 ) -> tuple[FeatureSpec, bool]:
-    """Index or refresh CORPUS; return the features to make, and whether anything is to be done."""
+    """Index or refresh CORPUS; return the features to make, and whether there is anything to do."""
     refreshed, added = _refresh(corpus, folder, spec, tell)
     if refreshed:
-        row["refreshed"] = [dataclasses.asdict(one) for one in refreshed]
+        row["refreshed"] = [dataclasses.asdict(refresh) for refresh in refreshed]
         features = _after_refresh(folder, features, refreshed)
     if added:
         statistics, line = _build(added, folder, spec)
         row |= statistics
         tell(line)
-    return features, bool(added) or any(refreshed) or bool(_behind(folder))
+    return features, bool(added) or any(refreshed) or bool(_incomplete(folder))
 
 
 def _warn_of_missing(folder: str) -> None:
     """Say which features the added documents do not have yet."""
-    lacking = _behind(folder)
-    if behind := [name for name in _FLAGS if name in lacking]:
+    incomplete = _incomplete(folder)
+    if behind := [name for name in _FLAGS if name in incomplete]:
         flags = " ".join(_FLAGS[name] for name in behind)
         if "quality" in behind:
             flags += _model_of(_manifest(folder)["features"]["quality"])
-        what, shown = " and ".join(sorted(behind)), escaped(folder)
-        warn(f"the added documents have no {what} yet: pnyx index --update {shown} {flags}")
+        what, shown_folder = " and ".join(sorted(behind)), escaped(folder)
+        warn(f"the added documents have no {what} yet: pnyx index --update {shown_folder} {flags}")
 
 
 def _stopped(
     folder: str, features: FeatureSpec, rest: Iterable[str], error: BaseException, spec: CorpusSpec
 ) -> int:
     """Say what is left to do; raise the error if it was one."""
-    goes_on = f"{_update(folder, features, rest)} goes on"
+    command = _update(folder, features, rest)
     if isinstance(error, KeyboardInterrupt):
-        say(f"interrupted; {goes_on}")
+        say(f"interrupted; to continue: {command}")
         return EXIT_INTERRUPTED
     if spec.update is None:
-        say(f"the words are indexed, and {goes_on} where this stops:")
+        say(f"the words are indexed; {command} continues after this error:")
     raise error
 
 
 def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
-    """Return the command that makes features of an index, with what was chosen of them."""
+    """Return the command that makes features of an index, with the options chosen for them."""
     flags = dict.fromkeys(names, True)
     parts = [f"--{name}" for name in flags]
     for field, _ in opts_of(FeatureSpec):
         value = getattr(features, field.name)
         if isinstance(value, bool) or not features.given(field.name):
             continue
-        with contextlib.suppress(OptionError):  # it goes with a feature that is made already
+        with contextlib.suppress(OptionError):  # the option requires a feature that already exists
             FeatureSpec.from_row({**flags, field.name: value}).check_needs()
             parts += [features.flag(field.name), shlex.quote(str(value))]
     return f"pnyx index --update {shlex.quote(escaped(folder))} {' '.join(parts)}"
@@ -150,7 +150,7 @@ def _update(folder: str, features: FeatureSpec, names: Iterable[str]) -> str:
 def _refresh(
     corpus: tuple[str, ...], folder: str, spec: CorpusSpec, tell: Callable[[str], None]
 ) -> tuple[list[Refreshed], tuple[str, ...]]:
-    """Refresh the index from those of CORPUS that it was made from; return the others, too."""
+    """Refresh the index from sources that it was made from; also return the others."""
     if spec.add is None:
         return [], corpus
     from pnyx.search.refresh import is_source, refresh_index
@@ -162,7 +162,7 @@ def _refresh(
             continue
         if spec.format is not None or spec.mapping or spec.unit is not None:
             raise OptionError(
-                f"{escaped(path)} is indexed already: --format, --column and --unit are kept"
+                f"{escaped(path)} is indexed already: a refresh keeps --format, --column and --unit"
             )
         with counted("indexing") as advance:
             done = refresh_index(
@@ -181,15 +181,15 @@ def _refresh(
 def _after_refresh(
     folder: str, features: FeatureSpec, refreshed: Iterable[Refreshed]
 ) -> FeatureSpec:
-    """Return what is to be made after documents were removed: topics and graph of all again."""
+    """Return the features to make after documents were removed: topics and graph again."""
     dropped = {name for done in refreshed for name in done.dropped}
     if "clusters" in dropped and features.assign:
         return dataclasses.replace(features, assign=False, clusters=True)
     remade = {"clusters": features.clusters, "vectors_ann": features.ann}
     for name, flag in (("clusters", "--clusters"), ("vectors_ann", "--ann")):
         if name in dropped and not remade[name]:
-            shown = escaped(folder)
-            warn(f"documents were removed, so pnyx index --update {shown} {flag} is due again")
+            shown_folder = escaped(folder)
+            warn(f"documents were removed: run pnyx index --update {shown_folder} {flag} again")
     return features
 
 
@@ -212,7 +212,7 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
     stats = built.statistics
     say_long(records)
     if stats.tokens == 0:
-        warn("no document holds a word, so nothing can be found")
+        warn("no document contains a word, so nothing can be found")
     if advice := advise_compiling(stats.documents):
         say(advice)
     added = "" if stats.added == stats.documents else f" ({stats.added:,} added)"
@@ -229,43 +229,45 @@ def _build(corpus: tuple[str, ...], folder: str, spec: CorpusSpec) -> tuple[dict
 # Features: quality, vectors, their graph, topics -------------------------------------------------
 
 
-def _features(folder: str, spec: CorpusSpec, asked: FeatureSpec) -> FeatureSpec:
-    """Return what is to be made, checked: what was asked for, and what every index gets."""
+def _features(folder: str, spec: CorpusSpec, requested: FeatureSpec) -> FeatureSpec:
+    """Return the features to make, checked: those requested and those every index gets."""
     if engine_type(folder):
-        raise OptionError(f"{escaped(folder)} can be searched only, expected a folder")
+        raise OptionError(f"{escaped(folder)} is read-only, expected a folder")
     if spec.out is not None:
-        made = asked.of_new_index()
-        _check_features(made, {})
-        _refuse_existing(folder, spec, made)
-        return made
+        features = requested.of_new_index()
+        _check_features(features, {})
+        _refuse_existing(folder, spec, features)
+        return features
     there = _manifest(folder).get("features", {})
-    # Without a feature that is named, --update goes on with what every index has, and this one.
-    made = asked if asked.named and spec.add is None else asked.of_grown_index(there)
-    made = made if spec.add is not None or asked.named else made.of_new_index()
-    _check_features(made, there)
+    # If no feature is named, --update completes the default features and those the index has.
+    features = (
+        requested if requested.named and spec.add is None else requested.of_grown_index(there)
+    )
+    features = features if spec.add is not None or requested.named else features.of_new_index()
+    _check_features(features, there)
     if spec.add is not None:
-        _check_makers(folder, asked, made, there)
-    return made
+        _check_makers(folder, requested, features, there)
+    return features
 
 
 def _refuse_existing(folder: str, spec: CorpusSpec, features: FeatureSpec) -> None:
-    """Refuse to write over an index, and say how one goes on that was stopped after its words."""
+    """Refuse to overwrite an index; for an unfinished one, say how to continue."""
     from pnyx.search.lexical.manifest import is_index
 
     if spec.force or not is_index(Path(folder)):
         return
-    more = "--add in place of --out adds documents, --force begins anew"
-    if lacking := [name for name in features.named if name in _behind(folder, FEATURES)]:
-        without = f"without {' and '.join(lacking)} of all its documents"
-        made = f"{_update(folder, features, lacking)} makes them"
-        raise InputError(f"exists already, {without}: {made}; {more}", path=folder)
+    more = "use --add to add documents, --force to replace it"
+    if incomplete := [name for name in features.named if name in _incomplete(folder, FEATURES)]:
+        without = f"without {' and '.join(incomplete)} of all its documents"
+        advice = f"{_update(folder, features, incomplete)} makes them"
+        raise InputError(f"exists already, {without}: {advice}; {more}", path=folder)
     raise InputError(f"exists already: {more}", path=folder)
 
 
 def _check_makers(
-    folder: str, asked: FeatureSpec, spec: FeatureSpec, there: Mapping[str, Any]
+    folder: str, requested: FeatureSpec, spec: FeatureSpec, there: Mapping[str, Any]
 ) -> None:
-    """Refuse to grow a feature by another model than its own, unless it is named to be remade."""
+    """Refuse to extend a feature with another model than its own, unless it is to be remade."""
     from pnyx.models.embed.embedder import embedder_from
 
     def refuse(feature: str, key: str, name: str, how: str) -> None:
@@ -275,24 +277,24 @@ def _check_makers(
             advice = f"name it by {how}, or add words only (--words-only)"
             raise InputError(f"{its} by {shorten(str(made_by), 60)}: {advice}", path=folder)
 
-    if spec.quality and not asked.quality:
+    if spec.quality and not requested.quality:
         refuse("quality", "model", quality_model(spec).name, "--quality-model FOLDER")
-    for feature, named in (("vectors", asked.vectors), ("clusters", asked.clusters)):
+    for feature, named in (("vectors", requested.vectors), ("clusters", requested.clusters)):
         if feature in there and not named and spec.embeds:
             refuse(feature, "embedder", embedder_from(spec.embedder).name, "--embedder")
 
 
 def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
-    """Refuse what cannot be done before minutes are spent on indexing."""
+    """Reject impossible requests before minutes are spent on indexing."""
     from pnyx.models.embed.embedder import embedder_from
 
     spec.check()
     if spec.quality_model is not None:
         quality_model(spec)
     if spec.assign and "clusters" not in there:
-        raise InputError("--assign: the index has no topics yet: --clusters finds them")
+        raise InputError("--assign: the index has no topics yet; use --clusters")
     if spec.ann and not (spec.vectors or "vectors" in there):
-        raise InputError("--ann: the index has no vectors yet: give --vectors too")
+        raise InputError("--ann: the index has no vectors yet; add --vectors")
     if spec.ann:
         from pnyx.search.ranking.dense import graph_library
 
@@ -305,8 +307,8 @@ def _check_features(spec: FeatureSpec, there: Mapping[str, Any]) -> None:
         embedder_from(spec.embedder)
 
 
-def _new(count: int, documents: int) -> str:
-    """Return how many documents, and how many of them are new where not all are."""
+def _count_line(count: int, documents: int) -> str:
+    """Return the number of documents, and of new ones if not all are new."""
     return f"{documents:,} documents" + (f" ({count:,} new)" if count < documents else "")
 
 
@@ -315,9 +317,9 @@ def _quality(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, obj
 
     with counted("predicting quality", _documents(folder)) as advance:
         stats = score_documents(folder, makers.quality(), advance)
-    unscored = f"; {stats.unscored:,} hold no word and get a neutral one" if stats.unscored else ""
+    unscored = f"; {stats.unscored:,} without words get a neutral one" if stats.unscored else ""
     return dataclasses.asdict(stats), (
-        f"quality of {_new(stats.added, stats.documents)}, {stats.seconds:.1f} s{unscored}"
+        f"quality of {_count_line(stats.added, stats.documents)}, {stats.seconds:.1f} s{unscored}"
     )
 
 
@@ -327,9 +329,9 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
     embedder = makers.embedder()
     with counted("embedding texts") as advance:
         if spec.assign:
-            made = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
+            result = clusters.cluster_new_documents(folder, embedder, on_progress=advance)
         else:
-            made = clusters.cluster_documents(
+            result = clusters.cluster_documents(
                 folder,
                 embedder,
                 k=spec.cluster_count,
@@ -337,7 +339,7 @@ def _clusters(folder: str, spec: FeatureSpec, makers: Makers) -> tuple[dict[str,
                 seed=spec.seed or 0,
                 on_progress=advance,
             )
-    return dict(made.meta), topics_line(made)
+    return dict(result.meta), topics_line(result)
 
 
 def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, object], str]:
@@ -347,7 +349,7 @@ def _vectors(folder: str, _: FeatureSpec, makers: Makers) -> tuple[dict[str, obj
     embedder = makers.embedder()
     with counted("embedding documents", _documents(folder)) as advance:
         stats = embed_documents(folder, embedder, on_progress=advance)
-    new = _new(stats.documents - stats.reused, stats.documents)
+    new = _count_line(stats.documents - stats.reused, stats.documents)
     if line := cut_line(stats.cut, stats.max_tokens):
         say(line)
     line = f"vectors of {new}, {stats.seconds:.1f} s"
@@ -373,11 +375,11 @@ _WORK: dict[str, Callable[[str, FeatureSpec, Makers], tuple[dict[str, object], s
 _FLAGS = {"quality": "--quality", "clusters": "--assign", "vectors": "--vectors"}
 
 
-def _behind(folder: str, expected: Iterable[str] = ()) -> set[str]:
-    """Return the features that some document lacks, of those that it has or is expected to."""
+def _incomplete(folder: str, expected: Iterable[str] = ()) -> set[str]:
+    """Return the existing or `expected` features that some documents do not have."""
     features = _manifest(folder).get("features", {})
     documents = _documents(folder)
-    behind = {name for name, made in features.items() if made["documents"] != documents}
+    behind = {name for name, feature in features.items() if feature["documents"] != documents}
     return behind | set(expected).difference(features)
 
 
@@ -387,7 +389,7 @@ def _documents(folder: str) -> int:
 
 
 def _model_of(quality: Any) -> str:
-    """Return what must be added so that the new documents are scored by the model of the others."""
+    """Return the option that scores new documents with the same model as the others."""
     from pnyx.judging.students.quality.surface import QualityModel
 
     name = quality.get("meta", {}).get("model", "")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class _RankingSpec(PlotSpec, heading="Measures"):
-    """What of runs is measured on which topics."""
+    """What is measured, and on which topics."""
 
     qrels: FileName = file_opt(..., "Judgements.", metavar="QRELS")
     measures: tuple[Words, ...] = opt(
@@ -50,7 +50,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
         shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
         "StRecall@10",
     )
-    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics that are measured.")
+    topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics to measure.")
     per_topic: bool = opt(False, "Show the values of each topic.")
     plot: FileName | None = out_opt(None, "Draw means and intervals.", metavar="FILE.svg")
 
@@ -68,20 +68,20 @@ class RetrievalSpec(ComparingSpec, LeaderboardSpec, _RankingSpec):
     )
     strict: bool = opt(
         False,
-        "By the rules of a campaign: all topics of the qrels, what nobody judged is irrelevant, no "
-        "figures below --min-judged, and in --json a record of all that decided.",
+        "Follow the rules of a campaign: all topics of the qrels, unjudged is irrelevant, no "
+        "figures below --min-judged, and in --json a record of all settings.",
         heading=_RankingSpec.heading,
     )
     min_judged: float = opt(
         0.8,
-        "Least share of a run's first 10 documents that must be judged.",
+        "Minimum judged share of a run's first 10 documents.",
         within="[0, 1]",
         needs="strict",
         heading=_RankingSpec.heading,
     )
 
     def check(self) -> None:
-        """Refuse choices that change nothing, or exclude each other."""
+        """Reject options that have no effect or exclude each other."""
         self.check_needs()
         if self.strict and self.topics_of != "qrels":
             raise OptionError(f"--strict and --topics-of {self.topics_of} exclude each other")
@@ -99,7 +99,7 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     inconclusive. Documents are ordered by score, ties by descending document id, as in trec_eval.
 
     \b
-    --topics-of qrels  all topics of the qrels; one that a run lacks counts as an
+    --topics-of qrels  all topics of the qrels; a missing one counts as an
                        empty ranking, 0 as a rule (trec_eval -c)
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has
@@ -135,31 +135,31 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     spec.draw(lambda: interval_plot(_panels(result), _legend(result)))
     row, notes = result.row(), _notes(result)
     if spec.strict:
-        more, said = said_strictly(RANKING_RULES, "the first 10 documents", judged)
-        row, notes = row | more, said + notes
+        more, strict_notes = said_strictly(RANKING_RULES, "the first 10 documents", judged)
+        row, notes = row | more, strict_notes + notes
     tables = (lambda: _report(result, spec)) if spec.prints else ""
     return Outcome(row, tables, result.undefined, notes)
 
 
 def _notes(result: Retrieval) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
+    """Return notes for readers of the figures, one line each."""
     notes = []
     for run in result.runs:
         absent = f"{listed(run.absent)} absent, counted as empty rankings (trec_eval -c)"
-        known = (
+        skipped = (
             (run.absent, absent),
             (run.unjudged, f"{listed(run.unjudged)} without qrels, not measured"),
         )
-        notes += run_notes(run.name, known, len(run.rearranged))
+        notes += run_notes(run.name, skipped, len(run.rearranged))
         if not run.judged_documents:
             foreign = "warning: none of its documents is in the qrels; are the ids the same?"
             notes.append(f"{escaped(run.name, 40)}: {foreign}")
     if result.without_relevant:
-        shown = listed(result.without_relevant)
+        topics = listed(result.without_relevant)
         have = "have" if len(result.without_relevant) > 1 else "has"
-        notes.append(f"{shown} of the qrels {have} no relevant document; measured all the same")
+        notes.append(f"{topics} of the qrels {have} no relevant document, but still count")
     if result.undefined:
-        notes.append(f"{result.undefined} values of single topics are not defined and left out")
+        notes.append(f"{result.undefined} values of single topics are undefined and left out")
     fewest = min(len(run.per_topic) for run in result.runs)
     notes += untested_note(result.comparisons, "topics")
     return notes + few_warning(result.bootstrap, fewest, "topic")
@@ -225,7 +225,7 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
     """Rank retrievers: RUNs (TREC run files) by agreement with annotated pairs.
 
     Kendall's tau-b between a run's scores and the annotated probabilities of relevance, within each
-    question; then the mean over questions, with a 95 % interval from drawing questions anew. Each
+    question; then the mean over questions, with a 95 % interval from resampling questions. Each
     run is compared with each other (with --baseline, only with that one): difference, its interval
     and a paired two-sided test, corrected by Holm-Bonferroni over all comparisons.
 
@@ -265,7 +265,7 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
 
 
 def _correlation_notes(result: RetrieverCorrelation) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
+    """Return notes for readers of the figures, one line each."""
     notes = []
     if result.unscored:
         total = result.unscored + result.annotated

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LeaderboardSpec(Spec, heading="Files for other tools"):
-    """The leaderboard that is written, and what it says of cells without a value."""
+    """Options of the leaderboard to write, and for cells without a value."""
 
     leaderboard: FileName | None = out_opt(None, "Write a value for each run, topic and measure.")
     format: Literal[
@@ -33,7 +33,7 @@ class LeaderboardSpec(Spec, heading="Files for other tools"):
         return {} if self.leaderboard is None else {"--leaderboard": self.leaderboard}
 
     def check_files(self, sources: Mapping[str, str | Path | None], *, as_json: bool) -> None:
-        """Refuse to write over what is read (`sources`: what it is -> its file), or two in one."""
+        """Refuse to overwrite an input (`sources`: description -> file), or a file named twice."""
         files = self.files()
         if self.unscored != "error" and not files:
             raise OptionError("--unscored requires a file to write, such as --leaderboard FILE")
@@ -50,7 +50,7 @@ class LeaderboardSpec(Spec, heading="Files for other tools"):
     def settled_cells(
         self, cells: Sequence[LeaderboardCell], flag: str, how: str = ""
     ) -> list[LeaderboardCell]:
-        """Return the cells that are written; InputError, with `how` as advice: one is unscored."""
+        """Return the cells to write; InputError, with the advice `how`, if one is unscored."""
         from pnyx.formats import settled
 
         with refused(flag, how):
@@ -79,7 +79,7 @@ class LeaderboardSpec(Spec, heading="Files for other tools"):
 
 @contextmanager
 def refused(flag: str, how: str = "") -> Iterator[None]:
-    """Say which file cannot be written, and which options decide it."""
+    """Add the file that cannot be written and the options for it to an error."""
     try:
         yield
     except InputError as error:

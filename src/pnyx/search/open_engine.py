@@ -1,4 +1,4 @@
-"""Opening what is searched: an index folder, or by its address what another engine holds."""
+"""Opening an index: a folder, or the address of an index in another engine."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def open_index(where: str | Path) -> DocumentIndex:
     """Open an index folder, `opensearch://HOST:PORT/NAME`, or the address of a plugin's engine.
 
-    Raises IndexFolderError where there is none, PluginError where the engine is not installed,
-    PnyxError where it cannot be used, MissingExtra without the client of OpenSearch.
+    Raises IndexFolderError if there is none, PluginError where the engine is not installed,
+    PnyxError if it cannot be used, MissingExtra without the client of OpenSearch.
     """
     if engine := engine_type(where):
         return engine.open(str(where))
@@ -44,17 +44,17 @@ def verify_index(where: str | Path) -> DocumentIndex:
 
 
 def index_state(where: str | Path) -> tuple[int | str, ...]:
-    """Return what tells one state of an index from another; OSError where it cannot be told now."""
+    """Return a fingerprint of an index's current state; OSError if it cannot be read."""
     if engine := engine_type(where):
         return engine.state(str(where))
     from pnyx.search.lexical.manifest import MANIFEST
 
-    found = (Path(where) / MANIFEST).stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    status = (Path(where) / MANIFEST).stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def engine_type(where: str | Path) -> EngineType | None:
-    """Return the engine that an address, `NAME:REST`, is of; None for a folder."""
+    """Return the engine of an address `NAME:REST`; None for a folder."""
     if is_remote(where):
         from pnyx.search.opensearch.verify import OPENSEARCH
 
@@ -72,7 +72,7 @@ def engine_type(where: str | Path) -> EngineType | None:
 
 
 def stands_for_index(where: str | Path) -> bool:
-    """Tell whether a name is that of an index, and not of documents."""
+    """Return whether a name is that of an index rather than documents."""
     from pnyx.search.lexical.manifest import is_index
 
     return is_index(Path(where)) or engine_type(where) is not None

@@ -1,4 +1,4 @@
-"""Open what a search needs, from the choices of a user."""
+"""Open what a search needs, from a user's options."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def open_searcher(
     say: Say,
     unit: Unit = "passage",
 ) -> Searcher:
-    """Make what searches an index as a spec says; without a `judge`, the packaged one reranks."""
+    """Return a searcher of an index for a spec; without a `judge`, the packaged one reranks."""
     from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.pipeline import Searcher
 
     plan = _plan(spec, listwise=model is not None and not spec.judges_each)
-    plan = replace(plan, scoring=_resolved(index, plan.scoring, spec.embedder, say), unit=unit)
+    plan = replace(plan, scoring=_resolve_model(index, plan.scoring, spec.embedder, say), unit=unit)
     _check_used(spec, plan)
     embeds = plan.scoring.embeds or spec.embedder is not None
     return Searcher(
@@ -77,8 +77,8 @@ def _plan(spec: SearchSpec, *, listwise: bool) -> SearchPlan:
     )
 
 
-def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
-    """Return what auto stands for; whoever names an embedder wants the vectors to be used."""
+def _resolve_model(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -> Scoring:
+    """Resolve `auto`; a user who names an embedder always gets a hybrid if there are vectors."""
     from pnyx.models.embed.embedder import PACKAGED, embedder_from
     from pnyx.search.ranking.scores import choose_scoring
 
@@ -93,15 +93,13 @@ def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -
 
 
 def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
-    """Refuse choices that would change nothing, now that it is known what `auto` stands for."""
+    """Reject options that have no effect with the model that `auto` became."""
     if spec.embedder is not None and not (plan.scoring.embeds or plan.diversify == "mmr"):
-        raise OptionError(
-            "--embedder goes with --model touche, dense or hybrid, or --diversify mmr"
-        )
+        raise OptionError("--embedder requires --model touche, dense or hybrid, or --diversify mmr")
     if plan.rerank == "pointwise":
         for name in ("window", "step"):
             if spec.given(name):
-                raise OptionError(f"--{name} goes with --rerank by --llm")
+                raise OptionError(f"--{name} requires --rerank with --llm")
     spec.check_needs(model=plan.scoring.model)
 
 
@@ -112,7 +110,7 @@ def open_perspectives(
     most: int | None,
     judge: Judge | None = None,
 ) -> PerspectiveSource:
-    """Return where the perspectives on a question are from: a file, the model, the index itself."""
+    """Return the source of perspectives on a question: a file, the model or the index itself."""
     if spec.perspectives is not None:
         from pnyx.search.perspectives import FilePerspectives
 

@@ -11,7 +11,7 @@ from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.text_types import Address, FileName, ModelName, Words
 from pnyx.search.plan import CERTAINTY, FEATURES, PARAMETERS, Listwise, Scoring, SearchPlan
 
-_SHOWN: Final = {name: f"{one.default:g}" for name, one in PARAMETERS.items()}
+_SHOWN: Final = {name: f"{parameter.default:g}" for name, parameter in PARAMETERS.items()}
 _LISTWISE: Final = ("--rerank by --llm", lambda spec: spec.rerank and not spec.judges_each)
 
 
@@ -66,7 +66,7 @@ class ScoringSpec(
 class StageSpec(
     Spec, heading="After ranking", rare="pointwise window step lam count depth certainty"
 ):
-    """What is done after ranking; see `pnyx.search.pipeline.SearchPlan`."""
+    """The stages after ranking; see `pnyx.search.pipeline.SearchPlan`."""
 
     rerank: bool = opt(
         False, "Rerank: listwise with --llm, otherwise pointwise with the packaged judge."
@@ -79,7 +79,7 @@ class StageSpec(
         metavar="P",
     )
     window: int | None = opt(
-        None, "Documents ordered at once.", low=2, shown=f"{Listwise().window}", needs=_LISTWISE
+        None, "Documents per request.", low=2, shown=f"{Listwise().window}", needs=_LISTWISE
     )
     step: int | None = opt(
         None, "Stride of the window.", low=1, shown=f"{Listwise().step}", needs=_LISTWISE
@@ -106,7 +106,7 @@ class StageSpec(
     )
     depth: int | None = opt(
         None,
-        "Best documents that are reranked, judged, diversified or assigned to a side.",
+        "Number of best documents to rerank, judge, diversify or assign to a side.",
         low=1,
         shown=f"{SearchPlan().depth}",
         needs=(
@@ -130,17 +130,17 @@ class StageSpec(
 
     @property
     def judged(self) -> bool:
-        """Whether documents are reranked or held to a threshold."""
+        """Whether documents are reranked or filtered by a threshold."""
         return self.rerank or self.threshold is not None
 
     @property
     def judges_each(self) -> bool:
-        """Whether each document is judged by itself even where a language model is named."""
+        """Whether each document is judged individually even if a language model is named."""
         return self.pointwise or self.threshold is not None
 
     @property
     def asks_model(self) -> bool:
-        """Whether the search itself has anything to ask a language model."""
+        """Whether the search itself asks a language model."""
         views = self.diversify == "perspectives" and self.perspectives is None
         return bool(self.judged or self.stance or views)
 
@@ -150,7 +150,7 @@ class SearchSpec(StageSpec, ScoringSpec):
 
 
 class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
-    """How an index in a cluster of OpenSearch is spread."""
+    """How an index is distributed in an OpenSearch cluster."""
 
     shards: int | None = opt(None, "Parts of a new index in OpenSearch.", low=1, shown="1")
     replicas: int | None = opt(
@@ -161,10 +161,10 @@ class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
 class FeatureSpec(
     Spec, heading="Features", rare="quality_model cluster_count space seed embedder engine"
 ):
-    """What an index is to know of each document beside its words: quality, topics, vectors."""
+    """The features that an index gets in addition to words: quality, topics, vectors."""
 
     lexical: bool = opt(
-        False, "Words only: neither quality nor vectors, unless they are named.", "--words-only"
+        False, "Index words only: no quality or vectors unless requested.", "--words-only"
     )
     quality: bool = opt(
         False,
@@ -209,7 +209,7 @@ class FeatureSpec(
     )
     engine: Address | None = opt(
         None,
-        "Where the packaged encoder and model of quality work: ray (each core of this machine), or "
+        "Where the packaged encoder and quality model run: ray (each core of this machine), or "
         "a cluster at ray://HOST:10001 or HOST:PORT.",
         metavar="ENGINE",
         needs=(
@@ -232,23 +232,23 @@ class FeatureSpec(
         return tuple(name for name in names if getattr(self, name))
 
     def of_new_index(self) -> FeatureSpec:
-        """Return these choices with what a new index has by default."""
-        made: dict[str, Any] = dict.fromkeys(FEATURES, True)
-        return self if self.lexical else replace(self, **made)
+        """Return these options with the defaults of a new index."""
+        every_feature: dict[str, Any] = dict.fromkeys(FEATURES, True)
+        return self if self.lexical else replace(self, **every_feature)
 
-    def of_grown_index(self, known: Container[str]) -> FeatureSpec:
-        """Return these choices with the features that an index has, for the added documents."""
+    def of_grown_index(self, existing: Container[str]) -> FeatureSpec:
+        """Return these options with the features of an index, for added documents."""
         if self.lexical:
             return self
-        kept: dict[str, Any] = {name: True for name in FEATURES if name in known}
-        if "vectors_ann" in known:
-            kept["ann"] = True
-        if "clusters" in known and not self.clusters:
-            kept["assign"] = True
-        return replace(self, **kept)
+        fields: dict[str, Any] = {name: True for name in FEATURES if name in existing}
+        if "vectors_ann" in existing:
+            fields["ann"] = True
+        if "clusters" in existing and not self.clusters:
+            fields["assign"] = True
+        return replace(self, **fields)
 
     def check(self) -> None:
-        """Refuse choices that exclude each other or would change nothing."""
+        """Reject options that exclude each other or have no effect."""
         self.check_needs()
         if self.clusters and self.assign:
             raise OptionError("--clusters and --assign exclude each other")

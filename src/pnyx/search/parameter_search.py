@@ -1,8 +1,8 @@
-"""Parameters of a model chosen on topics with qrels, and what the choice is worth.
+"""Tuning a model's parameters on topics with qrels, with cross-validation.
 
-Every setting ranks every topic once. The best one's mean over all topics is too high: the same
-topics chose it. Cross-validation tells what it is worth: each fold of topics is measured with the
-setting that is best on the other folds.
+Every setting ranks every topic once. The best one's mean over all topics is biased upward, as
+the same topics chose it. Cross-validation estimates the true gain: each fold of topics is measured
+with the setting that is best on the other folds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GRIDS: Final[Mapping[str, tuple[float, ...]]] = {
     "wq": (0, 1, 2, 5, 10, 20),
     "dense_weight": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
 }
-"""Values that are tried of each parameter, unless others are named."""
+"""Values tried for each parameter by default."""
 
 _MOST_SETTINGS: Final = 10_000
 
@@ -52,17 +52,17 @@ _WEIGHT: Final = "dense_weight"
 
 Parameters: TypeAlias = Mapping[str, float]
 
-_DEPTH: Final = 1000  # Documents ranked where the measure has no cutoff
+_DEPTH: Final = 1000  # documents ranked if the measure has no cutoff
 _SHALLOW: Final = {"cutoff", "rel", "dcg", "gains"}
-"""Parameters of a measure that looks no further than its cutoff."""
+"""Parameters of measures that ignore documents beyond their cutoff."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What is tuned, and by what.
+    """What is tuned, and how.
 
-    `scoring` is the model, whose parameters the choice is compared with, and `tried` the values of
-    its parameters (by default all of `GRIDS`); the others stay as they are. `measure` is in the
+    `scoring` is the model with the parameters to compare with, and `tried` the values of
+    its parameters (by default all of `GRIDS`); the others are not changed. `measure` is in the
     notation of ir-measures. There are at least 2 `folds`; `test` is of the difference to the
     defaults; `seed` is of folds, bootstrap and randomisation test.
 
@@ -80,16 +80,16 @@ class Tuning:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        known = _tunable(self.scoring)
-        if not known:
+        tunable = _tunable(self.scoring)
+        if not tunable:
             raise InputError(f"model {self.scoring.model} has no parameter to tune")
         for name, values in self.tried.items():
-            if name not in known:
-                found = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
-                raise InputError(f"{found} to tune, expected: {', '.join(known)}")
+            if name not in tunable:
+                problem = f"model {self.scoring.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{problem} to tune, expected: {', '.join(tunable)}")
             if not values:
                 raise InputError(f"no value to try of {name}, expected at least one")
-            for value in values:  # refused now rather than when it is its turn
+            for value in values:  # rejected now rather than during the search
                 if name == _WEIGHT:
                     dataclasses.replace(self.scoring, dense_weight=value)
                 else:
@@ -110,7 +110,7 @@ class Tuning:
 
     @property
     def bootstrap(self) -> Bootstrap:
-        """How intervals are drawn, and the randomisation test's signs."""
+        """The bootstrap, whose seed is also that of the randomisation test."""
         return Bootstrap(self.draws, self.seed)
 
     @property
@@ -124,7 +124,7 @@ class Tuning:
 
     @property
     def grid(self) -> dict[str, tuple[float, ...]]:
-        """The values tried of each parameter that is tuned, rising, the default among them."""
+        """The values tried for each tuned parameter, ascending, including the default."""
         default = self.default
         tried = self.tried or {name: GRIDS[name] for name in default}
         return {
@@ -146,7 +146,7 @@ class Tuning:
 
 
 def _tunable(scoring: Scoring) -> tuple[str, ...]:
-    """Return the names of the parameters that a model's ranking depends on."""
+    """Return the names of a model's tunable parameters."""
     names = MODEL_PARAMETERS.get(scoring.by_words, ())
     if scoring.flat:
         names = tuple(name for name in names if name != "mu")
@@ -181,12 +181,13 @@ class Fold:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tuned(Result):
-    """What tuning found.
+    """The result of tuning.
 
-    Means of `settings` are over all topics; that of the `best`, the one to use, is too high, since
-    it was chosen by it. `held_out` is the mean where each topic has the setting that is best on
-    other folds; `test`, `low` and `high` are of that less the default. Topics are left out where
-    the measure is `undefined` for some setting, that are `unjudged`, or were not asked (`unasked`).
+    Means of `settings` are over all topics; that of the `best`, the one to use, is biased upward,
+    since it was chosen by it. `held_out` is the mean where each topic has the setting that is best
+    on other folds; `test`, `low` and `high` are of that less the default. Topics are left out where
+    the measure is `undefined` for some setting, that are `unjudged`, or have no question
+    (`unasked`).
     """
 
     tuning: Tuning
@@ -205,7 +206,7 @@ class Tuned(Result):
 
     @property
     def topics(self) -> int:
-        """How many topics chose and are measured."""
+        """The number of topics used for tuning and measured."""
         return sum(len(fold.topics) for fold in self.folds)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -217,13 +218,13 @@ class Tuned(Result):
     def _heading(self) -> list[str]:
         return [
             f"Best setting: {' '.join(self.options())}",
-            f"Of settings chosen on other topics: {self.measure} {self.held_out}",
-            f"Of the default setting: {self.measure} {self.default.mean}",
+            f"Settings chosen on other topics: {self.measure} {self.held_out}",
+            f"Default setting: {self.measure} {self.default.mean}",
             f"{self.measure} of each setting on the topics that chose it, the best first:",
         ]
 
     def options(self) -> list[str]:
-        """Return what `pnyx search` takes for the best setting."""
+        """Return the options of `pnyx search` for the best setting."""
         scoring = self.tuning.scoring
         out = ["--model", scoring.model]
         if scoring.model == "hybrid":
@@ -231,19 +232,19 @@ class Tuned(Result):
         out += ["--flat"] if scoring.flat else []
         for name, value in self.best.parameters.items():
             short = f"{value:g}"
-            shown = short if float(short) == value else repr(value)
-            out += [f"--{name.replace('_', '-')}", shown]
+            text = short if float(short) == value else repr(value)
+            out += [f"--{name.replace('_', '-')}", text]
         return out
 
     def curve(self, name: str) -> list[tuple[float, Setting]]:
-        """Return the settings by one parameter, the others as in the best, rising."""
+        """Return the settings by one parameter, ascending, the others as in the best."""
         others = {n: v for n, v in self.best.parameters.items() if n != name}
-        found = [
+        points = [
             (setting.parameters[name], setting)
             for setting in self.settings
             if all(setting.parameters[n] == v for n, v in others.items())
         ]
-        return sorted(found, key=lambda pair: pair[0])
+        return sorted(points, key=lambda pair: pair[0])
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` (docs/measures.md)."""
@@ -278,7 +279,7 @@ def tune(
     embedder: Embedder | None = None,
     report: Callable[[int, int, str], None] = lambda _done, _of, _word: None,
 ) -> Tuned:
-    """Choose a model's parameters on topics, and say what the choice is worth on others.
+    """Choose a model's parameters on topics, and estimate the gain on other topics.
 
     Questions without qrels are left out; the `embedder` is that of the index, where the model
     embeds questions; `report` is called with settings done, of how many, and a word.
@@ -292,17 +293,19 @@ def tune(
     parsed = parse_measures([tuning.measure])
     (name,) = parsed
     judgements = judgements_of(qrels)
-    asked = {q.id: q.text for q in questions}
-    texts = {topic: asked[topic] for topic in judgements.by_topic if topic in asked}
-    known = Judgements({topic: judgements.by_topic[topic] for topic in texts})
+    question_texts = {q.id: q.text for q in questions}
+    texts = {
+        topic: question_texts[topic] for topic in judgements.by_topic if topic in question_texts
+    }
+    judged = Judgements({topic: judgements.by_topic[topic] for topic in texts})
     _enough(len(texts), tuning)
-    scorer = RunScorer(parsed, known)
+    scorer = RunScorer(parsed, judged)
     settings = tuning.settings()
     params = parsed[name].params
     bounded = params.get("cutoff") and set(params) <= _SHALLOW
     ranker = _Ranker(index, texts, int(params["cutoff"]) if bounded else _DEPTH, embedder)
     table = np.full((len(texts), len(settings)), np.nan)
-    # The default shows what the index lacks; then of a hybrid the weight varies fastest.
+    # The default comes first to report missing features; in a hybrid the weight varies fastest.
     first, *others = range(len(settings))
     grid = list(tuning.grid)
     columns = [first, *sorted(others, key=lambda n: [settings[n][name] for name in grid])]
@@ -316,22 +319,21 @@ def tune(
     return _judge(
         tuning, name, settings, topics, table[defined],
         undefined=tuple(t for t in texts if t not in set(topics)),
-        unjudged=tuple(t for t in asked if t not in judgements.by_topic),
-        unasked=tuple(t for t in judgements.by_topic if t not in asked),
+        unjudged=tuple(t for t in question_texts if t not in judgements.by_topic),
+        unasked=tuple(t for t in judgements.by_topic if t not in question_texts),
     )  # fmt: skip
 
 
 def _enough(topics: int, tuning: Tuning) -> None:
     if topics < tuning.folds:
-        found = "no topic has" if not topics else f"only {topics} topics have"
+        judged = "no topic has" if not topics else f"only {topics} topics have"
         raise InputError(
-            f"{found} judgements to choose by, expected at least one for each of {tuning.folds} "
-            "folds"
+            f"{judged} judgements, expected at least one topic for each of {tuning.folds} folds"
         )
 
 
 class _Ranker:
-    """Ranks all topics; of the parts of a fused model, those that have not changed are kept."""
+    """Ranks all topics; caches unchanged parts of a fused model."""
 
     def __init__(
         self, index: DocumentIndex, texts: Mapping[str, str], k: int, embedder: Embedder | None
@@ -349,19 +351,19 @@ class _Ranker:
     def _rank(self, topic: str, text: str, scoring: Scoring) -> list[str]:
         index = self._index
         if not scoring.parts or not isinstance(index, Index):
-            found = index.retrieve(text, scoring, self._k, self._embedder)
-            return [hit.doc_id for hit in found]
+            hits = index.retrieve(text, scoring, self._k, self._embedder)
+            return [hit.doc_id for hit in hits]
         rankings = [self._part(index, topic, n, text, p) for n, p in enumerate(scoring.parts)]
         question = question_vector(index, text, self._embedder)
         return index.doc_ids(fuse_parts(index, scoring, rankings, question, self._k)[0])
 
     def _part(self, index: Index, topic: str, number: int, text: str, part: Scoring) -> RankedList:
-        kept = self._kept.get((topic, number))
-        if kept is None or kept[0] != part:
+        cached = self._kept.get((topic, number))
+        if cached is None or cached[0] != part:
             deep = depth_of_parts(self._k)
-            kept = part, rank_documents(index, text, part, deep, self._embedder)
-            self._kept[topic, number] = kept
-        return kept[1]
+            cached = part, rank_documents(index, text, part, deep, self._embedder)
+            self._kept[topic, number] = cached
+        return cached[1]
 
 
 class _Remembering:
@@ -387,8 +389,8 @@ def _judge(
     table: Floats,
     **left_out: tuple[str, ...],
 ) -> Tuned:
-    """Choose, and cross-validate, by a table (topics, settings) whose first is the default."""
-    own = np.empty(len(topics))
+    """Choose and cross-validate with a table (topics, settings); setting 0 is the default."""
+    cross_fitted = np.empty(len(topics))
     folds = []
     places = list(range(len(topics)))
     random.Random(tuning.seed).shuffle(places)
@@ -396,14 +398,14 @@ def _judge(
         part = np.sort(np.array(places[first :: tuning.folds], dtype=np.int64))
         others = np.setdiff1d(np.arange(len(topics)), part)
         chosen = _best(table[others])
-        own[part] = table[part, chosen]
+        cross_fitted[part] = table[part, chosen]
         names = tuple(topics[n] for n in part)
-        folds.append(Fold(names, settings[chosen], float(own[part].mean())))
-    means = column_means(np.column_stack([table, own]), tuning.bootstrap, UNIT)
-    (tested,) = differ((own - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
-    found = tuple(map(Setting, settings, means[:-1]))
+        folds.append(Fold(names, settings[chosen], float(cross_fitted[part].mean())))
+    means = column_means(np.column_stack([table, cross_fitted]), tuning.bootstrap, UNIT)
+    (tested,) = differ((cross_fitted - table[:, 0])[:, None], tuning.test, tuning.bootstrap)
+    tried = tuple(map(Setting, settings, means[:-1]))
     return Tuned(
-        tuning, measure, found, found[_best(table)], found[0], tuple(folds), means[-1],
+        tuning, measure, tried, tried[_best(table)], tried[0], tuple(folds), means[-1],
         tested.test, tested.low, tested.high, **left_out,
     )  # fmt: skip
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _MAX_STATEMENT = 1000
 _STATEMENT = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")
-"""Three words, or as much in a script without spaces: "yes" is an answer and no perspective."""
+"""Minimum length: three words, or as much in a script without spaces; "yes" is too short."""
 
 Search: TypeAlias = Callable[[str, int], Sequence[Hit]]
-"""A search: (text, k) -> the best k, best first."""
+"""A search function: (text, k) -> the best k, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveSet:
-    """The perspectives on one question; `failed` where the source gave no usable answer."""
+    """The perspectives on one question; `failed` if the source gave no usable answer."""
 
     perspectives: tuple[Perspective, ...]
     source: str
@@ -38,7 +38,7 @@ class PerspectiveSet:
 
 
 class PerspectiveSource(Protocol):
-    """What knows the perspectives on questions: a language model, a file, an index."""
+    """A source of perspectives on questions: a language model, a file, an index."""
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class PerspectiveSource(Protocol):
 def perspectives_of(question: Question, source: PerspectiveSource) -> PerspectiveSet:
     """Return the perspectives on one question; `source.find` takes many at once.
 
-    Raises InputError where the question has no words, or the source cannot be used.
+    Raises InputError if the question has no words, or the source cannot be used.
     """
     if not re.search(r"\w", question.text):
         raise InputError("the question is empty, expected words")
@@ -59,7 +59,7 @@ def perspectives_of(question: Question, source: PerspectiveSource) -> Perspectiv
 
 
 def distinct(perspectives: Sequence[Perspective]) -> list[Perspective]:
-    """Leave out each perspective that says the same words as one before it."""
+    """Remove each perspective with the same words as an earlier one."""
     seen: dict[tuple[str, ...], Perspective] = {}
     for perspective in perspectives:
         seen.setdefault(words_of(perspective.text), perspective)
@@ -70,8 +70,8 @@ class LlmPerspectives:
     """Asks a language model; a reply that cannot be read gets one repair turn.
 
     Asks for `count` perspectives, 1 to 50, by the prompt `perspectives` (each with its side) or,
-    for open questions, `perspectives-open`. What was asked before is not asked again. Raises
-    InputError for a `count` out of range, or a prompt that asks something else.
+    for open questions, `perspectives-open`. Earlier answers are reused. Raises
+    InputError for a `count` out of range, or a prompt for another task.
     """
 
     def __init__(
@@ -85,7 +85,9 @@ class LlmPerspectives:
         self.count = count
         self.prompt = load_prompt(prompt)
         if self.prompt.task != "perspectives":
-            raise InputError(f"prompt {self.prompt.label} asks {self.prompt.task}, no perspectives")
+            raise InputError(
+                f"prompt {self.prompt.label} asks {self.prompt.task}, not perspectives"
+            )
         self._sided = self.prompt.name != "perspectives-open"
 
     @property
@@ -94,7 +96,7 @@ class LlmPerspectives:
         return f"{self.model.name} ({self.prompt.label})"
 
     def find(self, questions: Sequence[Question]) -> list[PerspectiveSet]:
-        """See `PerspectiveSource`; different questions are asked at once."""
+        """See `PerspectiveSource`; several questions are asked concurrently."""
         results: dict[int, PerspectiveSet] = {}
 
         async def work(item: tuple[int, Question]) -> None:
@@ -116,7 +118,7 @@ class LlmPerspectives:
         if reply is None:
             fault = f"{shorten(self.model.name, 40)} gave no perspectives: {problems[-1]}"
             return PerspectiveSet((), self.name, (fault,), failed=True)
-        made = [
+        listed = [
             Perspective(
                 f"{question.id}-p{number}",
                 question.id,
@@ -126,16 +128,17 @@ class LlmPerspectives:
             )
             for number, item in enumerate(reply.perspectives, start=1)
         ]
-        kept = distinct(made)
-        if len(kept) < len(made):
-            problems.append(f"{len(made) - len(kept)} of {len(made)} repeated another, left out")
-        if len(kept) > self.count:
-            problems.append(f"{len(kept) - self.count} more than asked for, left out")
-            kept = kept[: self.count]
-        sides: set[Stance | None] = {p.stance for p in kept}
+        perspectives = distinct(listed)
+        if len(perspectives) < len(listed):
+            repeated = len(listed) - len(perspectives)
+            problems.append(f"{repeated} of {len(listed)} repeat another, left out")
+        if len(perspectives) > self.count:
+            problems.append(f"{len(perspectives) - self.count} more than asked for, left out")
+            perspectives = perspectives[: self.count]
+        sides: set[Stance | None] = {p.stance for p in perspectives}
         if self._sided and not {"pro", "con"} <= sides:
             problems.append("they do not cover both sides")
-        return PerspectiveSet(tuple(kept), self.name, tuple(problems))
+        return PerspectiveSet(tuple(perspectives), self.name, tuple(problems))
 
 
 def _statement(text: str) -> str:
@@ -146,7 +149,7 @@ def _statement(text: str) -> str:
 
 @cache
 def _reply_model(sided: bool) -> Any:
-    """Build the reply's shape on first use: pydantic is slow to import."""
+    """Build the reply's schema on first use: pydantic is slow to import."""
     import pydantic
 
     strict = pydantic.ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -160,9 +163,9 @@ def _reply_model(sided: bool) -> Any:
 
 
 class FilePerspectives:
-    """Takes up to `count` perspectives a question from a file, by its id or text.
+    """Takes up to `count` perspectives per question from a file, by its id or text.
 
-    A file on one question alone is about whatever is asked. Raises InputError for a file that
+    A file on a single question is used for any question. Raises InputError for a file that
     cannot be read, and `find` for a question without any.
     """
 
@@ -194,16 +197,16 @@ class FilePerspectives:
         if key not in self._by_id and len(self._by_id) == 1:
             (key,) = self._by_id
         if key not in self._by_id:
-            found = f"holds perspectives on {len(self._by_id)} questions"
+            problem = f"holds perspectives on {len(self._by_id)} questions"
             wanted = f"{shorten(question.text, 60)!r} (id {shorten(question.id, 40)!r})"
-            raise InputError(f"{found}, expected some on {wanted}", path=self._path)
-        kept = distinct(self._by_id[key])[: self._count]
-        named = (replace(p, extra={**p.extra, "origin": self.name}) for p in kept)
+            raise InputError(f"{problem}, expected some on {wanted}", path=self._path)
+        perspectives = distinct(self._by_id[key])[: self._count]
+        named = (replace(p, extra={**p.extra, "origin": self.name}) for p in perspectives)
         return PerspectiveSet(tuple(named), self.name)
 
 
 class PerspectiveHit(NamedTuple):
-    """A document in the merged list: whose turn it was, and ids of all who found it."""
+    """A document in the merged list: its perspective, and ids of all that found it."""
 
     hit: Hit
     perspective: Perspective
@@ -211,7 +214,7 @@ class PerspectiveHit(NamedTuple):
 
 
 def query_for(question: Question, perspective: Perspective) -> str:
-    """Return what is searched for a perspective: the question with it, as BERDS does."""
+    """Return the query for a perspective: the question and the perspective, as in BERDS."""
     return f"{question.text} {perspective.text}"
 
 
@@ -221,8 +224,8 @@ def search_perspectives(
     """Retrieve for each perspective and merge in turns (BERDS, section 5).
 
     `search` is any, e.g. `lambda text, k: index.search(text, "bm25", k)`; it gets the question with
-    the perspective. The order of the perspectives, at least one, decides within a round. Of each,
-    the `k` best (at least 1) are looked at. Raises InputError for no perspectives, or `k` out of
+    the perspective. The order of the perspectives, at least one, decides within a round. For each,
+    the `k` best (at least 1) are used. Raises InputError for no perspectives, or `k` out of
     range.
     """
     if not perspectives:
@@ -234,14 +237,14 @@ def search_perspectives(
 def merge_perspectives(
     rankings: Sequence[Sequence[Hit]], perspectives: Sequence[Perspective], k: int
 ) -> list[PerspectiveHit]:
-    """Merge what was found for each perspective in turns; see `search_perspectives`."""
+    """Merge the hits of each perspective in turns; see `search_perspectives`."""
     check_least("k", k, 1)
     owner: dict[str, Perspective] = {}
     found_by: dict[str, list[str]] = {}
     for ranking, perspective in zip(rankings, perspectives, strict=True):
         for hit in ranking[:k]:
             found_by.setdefault(hit.doc_id, []).append(perspective.id)
-    for depth in range(k):  # whose turn it was: the first to name it in the earliest round
+    for depth in range(k):  # taken for the first perspective that names it in the earliest round
         for ranking, perspective in zip(rankings, perspectives, strict=True):
             if depth < len(ranking):
                 owner.setdefault(ranking[depth].doc_id, perspective)

@@ -26,7 +26,7 @@ _COUNT = 8
 
 
 class SourceSpec(Spec, heading="Perspectives"):
-    """Where perspectives come from, and where they are written."""
+    """Where perspectives come from and where they are written."""
 
     index: SourceName | None = file_opt(
         None, "Take the conclusions of this index.", metavar="INDEX"
@@ -64,16 +64,16 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
 
     refuse_two_outputs("--out", spec.out, as_json=as_json)
     check_question(question)
-    asked = Question(spec.topic_id or question_id(question), question)
+    topic = Question(spec.topic_id or question_id(question), question)
     with _source(spec, model) as source:
-        perspectives = perspectives_of(asked, source)
+        perspectives = perspectives_of(topic, source)
     if spec.out is not None and perspectives.perspectives:
         with atomic_text(spec.out) as stream:
             for view in perspectives.perspectives:
-                extra = {**view.extra, "question": asked.text}
-                stream.write(perspective_line(replace(view, question_id=asked.id, extra=extra)))
+                extra = {**view.extra, "question": topic.text}
+                stream.write(perspective_line(replace(view, question_id=topic.id, extra=extra)))
     row = {
-        "question": {"id": asked.id, "text": asked.text},
+        "question": {"id": topic.id, "text": topic.text},
         "source": perspectives.source,
         "perspectives": [
             {**view.extra, "id": view.id, "text": view.text, "stance": view.stance}
@@ -90,14 +90,14 @@ def command(question: str, spec: SourceSpec, model: WriterSpec, as_json: bool) -
 
 @contextlib.contextmanager
 def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
-    """Open what --llm, --index or --file names; $PNYX_LLM counts where neither of the others is."""
+    """Open what --llm, --index or --file names; $PNYX_LLM is used if none is given."""
     named = [name for name in ("index", "file") if getattr(spec, name) is not None]
     if model.llm or (model.models and not named):
         named.append("llm")
     if len(named) != 1:
         raise OptionError("give one of --llm, --index and --file")
     if spec.open_question and named != ["llm"]:
-        raise OptionError("--open goes with --llm")
+        raise OptionError("--open requires --llm")
     if spec.file is not None:
         from pnyx.search.perspectives import FilePerspectives
 

@@ -1,7 +1,7 @@
-"""Perspectives without a language model: what the documents of an index conclude, on both sides.
+"""Perspectives without a language model, from the conclusions of an index, on both sides.
 
-Conclusions on the question are given sides and grouped; of each side the most relevant and least
-alike are taken, in turns (docs/decisions/diversity.md).
+Conclusions on the question are given sides and grouped; on each side the most relevant and most
+diverse are taken, in turns (docs/decisions/diversity.md).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _DEPTH = 60
 _ON_TOPIC = 0.4
-"""Least cosine with the question of a conclusion whose topic nobody has labelled."""
+"""Minimum cosine of a conclusion with the question if its topic has no label."""
 _WITHIN_TOPIC = 0.3
-"""The same where the document is in a topic cluster that is itself as near as `_ON_TOPIC`."""
+"""The same if the document is in a topic cluster with at least the cosine `_ON_TOPIC`."""
 _SAME = 0.7
-"""Least cosine of two conclusions on one side that count as one perspective."""
+"""Minimum cosine of two conclusions on one side that count as one perspective."""
 _LAMBDA = 0.5
 _SENTENCES = 12
-"""Sentences that are read of a document without a conclusion."""
+"""Maximum sentences read from a document without a conclusion."""
 _LEAST_WORDS = 3
 _MAX_CHARACTERS = 1000
 
@@ -105,8 +105,8 @@ class IndexPerspectives:
     def _find(self, question: Question, encoder: Encoder, judge: Judge) -> PerspectiveSet:
         target = encoder.encode([question.text])[0]
         hits = [hit.doc_id for hit in self._search(question.text, self._depth)]
-        asked = TopicQuery(question.text, target, encoder.name, _ON_TOPIC, self._depth)
-        of_topic, unused = self._engine.on_topics(asked)
+        query = TopicQuery(question.text, target, encoder.name, _ON_TOPIC, self._depth)
+        of_topic, unused = self._engine.on_topics(query)
         ids = list(dict.fromkeys([*hits, *of_topic]))
         members = frozenset(of_topic)
         candidates = []
@@ -114,30 +114,37 @@ class IndexPerspectives:
         matches = match_labels(question, documents, self._matcher)
         for document, match in zip(documents, matches, strict=True):
             label = sided_by_label(document, match)
-            found = _candidate(document, target, encoder)
+            candidate = _candidate(document, target, encoder)
             least = _WITHIN_TOPIC if document.id in members else _ON_TOPIC
-            if found is not None and (label is not None or found.near >= least):
+            if candidate is not None and (label is not None or candidate.near >= least):
                 if label is not None:
-                    found.side, found.side_by = label.side or "neutral", CORPUS_LABEL
-                candidates.append(found)
+                    candidate.side, candidate.side_by = label.side or "neutral", CORPUS_LABEL
+                candidates.append(candidate)
         problems = [*unused, *_take_sides(question, candidates, judge)]
         chosen = _choose(candidates, self._count)
         if not chosen:
-            problems = [*unused, f"none of {len(ids)} documents found concludes anything on it"]
+            problems = [*unused, f"none of {len(ids)} documents found contain a conclusion on it"]
         elif not set(SIDES) <= {c.side for c in chosen}:
             problems.append("they do not cover both sides")
-        made = []
-        for n, one in enumerate(chosen, start=1):
-            extra: dict[str, Any] = {"origin": self.name, "kind": one.kind}
-            extra |= {"documents": [one.document.id, *one.members], "side_by": one.side_by}
-            made.append(Perspective(f"{question.id}-p{n}", question.id, one.text, one.side, extra))
-        return PerspectiveSet(tuple(made), self.name, tuple(problems))
+        perspectives = []
+        for n, candidate in enumerate(chosen, start=1):
+            extra: dict[str, Any] = {"origin": self.name, "kind": candidate.kind}
+            extra |= {
+                "documents": [candidate.document.id, *candidate.members],
+                "side_by": candidate.side_by,
+            }
+            perspectives.append(
+                Perspective(
+                    f"{question.id}-p{n}", question.id, candidate.text, candidate.side, extra
+                )
+            )
+        return PerspectiveSet(tuple(perspectives), self.name, tuple(problems))
 
 
 def _candidate(
     document: Evidence, target: NDArray[np.float32], encoder: Encoder
 ) -> _Candidate | None:
-    """Return what a document concludes, or else a sentence; `near` is that of its closest."""
+    """Return a document's conclusion, or else a sentence; `near` is that of its closest."""
     if conclusion := _conclusion(document):
         texts, kind = [conclusion], "conclusion"
     else:
@@ -154,7 +161,7 @@ def _candidate(
 
 
 def _arguing(texts: Sequence[str], vectors: NDArray[np.float32], near: NDArray[np.float32]) -> int:
-    """Return the place of the closest sentence: one with a reason, or quotable, or any."""
+    """Return the position of the closest sentence: one with a reason, or quotable, or any."""
     likely = reason_probabilities(texts, vectors) >= MIN_REASON
     alone = np.array([is_quotable(text) and not flaw(text) for text in texts])
     for wanted in (alone & likely, alone):
@@ -164,7 +171,7 @@ def _arguing(texts: Sequence[str], vectors: NDArray[np.float32], near: NDArray[n
 
 
 def _conclusion(document: Evidence) -> str:
-    """Return the statement that an argument argues for; empty where none is stated."""
+    """Return the statement that an argument supports; empty if it states none."""
     if not isinstance(document, Argument):
         return ""
     text = _line(document.conclusion)
@@ -178,17 +185,17 @@ def _line(text: str) -> str:
 
 
 def _states(text: str) -> bool:
-    """Say whether a text can be a statement: some words, and no question."""
+    """Return whether a text can be a statement: enough words, and not a question."""
     return len(re.findall(r"\w+", text)) >= _LEAST_WORDS and not text.endswith("?")
 
 
 def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Judge) -> list[str]:
-    """Ask the judge for the sides that no label tells; return what went wrong."""
+    """Ask the judge for the sides that no label decides; return any problems."""
     unknown = [c for c in candidates if not c.side_by]
-    asked = [(question, c.document.id, c.text) for c in unknown]
+    items = [(question, c.document.id, c.text) for c in unknown]
     reasons = []
-    found = run_blocking(lambda: ask_sides(judge, asked))
-    for candidate, sided in zip(unknown, found, strict=True):
+    verdicts = run_blocking(lambda: ask_sides(judge, items))
+    for candidate, sided in zip(unknown, verdicts, strict=True):
         reasons += sided.reasons
         candidate.side, candidate.side_by = sided.side, sided.by
     problems = []
@@ -200,7 +207,7 @@ def _take_sides(question: Question, candidates: Sequence[_Candidate], judge: Jud
 
 
 def _choose(candidates: Sequence[_Candidate], count: int) -> list[_Candidate]:
-    """Take both sides in turns, then, where there is room, those whose side is none or unknown."""
+    """Take both sides in turns, then, if there is room, those on no or an unknown side."""
     by_side: dict[Stance | None, list[_Candidate]] = {}
     for candidate in candidates:
         by_side.setdefault(candidate.side, []).append(candidate)
@@ -212,17 +219,17 @@ def _choose(candidates: Sequence[_Candidate], count: int) -> list[_Candidate]:
 
 
 def _grouped(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return one candidate for all that say the same: the relevant and unlike first (`mmr`)."""
-    told = [c for c in candidates if c.side_by == CORPUS_LABEL]
+    """Group candidates that say the same, and order the groups by `mmr`."""
+    labelled = [c for c in candidates if c.side_by == CORPUS_LABEL]
     judged = [c for c in candidates if c.side_by != CORPUS_LABEL]
-    kept: list[_Candidate] = []
-    for some in filter(None, (told, judged)):
+    groups: list[_Candidate] = []
+    for some in filter(None, (labelled, judged)):
         vectors = np.stack([c.vector for c in some])
         near = [max(0.0, c.near) for c in some]
         for candidate in (some[i] for i in mmr(near, vectors, len(some), _LAMBDA)):
-            alike = [float(candidate.vector @ other.vector) for other in kept]
+            alike = [float(candidate.vector @ other.vector) for other in groups]
             if alike and max(alike) >= _SAME:
-                kept[int(np.argmax(alike))].members.append(candidate.document.id)
+                groups[int(np.argmax(alike))].members.append(candidate.document.id)
             else:
-                kept.append(candidate)
-    return kept
+                groups.append(candidate)
+    return groups

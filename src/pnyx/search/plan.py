@@ -1,4 +1,4 @@
-"""What can be chosen of a search, with its defaults; importing it loads no numpy."""
+"""The settings of a search with their defaults; importing this module does not load numpy."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ LEXICAL: Final = tuple(MODEL_PARAMETERS)
 """Models that rank by the words of the question."""
 
 AUTO: Final = "auto"
-"""The model that stands for the best that an index can do; see `scoring.choose_scoring`."""
+"""Selects the best model for an index; see `scores.choose_scoring`."""
 
 SCORINGS: Final = (AUTO, *LEXICAL, "dense", "hybrid")
 """Every model."""
 
 FEATURES: Final = ("quality", "vectors")
-"""What `pnyx index` predicts and embeds of every document unless it is told not to: what the
-default search and `pnyx argue` use."""
+"""The features that `pnyx index` computes by default: the default search and `pnyx argue` use
+them."""
 
 FUSIONS: Final = ("minmax", "zscore", "rrf")
-"""How a hybrid makes two rankings one."""
+"""How a hybrid fuses two rankings."""
 
 CERTAINTY: Final = 0.7
-"""The least probability with which a judge's verdict decides a side (docs/decisions/sides.md)."""
+"""Minimum probability of a judge's verdict that decides a side (docs/decisions/sides.md)."""
 
 PERSPECTIVES: Final = 8
-"""How many perspectives a question gets at most."""
+"""Maximum number of perspectives per question."""
 
 FOUND: Final = 10
-"""How many documents a question gets."""
+"""Default number of documents per question."""
 
 Rerank: TypeAlias = Literal["listwise", "pointwise"]
 Diversify: TypeAlias = Literal["mmr", "perspectives"]
 
 
 def check_parameter(name: str, value: float) -> None:
-    """Refuse a parameter (a key of `PARAMETERS`) that is out of its range."""
+    """Reject a parameter (a key of `PARAMETERS`) that is out of its range."""
     _check_range(name, value, *PARAMETERS[name][1:])
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:  # also refuses NaN
+    if not low <= value <= high:  # also rejects NaN
         raise InputError(f"{name} is {value:g}, expected a number from {low:g} to {high:g}")
 
 
@@ -92,19 +92,19 @@ class Scoring:
 
     Attributes:
         model: one of `SCORINGS`. `touche` is Dirichlet boosted by topic and quality, `dense` the
-            cosine of vectors, `hybrid` both kinds fused, `auto` the best that an index can do.
+            cosine of vectors, `hybrid` a fusion of both, `auto` the best model for the index.
         parameters: the model's own (`MODEL_PARAMETERS`); those of `lexical` in a hybrid.
         flat: Touché with R fixed to 1.
         lexical: what a hybrid fuses with the dense ranking, one of `LEXICAL`.
         fusion: of `FUSIONS`: scores made comparable, or reciprocal ranks.
         dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1
             (docs/decisions/hybrid.md).
-        feedback: of a hybrid, how many of the best documents the question's vector is moved towards
-            before documents are ranked again; 0 for none.
+        feedback: in a hybrid, the number of best documents towards which the question's vector is
+            moved before ranking again; 0 for none.
 
     Raises:
-        InputError: none of these, or a parameter that the model does not have. Ranges of parameters
-            are checked when something is ranked.
+        InputError: an unknown value, or a parameter that the model does not have. Ranges of
+            parameters are checked when something is ranked.
     """
 
     model: str = AUTO
@@ -116,39 +116,39 @@ class Scoring:
     feedback: int = 3
 
     def __post_init__(self) -> None:
-        for what, name, known in (
+        for what, name, choices in (
             ("model", self.model, SCORINGS),
             ("lexical model", self.lexical, LEXICAL),
             ("fusion", self.fusion, FUSIONS),
         ):
-            if name not in known:
-                shown = shorten(name, 40)
-                raise InputError(f"unknown {what} {shown!r}, expected one of: {', '.join(known)}")
+            if name not in choices:
+                value = shorten(name, 40)
+                raise InputError(f"unknown {what} {value!r}, expected one of: {', '.join(choices)}")
         _check_range("the weight of the dense ranking", self.dense_weight, 0.0, 1.0)
         check_least("feedback", self.feedback, 0)
         allowed = MODEL_PARAMETERS.get(self.by_words, ())
         for name in self.parameters:
             if name not in allowed:
-                found = f"model {self.model} has no parameter {shorten(name, 40)!r}"
-                raise InputError(f"{found}, expected: {', '.join(allowed) or 'none'}")
+                problem = f"model {self.model} has no parameter {shorten(name, 40)!r}"
+                raise InputError(f"{problem}, expected: {', '.join(allowed) or 'none'}")
         if self.flat and self.by_words != "touche":
             raise InputError(f"model {self.model} has no relevance score to fix at 1")
 
     @property
     def by_words(self) -> str:
-        """The lexical model that takes part; empty if none does."""
+        """The lexical model that is used; empty if none."""
         others = {AUTO: self.lexical, "dense": "", "hybrid": self.lexical}
         return others.get(self.model, self.model)
 
     @property
     def embeds(self) -> bool:
-        """Whether the question is embedded; of `auto`, whether it may be."""
+        """Whether the question is embedded; for `auto`, whether it may be."""
         topics = self.by_words == "touche" and self.parameter("wc") != 0.0
         return topics or self.model in (AUTO, "dense", "hybrid")
 
     @property
     def parts(self) -> tuple[Scoring, ...]:
-        """The models whose rankings are fused, the dense one last; none but of a hybrid."""
+        """The models whose rankings a hybrid fuses, the dense one last; else empty."""
         if self.model != "hybrid":
             return ()
         return Scoring(self.lexical, self.parameters, flat=self.flat), Scoring("dense")
@@ -171,15 +171,15 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Listwise:
-    """How a ranked list is put to a judge.
+    """How a judge reranks a list.
 
     Attributes:
         window: documents in one question to the judge, at least 2.
         step: the window's stride, from 1 to `window`: `window - step` documents of one window are
-            in the next, so so many can rise from the back to the front.
-        stance: the side that the documents are to help argue; None for relevance alone.
+            in the next, so at most `window - step` documents can move to the front.
+        stance: the side that the documents should support; None for relevance alone.
         definition: what is relevant, in place of the question's own definition.
-        words: longer documents are trimmed to it (long words count for several); RankGPT shows 300.
+        words: longer documents are trimmed to it (a long word counts as several); RankGPT uses 300.
 
     Raises:
         InputError: a number out of range.
@@ -198,18 +198,18 @@ class Listwise:
         check_least("words", self.words, 1)
 
     def windows(self, count: int) -> list[range]:
-        """Return the 0-based ranks of each window over `count` documents, as they are asked."""
-        found = []
+        """Return the 0-based ranks of each window over `count` documents, in judging order."""
+        ranges = []
         stop = count
         while stop > 0:
             start = max(0, stop - self.window)
             if stop - start > 1:
-                found.append(range(start, stop))
+                ranges.append(range(start, stop))
             stop = stop - self.step if start > 0 else 0
-        return found
+        return ranges
 
     def criterion(self, question: Question) -> str:
-        """Return what makes a document better, in words; empty for plain relevance."""
+        """Return the ranking criterion as text; empty for plain relevance."""
         parts = []
         if definition := (self.definition or question.definition).strip():
             parts.append(f"What is relevant to the query:\n{definition}")
@@ -227,27 +227,27 @@ class Listwise:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """What is done to find the documents of a question; see `pnyx.search.pipeline`.
+    """How documents are found for a question; see `pnyx.search.pipeline`.
 
     Attributes:
         scoring: the model that ranks.
         rerank: `listwise`, `pointwise` or None.
         listwise: window and step of listwise reranking.
         diversify: `mmr` (BERDS, Eq. 1), `perspectives` (BERDS, section 5) or None.
-        lam: of `mmr`, 0 to 1: how much relevance counts beside novelty; BERDS uses .75 to .99.
+        lam: of `mmr`, 0 to 1: weight of relevance against novelty; BERDS uses 0.75 to 0.99.
         stance: put the documents on this side first: by listwise reranking itself, or else by the
             corpus's labels and the judge's verdicts.
-        certainty: the least probability with which a judge's verdict decides a side, .5 to 1.
-        depth: how many of the best documents of a ranking the later stages look at, at least 1.
+        certainty: minimum probability of a judge's verdict that decides a side, 0.5 to 1.
+        depth: number of best documents that the later stages use, at least 1.
         threshold: of the first `depth` documents, keep only those with at least this P(relevant),
             in (0, 1] (DIRAS, section 5); needs `pointwise`.
-        topics: topics of the corpus that are about the question, by hand; see `TopicMatcher`.
-        good_first: let `Searcher.show` put good arguments first where a hybrid ranks, the index
-            knows the quality, and nothing else is done after ranking.
-        unit: rank passages, or documents by their best passage where an index holds passages.
+        topics: topics of the corpus named as being about the question; see `TopicMatcher`.
+        good_first: let `Searcher.show` put good arguments first if a hybrid ranks, the index
+            has quality, and no later stage reorders.
+        unit: rank passages, or documents by their best passage in an index of passages.
 
     Raises:
-        InputError: a number out of range, or no such stage.
+        InputError: a number out of range, or an unknown stage.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
@@ -264,15 +264,15 @@ class SearchPlan:
     unit: Unit = "passage"
 
     def __post_init__(self) -> None:
-        known: Iterable[str]
-        for what, value, known in (
+        choices: Iterable[str]
+        for what, value, choices in (
             ("rerank", self.rerank, ("listwise", "pointwise")),
             ("diversify", self.diversify, ("mmr", "perspectives")),
             ("stance", self.stance, SIDES),
             ("unit", self.unit, UNITS),
         ):
-            if value is not None and value not in known:
-                raise InputError(f"{what} is {value!r}, expected one of: {', '.join(known)}")
+            if value is not None and value not in choices:
+                raise InputError(f"{what} is {value!r}, expected one of: {', '.join(choices)}")
         _check_range("lambda", self.lam, 0.0, 1.0)
         _check_range("certainty", self.certainty, 0.5, 1.0)
         check_least("depth", self.depth, 1)
@@ -285,12 +285,12 @@ class SearchPlan:
 
     @property
     def asks_sides(self) -> bool:
-        """Whether each document's side is found out."""
+        """Whether each document's side is determined."""
         return self.stance is not None and self.rerank != "listwise"
 
     @property
     def staged(self) -> bool:
-        """Whether anything is done after ranking."""
+        """Whether any stage follows ranking."""
         return bool(self.rerank or self.diversify or self.stance)
 
     def __str__(self) -> str:

@@ -1,7 +1,6 @@
-"""Which way round two claims on one matter are, by words that turn a claim: "ban", "keep", "not".
+"""Whether two claims on one matter agree, by words that reverse a claim: "ban", "keep", "not".
 
-The words stand in `weights/directions.json`. docs/decisions/sides.md says how far this can be
-trusted.
+The words are in `weights/directions.json`; docs/decisions/sides.md reports how reliable this is.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import Stemmer
 
 MOST = 1_000
-"""Characters that are read of a topic or a question."""
+"""Maximum characters read from a topic or a question."""
 
 FORM_WORDS = frozenset(
     "a an the this that these those of to in on for be is are was were been being do does did has"
@@ -31,7 +30,7 @@ _ORDERED = frozenset("than befor over instead rather replac outweigh".split())
 
 
 def same_words(topic: str, question: str) -> int:
-    """Compare topic and question by stems: 1 the same, -1 one the other's negation, 0 unknown."""
+    """Compare topic and question by stems: 1 same, -1 one negates the other, 0 unknown."""
     topic_words, topic_negated = _content(topic)
     question_words, question_negated = _content(question)
     if not topic_words or sorted(topic_words) != sorted(question_words):
@@ -56,14 +55,14 @@ def _stemmer() -> Stemmer.Stemmer:
 
 
 def _stem(word: str) -> str:
-    """Return a word's stem; what a phrase became (`get_rid`) is one already."""
+    """Return a word's stem; a joined phrase (`get_rid`) is a stem already."""
     word = word.removesuffix("'s")
     stem: str = word if "_" in word else _stemmer().stemWord(word)
     return stem
 
 
 class _Lexicon(NamedTuple):
-    """Words of `directions.json`: stem -> 1 or -1; the others as they stand."""
+    """Words of `directions.json`: stem -> 1 or -1; the others unchanged."""
 
     signs: Mapping[str, int]
     negations: frozenset[str]
@@ -84,7 +83,7 @@ def _lexicon() -> _Lexicon:
         frozenset(row["negations"].split()),
         frozenset(row["form"].split()),
         row["phrases"],
-        [(_stems(one), _stems(other)) for one, other in pairs],
+        [(_stems(first), _stems(other)) for first, other in pairs],
     )
 
 
@@ -121,7 +120,7 @@ def _tidy(text: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    line = _phrases().sub(lambda found: _lexicon().phrases[found[0]], line)
+    line = _phrases().sub(lambda match: _lexicon().phrases[match[0]], line)
     line = re.sub(r"\btoo \w+", "excessive", line)
     line = re.sub(r"(?<=\w)-free\b", " without", line)
     return re.findall(r"\w+(?:'\w+)?", line)
@@ -133,32 +132,32 @@ def _main_clause(line: str) -> str:
         return line
     line = _REASON.split(_CONTRAST.sub("", line))[0] or line
     first, *others = _NEXT_CLAUSE.split(line)
-    own = [clause for clause in others if _MODAL.search(clause)]
-    return own[0] if len(own) == 1 and not _MODAL.search(first) else line
+    with_modal = [clause for clause in others if _MODAL.search(clause)]
+    return with_modal[0] if len(with_modal) == 1 and not _MODAL.search(first) else line
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is made of the words of a claim or a question."""
+    """A claim or a question reduced to its direction and stems."""
 
-    sign: int  # -1 where an odd number of its words turns it, else 1
+    sign: int  # -1 if an odd number of its words reverse it, else 1
     matter: frozenset[str]  # stems of what it is about
-    content: frozenset[str]  # these and the stems of what turns it
-    about: str  # the former as words
+    content: frozenset[str]  # these and the stems of reversing words
+    about: str  # `matter` as words
     stems: frozenset[str]  # of all its words
     order: tuple[frozenset[str], ...]  # stems before and after "than"
 
 
 @functools.lru_cache(maxsize=4096)
 def read_claim(text: str) -> Reading:
-    """Read the words of a claim or a question: the first 1,000 characters."""
+    """Parse a claim or a question: its first 1,000 characters."""
     lexicon, line = _lexicon(), _tidy(text)
     words = _words(line)
     content = {word: _stem(word) for word in words if word not in lexicon.negations | lexicon.form}
     about = [word for word, stem in content.items() if stem not in lexicon.signs]
-    said = _words(_main_clause(line))
-    sign = -1 if sum(word in lexicon.negations for word in said) % 2 else 1
-    for stem in {content[word] for word in said if word in content}:
+    clause = _words(_main_clause(line))
+    sign = -1 if sum(word in lexicon.negations for word in clause) % 2 else 1
+    for stem in {content[word] for word in clause if word in content}:
         sign *= lexicon.signs.get(stem, 1)
     return Reading(
         sign,
@@ -173,38 +172,38 @@ def read_claim(text: str) -> Reading:
 def _order(
     words: Sequence[str], content: Mapping[str, str], about: Sequence[str]
 ) -> tuple[frozenset[str], ...]:
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if word in _COMPARED or word == _PASSIVE:
-            before = [content[w] for w in words[:place] if w in about][-_NEAR:]
-            after = [content[w] for w in words[place + 1 :] if w in about][:_NEAR]
+            before = [content[w] for w in words[:position] if w in about][-_NEAR:]
+            after = [content[w] for w in words[position + 1 :] if w in about][:_NEAR]
             if before and after:
-                found = frozenset(before), frozenset(after)
-                return found[::-1] if word == _PASSIVE else found
+                pair = frozenset(before), frozenset(after)
+                return pair[::-1] if word == _PASSIVE else pair
     return ()
 
 
 class PolarityMatch(NamedTuple):
-    """Whether two claims are the same way round: 1 or -1; how many words bear on neither."""
+    """Whether two claims agree: 1 or -1; how many words are unexplained."""
 
     agree: int
     unknown: int
 
 
 def compare(a: Reading, b: Reading) -> PolarityMatch:
-    """Compare two claims word by word; the more stems are `unknown`, the less is `agree` worth."""
+    """Compare two claims word by word; more `unknown` stems make `agree` less reliable."""
     agree, explained = a.sign * b.sign, frozenset[str]()
-    for one, other in _lexicon().antonyms:
-        sides = [(bool(one & r.stems), bool(other & r.stems)) for r in (a, b)]
+    for first, other in _lexicon().antonyms:
+        sides = [(bool(first & r.stems), bool(other & r.stems)) for r in (a, b)]
         if sorted(sides) == [(False, True), (True, False)]:
-            agree, explained = -agree, explained | one | other
+            agree, explained = -agree, explained | first | other
     if _crossed(a.order, b.order):
         agree = -agree
-    lacking = (a.matter - b.content) | (b.matter - a.content)
-    return PolarityMatch(agree, len(lacking - explained))
+    unshared = (a.matter - b.content) | (b.matter - a.content)
+    return PolarityMatch(agree, len(unshared - explained))
 
 
 def _crossed(a: Sequence[frozenset[str]], b: Sequence[frozenset[str]]) -> bool:
-    """Say whether what one puts first the other puts second."""
+    """Return whether one names first what the other names second."""
     if not a or not b:
         return False
     return len(a[0] & b[1]) + len(a[1] & b[0]) > len(a[0] & b[0]) + len(a[1] & b[1])

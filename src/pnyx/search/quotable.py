@@ -1,4 +1,4 @@
-"""Which sentences of a document can be quoted, and stand alone."""
+"""Which sentences of a document can be quoted on their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 _MIN_WORDS, _MAX_WORDS = 6, 60
 MAX_SENTENCES = 60
-"""Of one document; beyond that a page is sampled from its start."""
+"""Maximum number of sentences per document; only the start of a longer page is used."""
 
 # Footnotes and references are not sentences of the argument: "[ii] Mason, Daniel, Europe, 2012."
 _NOTE = re.compile(r"[\[(]\s*(?:\d{1,3}|[ivxlc]{1,6}|[a-z])\s*[\])]", re.IGNORECASE)
@@ -23,9 +23,9 @@ _REFUSED = (
     "markup", "smiley", "link", "middle", "debate", "conceding", "byline", "definition",
     "figures", "appeal",
 )  # fmt: skip
-"""Lists of patterns in `standing.toml`, in the order in which they are tried."""
+"""Lists of patterns in `standing.toml`, in the order of matching."""
 _FIRST_WORDS = 5
-"""Within so many words a pronoun behind words that say nothing of the matter points back."""
+"""Within this many words, a pronoun after words without content refers back."""
 
 
 @cache
@@ -50,7 +50,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def has_verb(words: Sequence[str]) -> bool:
-    """Decide whether there is a verb in a stated conclusion, its words in small letters."""
+    """Decide whether a conclusion, in lower case, has a verb."""
     verbs = _words("verbs")
     forms = (word.removesuffix("s") for word in words[1:])
     listed = any(form in verbs or form.removesuffix("e") in verbs for form in forms)
@@ -58,7 +58,7 @@ def has_verb(words: Sequence[str]) -> bool:
 
 
 def leans(sentence: str) -> bool:
-    """Tell whether a sentence opens with what depends on the one before it."""
+    """Return whether the start of a sentence depends on the previous one."""
     low = sentence.lstrip("‘“'\"([ ").lower()
     words = _OPENING.findall(low)[:_FIRST_WORDS]
     if not words or words[0] in _words("leaning") or low.startswith(_phrases()):
@@ -78,7 +78,7 @@ def leans(sentence: str) -> bool:
 def flaw(sentence: str, following: str = "") -> str:
     """Return why a sentence cannot be quoted alone, as `standing.toml` names it, or "".
 
-    What the `following` one takes back ("However, ...") is conceded.
+    A sentence that the `following` one retracts ("However, ...") is a concession.
     """
     begin = sentence.lstrip("‘“'\"([ ")[:1]
     paired = all(sentence.count(a) == sentence.count(b) for a, b in ("()", "[]", "“”"))
@@ -99,7 +99,7 @@ def flaw(sentence: str, following: str = "") -> str:
 
 
 def is_quotable(sentence: str) -> bool:
-    """Tell whether it is a sentence of running text: no note, no list of names, no address."""
+    """Return whether it is a sentence of running text, not a note, list of names or address."""
     words = sentence.split()
     if not _MIN_WORDS <= len(words) <= _MAX_WORDS or _NOTE.match(sentence):
         return False

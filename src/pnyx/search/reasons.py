@@ -18,8 +18,8 @@ WEIGHTS: Final = Path(__file__).with_name("reasons.json")
 """Fitted on the training folders by `benchmarks/argue/fit_reasons.py`."""
 
 MIN_REASON: Final = 0.6
-"""Probability from which a sentence counts as one that states a reason. In folds over the
-training folders, 85 % of the headlines that reach it do (docs/benchmarks/argue-folders.md)."""
+"""Minimum probability of a sentence that counts as stating a reason. In folds over the training
+folders, 85 % of the headlines that reach it do (docs/benchmarks/argue-folders.md)."""
 
 _FIGURE = re.compile(
     r"\d|\b(?:per ?cent|half|third|quarter|twice|dozen|hundreds?|thousands?|millions?|billions?)\b",
@@ -29,7 +29,7 @@ _FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine)\b")
 
 
 def reason_inputs(texts: Sequence[str], vectors: Floats) -> Floats:
-    """Return what the regression reads of each sentence of one passage.
+    """Return the features of each sentence of one passage.
 
     Args:
         texts: the sentences, n of them.
@@ -39,16 +39,16 @@ def reason_inputs(texts: Sequence[str], vectors: Floats) -> Floats:
         Float64 [n, 4 + d]: the cosine to the passage's mean, the logarithm of the number of words,
         whether there is a figure, whether the writer speaks of themselves, and the embedding.
     """
-    own = np.asarray(vectors, dtype=np.float64)
+    embedded = np.asarray(vectors, dtype=np.float64)
     words = np.array([len(text.split()) for text in texts], dtype=np.float64)
     figures = np.array([bool(_FIGURE.search(text)) for text in texts], dtype=np.float64)
     personal = np.array([bool(_FIRST_PERSON.search(text)) for text in texts], dtype=np.float64)
-    hand = (own @ own.mean(axis=0), np.log(np.maximum(words, 1)), figures, personal)
-    return np.column_stack([*hand, own])
+    hand = (embedded @ embedded.mean(axis=0), np.log(np.maximum(words, 1)), figures, personal)
+    return np.column_stack([*hand, embedded])
 
 
 def reason_probabilities(texts: Sequence[str], vectors: Floats) -> Floats:
-    """Return for each sentence of a passage, in [0, 1], how likely it states a reason, alone.
+    """Return the probability that each sentence of a passage, on its own, states a reason.
 
     `texts` and `vectors` as in `reason_inputs`; there is at least one.
     """

@@ -30,7 +30,7 @@ from pnyx.search.quality.documents import FEATURE as QUALITY
 from pnyx.search.sources import IndexSources, SourceFile, SourceReader, outcome_of, read_files
 
 _CARRIED = (QUALITY, VECTORS)
-"""Features that are kept of documents that did not change; the others are made of all again."""
+"""Features kept for unchanged documents; the others are recomputed for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Refreshed:
     Attributes:
         new, changed, deleted: names of files.
         documents: how many documents the index holds now.
-        dropped: features that must be made again, as they are of all documents.
+        dropped: features that must be remade, as they depend on all documents.
     """
 
     new: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Refreshed:
 
     @property
     def changes(self) -> str:
-        """How many files are new, changed and deleted, with their names; empty for none."""
+        """The numbers of new, changed and deleted files with their names; empty for none."""
         parts = [
             f"{len(names):,} {label} ({named(names)})"
             for names, label in (
@@ -76,8 +76,8 @@ class _Changes:
     number: int
     folder: FolderFiles
     to_read: tuple[FolderFile, ...]
-    kept: tuple[SourceFile, ...]
-    """Files of this source that are as they were."""
+    unchanged: tuple[SourceFile, ...]
+    """Files of this source that did not change."""
     refreshed: Refreshed
 
 
@@ -113,7 +113,7 @@ def refresh_index(
             raise InputError(f"was not made from {path}", path=index)
         changes = _changes(sources, number, path)
         account = changes.folder.account
-        account.files += map(outcome_of, changes.kept)
+        account.files += map(outcome_of, changes.unchanged)
         if not changes.refreshed:
             Options(on_warning=on_warning, on_account=on_account).report(account)
             return replace(changes.refreshed, documents=_documents(folder))
@@ -132,23 +132,23 @@ def _changes(sources: IndexSources, number: int, path: str) -> _Changes:
     before = {file.name: file for file in sources.files if file.source == number}
     if "" in before:  # one file in one of the formats
         single = FolderFile(Path(path), "")
-        found = FolderFiles([single], FileAccount(path), is_single=True)
+        current = FolderFiles([single], FileAccount(path), is_single=True)
     else:
-        found = files_of_folder(source.path)
-        found.account.source = path
+        current = files_of_folder(source.path)
+        current.account.source = path
     new: list[str] = []
     changed: list[str] = []
-    kept: list[SourceFile] = []
+    unchanged: list[SourceFile] = []
     to_read: list[FolderFile] = []
-    for file in found.files:
+    for file in current.files:
         old = before.pop(file.name, None)
         if old is not None and old.mark and old.mark == content_mark(file.path):
-            kept.append(old)
+            unchanged.append(old)
             continue
         (new if old is None else changed).append(file.name or Path(path).name)
         to_read.append(file)
     refreshed = Refreshed(tuple(new), tuple(changed), tuple(before))
-    return _Changes(number, found, tuple(to_read), tuple(kept), refreshed)
+    return _Changes(number, current, tuple(to_read), tuple(unchanged), refreshed)
 
 
 def _rebuilt(
@@ -158,18 +158,18 @@ def _rebuilt(
     options: Options,
     on_progress: Callable[[int], None] | None,
 ) -> Refreshed:
-    """Write the index with the documents that are as they were, and those of the files read."""
+    """Write the index with the unchanged documents and those of the files read."""
     index = WordIndex.open(folder)
     manifest = read_manifest(folder)
-    names = {file.name for file in changes.kept}
+    names = {file.name for file in changes.unchanged}
     files: list[SourceFile] = []
     numbers: list[int] = []
-    place = 0
+    offset = 0
     for file in sources.files:
         if file.source != changes.number or file.name in names:
             files.append(file)
-            numbers += range(place, place + file.documents)
-        place += file.documents
+            numbers += range(offset, offset + file.documents)
+        offset += file.documents
     noted: list[SourceFile] = []
 
     def records() -> Iterator[Evidence]:
@@ -180,10 +180,12 @@ def _rebuilt(
     read = records()
     first = next(read, None)
     if first is None:
-        raise InputError("holds no documents, so the index is left as it was", path=folder)
+        raise InputError("contains no documents, so the index was not changed", path=folder)
     with atomic_folder(folder, replace=True) as temporary:
         chained = itertools.chain([first], read)
-        entries = write_segments(chained, temporary, *_written_with(manifest), [], on_progress)
+        entries = write_segments(
+            chained, temporary, *_tokenizer_and_fields(manifest), [], on_progress
+        )
         features = _carried(index, temporary, numbers)
         content: dict[str, Any] = {
             "tokenizer": manifest["tokenizer"],
@@ -198,8 +200,8 @@ def _rebuilt(
     return replace(changes.refreshed, documents=documents, dropped=dropped)
 
 
-def _written_with(manifest: Mapping[str, Any]) -> tuple[Tokenizer, list[str]]:
-    """Return the tokenizer of an index, and what is searched in addition to title and text."""
+def _tokenizer_and_fields(manifest: Mapping[str, Any]) -> tuple[Tokenizer, list[str]]:
+    """Return the tokenizer of an index, and the fields searched in addition to title and text."""
     tokenizer = Tokenizer.from_manifest(manifest["tokenizer"])
     return tokenizer, [name for name in manifest["fields"] if name not in FIELDS]
 
@@ -224,7 +226,7 @@ def _read(
 
 
 def _carried(index: WordIndex, folder: Path, numbers: Sequence[int]) -> dict[str, Any]:
-    """Write the features of documents that are as they were; return their manifest entries."""
+    """Write the features of unchanged documents; return their manifest entries."""
     features = {}
     for name in _CARRIED:
         feature = index.known(name)

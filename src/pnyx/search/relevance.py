@@ -1,7 +1,7 @@
-"""How likely a retrieved passage is about the question, told by the whole ranking.
+"""The probability that a retrieved passage is about the question, from the whole ranking.
 
-A passage alone does not show whether it is about a question or about a neighbouring one. A ranking
-does: what is on the question stands apart from what comes after it, and is like the best passages.
+A passage alone does not show whether it is about a question or a related one. A ranking does:
+passages on the question differ from those that follow, and are similar to the best passages.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ BY_RANK: Final = "ranking"
 """The method of these verdicts in their provenance."""
 
 RANKED: Final = 30
-"""Hits that are looked at; those of the second half show what is not about the question."""
+"""Number of hits used; the second half represents what is not about the question."""
 NEARBY: Final = 120
-"""Hits among which a passage's neighbours are found, where there are vectors."""
+"""Number of hits among which a passage's neighbours are sought, if there are vectors."""
 
 _BEST: Final = 3
 YES: Final = 0.30
-"""The least probability of a yes."""
+"""Minimum probability of a yes."""
 
 _LEVELS: Final = ((0.36, 0.40), (0.46, 0.50), (0.38, 0.42))
-"""Usual and greatest cosine of what is not about the question, to it, to the centre, and smoothed:
-median and about the .75 quantile of the development pages; the caps raise AUROC there from .869 to
-.880."""
+"""Typical and maximum cosine of what is not about the question, to it, to the centre, and smoothed:
+median and about the 0.75 quantile of the development pages; the caps raise AUROC there from 0.869
+to 0.880."""
 _NEIGHBOURS, _SHARED, _STEPS = 5, 0.7, 2
-"""Smoothing: of a passage's cosine so much is that of its nearest, so many times over."""
+"""Smoothing: weight of the nearest passages' cosines, and number of iterations."""
 _AROUND, _TOP = 8, 20
-"""Of so many nearest, the share that is among the best so many by smoothed cosine."""
+"""Number of nearest passages, and of best by smoothed cosine, whose overlap is a feature."""
 _WEIGHTS: Final = "weights/relevance.json"
 
 _FORM: Final = FORM_WORDS | frozenset("by with at as from than not no and or more".split())
-"""Words that carry the form of a question, not its matter."""
+"""Function words of a question, which do not carry its topic."""
 
 _stem = functools.lru_cache(1 << 16)(stem)
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry the matter of a question."""
+    """Return the stems of the content words of a question."""
     return frozenset(_stem(word) for word in words_of(text) if word not in _FORM)
 
 
@@ -68,34 +68,34 @@ class RankedRelevance:
 
     A logistic regression on how far a passage's cosine to the question, to the centre of the best
     three, and smoothed over its nearest passages, is above that of the second half of the ranking,
-    on the share of the question's words that it holds and the best three hold, on the best cosine,
-    and on how many of its nearest passages are among the best. Where not all documents
-    have vectors of the packaged embedder, whose cosines it was fitted on, on rank and words alone.
+    on the share of the question's words in it and in the best three, on the best cosine,
+    and on how many of its nearest passages are among the best. Unless all documents
+    have vectors of the packaged embedder, on which it was fitted, it uses rank and words alone.
     Fitted on development pages of `benchmarks/argue`, asked by their titles and in people's own
     words, also without the documents that are about the question, by `tools/train_relevance.py`.
 
     Args:
-        engine: what was searched.
+        engine: the engine that was searched.
         embedder: the packaged one, if it is open already.
-        by: which regression; by default `vectors` where they serve, else `words`.
+        by: which regression; by default `vectors` if available, else `words`.
 
     Attributes:
-        name: `relevance-by-rank@` and 8 digits of the weights' hash; with `words` where it is by
-            these alone.
+        name: `relevance-by-rank@` and 8 digits of the weights' hash; with `words` if it uses
+            only these.
         card: how far it can be trusted, in one line.
     """
 
     def __init__(
         self, engine: Engine, embedder: Embedder | None = None, by: Literal["words"] | None = None
     ) -> None:
-        known = engine.feature_info(VECTORS)
-        fits = known is not None and known.made_by == PACKAGED and known.documents == len(engine)
+        info = engine.feature_info(VECTORS)
+        fits = info is not None and info.made_by == PACKAGED and info.documents == len(engine)
         self._engine, self.by = engine, by or ("vectors" if fits else "words")
         self._embedder = embedder
         if self.by == "vectors" and (embedder is None or embedder.name != PACKAGED):
             self._embedder = embedder_from()
-        found, digest = _fitted()
-        self._fitted = found[self.by]
+        fitted, digest = _fitted()
+        self._fitted = fitted[self.by]
         self.name = f"relevance-by-rank{'-and-words' * (self.by == 'words')}@{digest}"
         self.card = str(self._fitted["card"])
 
@@ -117,15 +117,15 @@ class RankedRelevance:
 
     def _verdict(self, probability: float) -> Judged:
         p = round(probability, 6)
-        said = f"{p:.2f}, by its place in the ranking; yes from {YES:.2f}"
+        explanation = f"{p:.2f}, by its place in the ranking; yes from {YES:.2f}"
         provenance = Provenance(self.name, method=BY_RANK, details={"threshold": YES})
-        return Judged(p >= YES, provenance, probability=p, explanation=said)
+        return Judged(p >= YES, provenance, probability=p, explanation=explanation)
 
     def features(self, question: str, hits: Sequence[Hit], documents: Sequence[Evidence]) -> Floats:
-        """Return the input of the regression, float64 [documents, features]."""
+        """Return the features of the regression, float64 [documents, features]."""
         wanted = content_words(question)
-        held = [wanted & content_words(judged_text(one)) for one in documents]
-        shares = np.array([len(own) / max(1, len(wanted)) for own in held])
+        shared_words = [wanted & content_words(judged_text(document)) for document in documents]
+        shares = np.array([len(shared) / max(1, len(wanted)) for shared in shared_words])
         best = shares[:_BEST].mean() if len(shares) else 0.0
         words = [shares, np.full(len(shares), best)]
         if self.by == "words" or self._embedder is None:
@@ -156,7 +156,7 @@ def _cosines(rows: Floats, question: NDArray[np.float32]) -> tuple[Floats, Float
 
 
 def _neighbourly(rows: Floats, near: Floats) -> tuple[Floats, Floats]:
-    """Return cosines smoothed over each passage's nearest, and the share of these that are best."""
+    """Return cosines smoothed over each passage's nearest, and the share of best among these."""
     if len(rows) < 2:
         return near, np.ones(len(rows))
     alike = rows @ rows.T
@@ -174,9 +174,9 @@ def _neighbourly(rows: Floats, near: Floats) -> tuple[Floats, Floats]:
 
 
 def _background(cosines: Floats, usual: float, most: float) -> float:
-    """Return the median of the second half: the level of what is off topic, bounded by `most`."""
-    looked_at = np.concatenate([cosines[:RANKED], np.full(max(0, RANKED - len(cosines)), usual)])
-    return min(float(np.median(looked_at[RANKED // 2 :])), most)
+    """Return the median of the second half, the level of off-topic passages, capped at `most`."""
+    padded = np.concatenate([cosines[:RANKED], np.full(max(0, RANKED - len(cosines)), usual)])
+    return min(float(np.median(padded[RANKED // 2 :])), most)
 
 
 @functools.cache

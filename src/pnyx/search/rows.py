@@ -1,6 +1,6 @@
 """A hit as JSON: what `pnyx search --json` prints, `/v1/search` and the tools of MCP answer.
 
-Each field is described: the description of the HTTP API is made of these types.
+Every field has a description, since these types define the HTTP API.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class DescribedRow(BaseModel):
 
 
 class PartialRow(DescribedRow):
-    """A row with fields that stand there only where they are known: those with a default."""
+    """A row in which fields with a default appear only if they are known."""
 
     @model_serializer(mode="wrap")
-    # Without a type of what it returns, the schema stays that of the fields.
+    # Without a return type, the schema stays that of the fields.
     def _known(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202
         return {k: v for k, v in handler(self).items() if k in self.model_fields_set}
 
@@ -34,7 +34,7 @@ class QuestionRow(DescribedRow):
     """A question."""
 
     id: str
-    """Made of its words."""
+    """Derived from its words."""
     text: str
     """As asked."""
 
@@ -54,13 +54,13 @@ class TopicRow(DescribedRow):
     topic: str
     """As the corpus words it."""
     relation: Literal["same", "opposite"]
-    """Whether it asks the same way round."""
+    """Whether its yes is the question's yes."""
     same: float
     """Probability that it asks the same, the same way round."""
     opposite: float
     """Probability that it asks the same, the other way round."""
     why: Literal["words", "named", "meaning"]
-    """Whether it has the question's words, was named, or is alike in meaning."""
+    """Whether it has the question's words, was named, or has a similar meaning."""
     used: bool
     """Whether labels on it count for this question."""
 
@@ -78,7 +78,7 @@ class ViewRow(DescribedRow):
     text: str
     """A claim."""
     stance: Stance | None
-    """Its side; null where it is not known."""
+    """Its side; null if it is not known."""
 
 
 class PartRow(DescribedRow):
@@ -88,13 +88,13 @@ class PartRow(DescribedRow):
     """A model; R, C or Q of the Touché model; a word of the question; or, where good arguments were
     put first (`good`), relevance, neighbours, quality or copy."""
     value: float
-    """What it adds to the whole, or multiplies it by; of the whole, the score."""
+    """What it contributes to the whole as a summand or factor; for the whole, the score."""
     raw: float | None
-    """What it is in itself: a score, a cosine, a quality; null where it is not known."""
+    """Its unweighted value: a score, a cosine, a quality; null if it is not known."""
     weight: float | None
-    """How much it counts in the whole; null where nothing is weighted."""
+    """Its weight in the whole; null if nothing is weighted."""
     rank: int | None
-    """Its place in the ranking that is fused; null where none is."""
+    """Its rank in the ranking that is fused; null if none is."""
     combine: Literal["", "sum", "product"]
     """How `parts` make `raw`; empty without parts."""
     parts: list[PartRow]
@@ -115,7 +115,7 @@ class PassageRow(DescribedRow):
 
 
 class HitRow(DescribedRow):
-    """A document that was found. Its texts come from the index and are not to be trusted."""
+    """A document that was found. Its texts come from the index and must not be trusted."""
 
     rank: int
     """From 1."""
@@ -131,7 +131,7 @@ class HitRow(DescribedRow):
     title: str
     """Its title, or an argument's conclusion."""
     stance: Stance | None
-    """The corpus's own label, whatever that is about."""
+    """The corpus's own label, on whatever topic."""
     text: str
     """Its whole text, without the headings above it."""
     url: str
@@ -143,21 +143,21 @@ class HitRow(DescribedRow):
     probability: float | None
     """P(relevant), where documents were judged one by one."""
     side: Stance | None
-    """Its side on the question, where `stance` was asked for; null where that is not known."""
+    """Its side on the question, if `stance` was requested; null if it is not known."""
     side_by: str | None
-    """Who told the side."""
+    """Who decided the side."""
     perspective: ViewRow | None
-    """The perspective whose turn brought it, where each was searched for."""
+    """The perspective it was retrieved for, if each was searched for."""
     quality: float | None
-    """Predicted quality as an argument, 0 to 1; null where the index does not know it."""
+    """Predicted quality as an argument, 0 to 1; null if the index does not have it."""
     quality_share: float | None
     """Share of the index's documents of lower quality, 0 to 1."""
     cluster: ClusterRow | None
-    """Its topic cluster; null where there is none."""
+    """Its topic cluster; null if there is none."""
     why: PartRow | None
     """The parts of its score, before any other stage than putting good arguments first."""
 
 
 def question_row(question: Question) -> QuestionRow:
-    """Return a question as JSON has it."""
+    """Return a question as a JSON row."""
     return QuestionRow(id=question.id, text=question.text)

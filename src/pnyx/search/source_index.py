@@ -30,11 +30,11 @@ Progress: TypeAlias = Callable[[str, int | None], AbstractContextManager[Callabl
 ENDING: Final = ".index"
 _WAIT_SECONDS = 0.1
 _UPDATED_BY = {"clusters": "--clusters", "vectors_ann": "--ann"}
-"""Feature that is made of all documents at once -> option of `pnyx index --update` for it."""
+"""Feature that depends on all documents -> option of `pnyx index --update` for it."""
 
 
 def _nothing(_: str) -> None:
-    """Say nothing."""
+    """Discard a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class IndexReporting:
 def index_path(source: str) -> str:
     """Return the folder next to a file or folder of documents in which its index is kept.
 
-    It is absolute if `source` is. InputError: there is nothing next to the root of all folders.
+    It is absolute if `source` is. InputError: the root folder has no place next to it.
     """
     real = Path(os.path.realpath(source))
     if not real.name:
@@ -63,8 +63,8 @@ def keep_index(
 ) -> str:
     """Make or refresh the index that is kept next to `source`; return its folder.
 
-    One line says which files were read, and where the index is. Processes that do this for the same
-    documents at once wait for each other.
+    One line reports which files were read, and where the index is. Concurrent processes for the
+    same documents wait for each other.
 
     Raises:
         InputError: `source` holds no documents, or its index cannot be kept next to it; then the
@@ -87,23 +87,23 @@ def keep_index(
 
 
 def _check_documents(source: str) -> None:
-    """Refuse what cannot be documents by its kind, and say what it is."""
+    """Reject a file whose kind cannot contain documents, and say what it is."""
     from pnyx.formats.recognition import find_format, sniff
 
     path = Path(source)
     if not (path.is_file() or path.is_dir()):
         raise InputError("expected a file or folder of documents", path=source)
     try:
-        found = find_format(source, sniff(source)) if path.is_file() else None
+        detected = find_format(source, sniff(source)) if path.is_file() else None
     except InputError:
-        found = None
-    if found is not None and found.kind in ("run", "qrels", "responses"):
-        raise InputError(_of_other_kind(found), path=source)
+        detected = None
+    if detected is not None and detected.kind in ("run", "qrels", "responses"):
+        raise InputError(_of_other_kind(detected), path=source)
     try:
         find_format(source, None, "evidence")
     except InputError as error:
-        if found is not None:
-            raise InputError(_of_other_kind(found), path=source) from error
+        if detected is not None:
+            raise InputError(_of_other_kind(detected), path=source) from error
         if path.is_file() and b"\0" in _head(path):
             kind = f"a {path.suffix} file" if path.suffix else "a binary file"
             problem = f"is {escaped(kind, 40)}, which Pnyx does not read as documents"
@@ -111,9 +111,9 @@ def _check_documents(source: str) -> None:
         raise
 
 
-def _of_other_kind(found: Format) -> str:
-    held = {"run": "is a TREC run", "qrels": "holds qrels"}
-    return f"{held.get(found.kind, f'holds {found.plural}')}, expected documents"
+def _of_other_kind(format_: Format) -> str:
+    contents = {"run": "is a TREC run", "qrels": "holds qrels"}
+    return f"{contents.get(format_.kind, f'holds {format_.plural}')}, expected documents"
 
 
 def _head(path: Path) -> bytes:
@@ -123,7 +123,7 @@ def _head(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def _source_locked(source: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of a file or folder of documents; wait for whoever has it."""
+    """Hold the lock of a file or folder of documents; wait if another process has it."""
     try:
         handle = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -169,7 +169,7 @@ def _build(source: str, folder: str, reporting: IndexReporting) -> None:
 
 
 def _no_documents(problem: str, account: FileAccount) -> str:
-    """Say why there is nothing to index: what became of the files, and which would be read."""
+    """Say why there is nothing to index: what became of the files, and which types are read."""
     from pnyx.formats.documents.file_readers import ALONE
 
     files = f" ({account.line()})" if account.files else ""
@@ -199,7 +199,7 @@ def _refresh(source: str, folder: str, reporting: IndexReporting) -> None:
 
 
 def _warn_of_dropped(folder: str, refreshed: Refreshed, reporting: IndexReporting) -> None:
-    """Name the command that makes features again that are of all documents at once."""
+    """Name the command that remakes the features that depend on all documents."""
     if flags := " ".join(_UPDATED_BY[n] for n in refreshed.dropped if n in _UPDATED_BY):
         reporting.warn(
             f"documents were removed. To bring its features up to date: pnyx index --update "
@@ -224,7 +224,7 @@ def _say_line(
 def _make_features(
     source: str, folder: str, features: tuple[str, ...], reporting: IndexReporting
 ) -> None:
-    """Make the features that documents lack, and those that the index has of some of them."""
+    """Make the features that are missing for all or some documents."""
     from pnyx.judging.students.quality.surface import QualityModel
     from pnyx.models.embed.embedder import embedder_from
     from pnyx.search.features.vectors import VECTORS, embed_documents
@@ -248,7 +248,7 @@ def _make_features(
 
 
 def _check_maker(source: str, folder: str, feature: Any, name: str) -> None:
-    """Refuse to make again, by a packaged model, what another model has made."""
+    """Refuse to replace, with a packaged model, what another model has made."""
     meta = (feature or {}).get("meta", {})
     made_by = meta.get("embedder", meta.get("model", name))
     if made_by != name:
@@ -262,7 +262,7 @@ def _check_maker(source: str, folder: str, feature: Any, name: str) -> None:
 
 @contextlib.contextmanager
 def _writable(source: str, folder: str) -> Iterator[None]:
-    """Turn what cannot be written next to the documents into the command that writes elsewhere."""
+    """Turn a failure to write next to the documents into the command that writes elsewhere."""
     try:
         yield
     except PnyxError as error:

@@ -20,7 +20,7 @@ from pnyx.formats.recognition import find_format
 from pnyx.formats.text.passages import WHOLE_WORDS, count_words
 
 UNKNOWN = -1
-"""Number of the source of documents that a program gave, or of an index made by an older Pnyx."""
+"""Number of the source of documents passed by a program, or of an index by an older Pnyx."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class SourceFile:
 
     Attributes:
         source: number of the source, or `UNKNOWN`.
-        name: path within the source; empty where the source is one file.
-        mark: what the content is known again by; empty where it cannot be compared.
-        documents: how many documents come from it; those of one file follow each other.
+        name: path within the source; empty if the source is one file.
+        mark: identifies the content; empty if it cannot be compared.
+        documents: how many documents come from it; those of one file are consecutive.
         outcome: what became of it.
         problem: why it was not read.
     """
@@ -48,7 +48,7 @@ class SourceFile:
 class IndexSource:
     """A file or folder that was indexed, and how it was read.
 
-    `unit` is what was asked for: by default passages of a folder, and documents of a collection.
+    `unit` is as requested: by default passages of a folder, and documents of a collection.
     """
 
     path: str
@@ -92,7 +92,7 @@ class IndexSources:
         return {"sources": sources, "files": rows}
 
     def number_of(self, path: str) -> int | None:
-        """Return the number of a source by its path; None where the index does not have it."""
+        """Return the number of a source by its path; None if the index does not have it."""
         wanted = absolute(path)
         paths = [source.path for source in self.sources]
         return paths.index(wanted) if wanted and wanted in paths else None
@@ -108,12 +108,12 @@ class IndexSources:
 
 
 def absolute(path: str) -> str:
-    """Return the path by which a source is known again; empty for what has none."""
+    """Return the path that identifies a source; empty if it has none."""
     return os.path.realpath(path) if path != "-" and Path(path).exists() else ""
 
 
 class SourceReader:
-    """Documents of files and folders, which notes where each comes from; to be read once.
+    """Documents of files and folders, recording where each comes from; to be read once.
 
     The options are those of `read_evidence`, and whether documents are split into passages: by
     default those of a folder, and of a file of prose, are.
@@ -149,8 +149,8 @@ class SourceReader:
             yield from self._read(number, path)
 
     def _read(self, number: int, path: str) -> Iterator[Evidence]:
-        found = find_format(path, self._format, "evidence", self._columns)
-        if found.name != "folder":
+        detected = find_format(path, self._format, "evidence", self._columns)
+        if detected.name != "folder":
             mark = content_mark(Path(path)) if path != "-" and Path(path).is_file() else ""
             count = 0
             how = {"format": self._format, "columns": self._columns, **self._how}
@@ -170,7 +170,7 @@ class SourceReader:
             raise InputError("holds no documents", path=path)
 
     def _parts(self, record: Evidence) -> Iterator[Evidence]:
-        """Yield a record of a collection, or its passages where these were asked for."""
+        """Yield a record of a collection, or its passages if requested."""
         if self._unit == "passage":
             yield from passages_of_record(record)
             return
@@ -194,7 +194,7 @@ def read_files(
     noted: list[SourceFile],
     unit: Unit | None = None,
 ) -> Iterator[Evidence]:
-    """Yield the passages of some files of a folder; what became of each file is noted."""
+    """Yield the passages of some files of a folder, recording the outcome of each file."""
     account = folder.account
     for file in files:
         mark, count = content_mark(file.path), 0
@@ -206,7 +206,7 @@ def read_files(
 
 
 class GivenReader:
-    """Documents that a program has, counted; their source cannot be read again."""
+    """Documents passed by a program, counted; their source cannot be read again."""
 
     def __init__(self, records: object) -> None:
         self._records = records

@@ -1,4 +1,4 @@
-"""Documents that an index holds as passages: put together again, and ranked by the best one."""
+"""Documents that an index stores as passages, ranked by their best passage."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pnyx.search.engine import Engine, Hit
 
 
 def size_of(engine: Engine) -> str:
-    """Return how much an engine holds, for people: "279 passages", or "40 documents"."""
+    """Return the size of an engine in words: "279 passages", or "40 documents"."""
     return f"{len(engine):,} {'passages' if has_passages(engine) else 'documents'}"
 
 
 def place_of(evidence: Evidence) -> str:
-    """Return where in its document a passage is, in words; empty where there is nothing to say."""
+    """Return where in its document a passage is, in words; may be empty."""
     return "" if evidence.passage is None else evidence.passage.described
 
 
 def shown_title(evidence: Evidence) -> str:
-    """Return what people are shown as the title: the title, or the id of the document."""
+    """Return the title to display: the title, or the id of the document."""
     return evidence.title if evidence.title.strip() else document_id(evidence)
 
 
 def passage_fields(evidence: Evidence) -> dict[str, str | int]:
-    """Return where a passage is from as further fields of a document; none of a whole document."""
+    """Return where a passage is from as further fields; none for a whole document."""
     return {} if evidence.passage is None else evidence.passage.fields()
 
 

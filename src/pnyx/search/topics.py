@@ -1,6 +1,6 @@
-"""Which topics of a corpus are about a question, and which way round: what makes a label count.
+"""Which topics of a corpus ask a question or its opposite, so that their labels can be used.
 
-A topic with the question's words is; one named by hand is; others are compared in meaning
+A topic matches by the question's words or by name; others are compared in meaning
 (docs/decisions/sides.md).
 """
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 NOT: Final = "not:"
-"""What stands before a topic named by hand whose yes is the question's no."""
+"""Prefix of a topic named by the user whose yes is the question's no."""
 
 Why: TypeAlias = Literal["words", "named", "meaning"]
 
 _SHOWN = 5
-"""Topics that a line names at most."""
+"""Maximum number of topics named in a message."""
 _MEANT, _MAY_BE = 3, 0.02
-"""Topics that are offered where none is the question's, and the least probability of such a one;
-chosen on development questions in people's own words (docs/benchmarks/argue.md)."""
+"""Number of topics suggested if none matches the question, and their minimum probability; chosen on
+development questions in people's own words (docs/benchmarks/argue.md)."""
 _KEPT = 4_096
-"""Pairs of a question and a topic that are remembered."""
+"""Maximum cached pairs of a question and a topic."""
 
 _REASONS: Mapping[Why, str] = {
     "words": "has the words of the question",
@@ -52,27 +52,27 @@ class TopicMatch:
     """How a topic of the corpus relates to a question."""
 
     topic: str  # as the corpus words it
-    same: float  # P(it asks the same, the same way round)
-    opposite: float  # P(the other way round)
+    same: float  # P(it asks the same, with the same yes)
+    opposite: float  # P(it asks the opposite)
     why: Why  # `words`, `named` (by hand) or `meaning`
-    used: bool  # whether labels on it count
+    used: bool  # whether its labels are used
 
     @property
     def relation(self) -> Literal[1, -1]:
-        """1 for the same way round, -1 for the other."""
+        """1 if it asks the same, -1 if it asks the opposite."""
         return 1 if self.same >= self.opposite else -1
 
     @property
     def probability(self) -> float:
-        """Of `relation`."""
+        """The probability of `relation`."""
         return max(self.same, self.opposite)
 
     @property
     def reason(self) -> str:
-        """Why labels on it count, in words."""
+        """Why its labels are used, in words."""
         other = "" if self.relation == 1 else ", the other way round: its pro is con here"
-        shown = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
-        sure = f" ({shown})" if self.why == "meaning" else ""
+        figure = "p > 0.99" if self.probability > 0.99 else f"p = {self.probability:.2f}"
+        sure = f" ({figure})" if self.why == "meaning" else ""
         return f"{_REASONS[self.why]}{other}{sure}"
 
     def row(self) -> dict[str, str | float | bool]:
@@ -88,14 +88,14 @@ class TopicMatch:
 
 
 class _Weights(NamedTuple):
-    """Logistic regressions, and what makes labels count; see `weights/topics.json`."""
+    """Logistic regressions, and thresholds for using labels; see `weights/topics.json`."""
 
     matter: Sequence[float]
     way: Sequence[float]
     way_unread: Sequence[float]
-    least: float  # least P(relation)
-    least_way: float  # given that the matter is the same
-    least_unread: float  # where the detector is not asked
+    least: float  # minimum P(relation)
+    least_way: float  # if the matter is the same
+    least_unread: float  # without the detector
 
 
 @functools.cache
@@ -109,21 +109,21 @@ def _weights() -> _Weights:
 class TopicMatcher:
     """Compares the topics of a corpus with questions.
 
-    Only what neither has the question's words nor is named needs a model: the packaged encoder and,
-    for the few topics that may be on the same matter, the packaged detector of perspectives.
+    Only topics that neither have the question's words nor are named need a model: the packaged
+    encoder and, for the few that may be on the same matter, the packaged detector of perspectives.
 
     Args:
         named: topics that are about the question; `not: TOPIC` for one that asks the opposite. Case
-            and white space do not count. InputError: one is empty, or given both ways.
-        reads: whether the detector reads which way round such a topic is (about .2 s of CPU); else
-            words and cosines alone tell, for fewer topics and as surely.
+            and white space are ignored. InputError: one is empty, or named both ways.
+        reads: whether the detector decides the direction of such a topic (about 0.2 s of CPU); else
+            words and cosines decide, for fewer topics with the same accuracy.
     """
 
     def __init__(self, named: Sequence[str] = (), *, reads: bool = True) -> None:
         self._reads = reads
         self._named: dict[str, int] = {}
         self._typed: dict[str, str] = {}
-        self._ways: dict[tuple[str, str], float] = {}  # the detector takes its time
+        self._ways: dict[tuple[str, str], float] = {}  # the detector is slow
         for name in named:
             typed, relation = name.strip(), 1
             if typed.casefold().startswith(NOT):
@@ -137,58 +137,62 @@ class TopicMatcher:
 
     def match(self, question: str, topics: Iterable[str]) -> dict[str, TopicMatch]:
         """Compare distinct topics with a question; empty ones are left out."""
-        own = [topic for topic in dict.fromkeys(topics) if topic.strip()]
-        found, rest = {}, []
-        for topic in own:
+        named_topics = [topic for topic in dict.fromkeys(topics) if topic.strip()]
+        matches, rest = {}, []
+        for topic in named_topics:
             why: Why = "named"
             relation = self._named.get(folded(topic), 0)
             if not relation:
                 why, relation = "words", same_words(topic, question)
             if relation:
-                found[topic] = TopicMatch(topic, relation == 1, relation == -1, why, True)
+                matches[topic] = TopicMatch(topic, relation == 1, relation == -1, why, True)
             else:
                 rest.append(topic)
-        compared = self._compare(question, own, rest) if rest and question.strip() else {}
+        compared = self._compare(question, named_topics, rest) if rest and question.strip() else {}
         none = TopicMatch("", 0.0, 0.0, "meaning", False)
-        return {t: found.get(t) or compared.get(t) or replace(none, topic=t) for t in own}
+        return {
+            t: matches.get(t) or compared.get(t) or replace(none, topic=t) for t in named_topics
+        }
 
     def _compare(
         self, question: str, topics: Sequence[str], rest: Sequence[str]
     ) -> dict[str, TopicMatch]:
-        """Compare `rest` in meaning; `topics` holds them and those that are known to match."""
+        """Compare `rest` in meaning; `topics` contains them and the known matches."""
         weights = _weights()
         rows = matter_features(question, topics)
         on_matter = dict(zip(topics, _logistic(rows, weights.matter), strict=True))
         likely = [topic for topic in rest if on_matter[topic] >= weights.least]
-        kept = self._ways if len(self._ways) < _KEPT else {}
-        ways = {topic: kept[question, topic] for topic in likely if (question, topic) in kept}
+        cached = self._ways if len(self._ways) < _KEPT else {}
+        ways = {topic: cached[question, topic] for topic in likely if (question, topic) in cached}
         new = [topic for topic in likely if topic not in ways]
         rows = way_features(question, new, reads=self._reads)
         read = _logistic(rows, weights.way if self._reads else weights.way_unread)
         ways |= zip(new, read, strict=True)
-        self._ways = kept | {(question, topic): way for topic, way in ways.items()}
+        self._ways = cached | {(question, topic): way for topic, way in ways.items()}
         least_way = weights.least_way if self._reads else weights.least_unread
-        found = {}
+        matches = {}
         for topic in rest:
             way = ways.get(topic, 0.5)
             same, opposite = on_matter[topic] * way, on_matter[topic] * (1 - way)
             sure = max(way, 1 - way) >= least_way and max(same, opposite) >= weights.least
-            found[topic] = TopicMatch(topic, same, opposite, "meaning", sure)
-        return found
+            matches[topic] = TopicMatch(topic, same, opposite, "meaning", sure)
+        return matches
 
     def problems(self, topics: Iterable[str]) -> list[str]:
-        """Say which of the topics named by hand are not among these, and which these are."""
-        own = {folded(topic): topic for topic in topics if topic.strip()}
-        lacking = [name for name in self._named if name not in own]
-        if not lacking:
+        """Say which topics named by the user are not among these, with examples of these."""
+        by_name = {folded(topic): topic for topic in topics if topic.strip()}
+        missing = [name for name in self._named if name not in by_name]
+        if not missing:
             return []
-        shown = [f"“{shorten(topic, 60)}”" for topic in list(own.values())[:_SHOWN]]
-        there = f"those found are on {', '.join(shown)}" if shown else "none found has a label"
-        more = " and others" if len(own) > _SHOWN else ""
+        examples = [f"“{shorten(topic, 60)}”" for topic in list(by_name.values())[:_SHOWN]]
+        there = (
+            f"those found are on {', '.join(examples)}" if examples else "none found has a label"
+        )
+        more = " and others" if len(by_name) > _SHOWN else ""
         return [
             f"no passage found has a label on the topic “{shorten(self._typed[name], 60)}”: "
             f"{there}{more}"
-            for name in lacking
+            for name in missing
         ]
 
 
@@ -200,20 +204,23 @@ class LabelledTopic(NamedTuple):
 
 
 def labelled_topics(matches: Iterable[TopicMatch | None]) -> tuple[LabelledTopic, ...]:
-    """Count the passages of each topic: first those whose labels count, the most probable first."""
+    """Count the passages of each topic: first topics whose labels are used, by probability."""
     counts = Counter(match for match in matches if match is not None)
-    found = [LabelledTopic(match, count) for match, count in counts.items()]
+    labelled = [LabelledTopic(match, count) for match, count in counts.items()]
     return tuple(
-        sorted(found, key=lambda one: (-one.match.used, -one.match.same - one.match.opposite))
+        sorted(
+            labelled,
+            key=lambda topic: (-topic.match.used, -topic.match.same - topic.match.opposite),
+        )
     )
 
 
 def near_topics(topics: Sequence[LabelledTopic]) -> tuple[LabelledTopic, ...]:
-    """Return those that the question may mean, of `labelled_topics`; none where labels count."""
+    """Return the `labelled_topics` that the question may mean; none if labels are used."""
     if any(match.used for match, _ in topics):
         return ()
-    may_be = (one for one in topics if one.match.same + one.match.opposite >= _MAY_BE)
-    return tuple(one for one in may_be if len(one.match.topic) <= MOST)[:_MEANT]
+    may_be = (topic for topic in topics if topic.match.same + topic.match.opposite >= _MAY_BE)
+    return tuple(topic for topic in may_be if len(topic.match.topic) <= MOST)[:_MEANT]
 
 
 def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
@@ -221,18 +228,18 @@ def _logistic(rows: Floats, weights: Sequence[float]) -> list[float]:
 
     if not len(rows):
         return []
-    found: list[float] = (1 / (1 + np.exp(-(rows @ np.array(weights))))).tolist()
-    return found
+    probabilities: list[float] = (1 / (1 + np.exp(-(rows @ np.array(weights))))).tolist()
+    return probabilities
 
 
 MATTER: Final = ("claims", "matter", "texts", "behind", "no_word", "constant")
-"""What tells whether two ask about the same matter; see `matter_features`."""
+"""Features for whether two texts ask about the same matter; see `matter_features`."""
 
 WAY: Final = ("words_0", "words_2", "words_4", "words_6", "reads", "reads_opposites")
-"""What tells whether they ask the same way round; see `way_features`."""
+"""Features for whether they ask the same or the opposite; see `way_features`."""
 
 WAY_UNREAD: Final = WAY[:4]
-"""What tells it where the detector is not asked."""
+"""The same without the detector."""
 
 _PARTS: Mapping[str, Sequence[str]] = {"matter": MATTER, "way": WAY, "way_unread": WAY_UNREAD}
 
@@ -253,19 +260,19 @@ def matter_features(question: str, topics: Sequence[str]) -> Floats:
     rows = np.stack(cosines, axis=1).astype(np.float64)
     near = rows.sum(axis=1)
     behind = near - near.max(initial=-3.0)
-    own = read_claim(texts[0]).matter
-    no_word = [own.isdisjoint(read_claim(text).matter) for text in texts[1:]]
+    matter = read_claim(texts[0]).matter
+    no_word = [matter.isdisjoint(read_claim(text).matter) for text in texts[1:]]
     return np.column_stack([rows, behind, no_word, np.ones(len(rows))])
 
 
 @functools.lru_cache(maxsize=4096)
 def _compared(text: str) -> tuple[str, str, str]:
-    """Return what is embedded of a text: its bare claim, what it is about, and itself."""
+    """Return the texts embedded for a text: its bare claim, its subject, and itself."""
     return bare_claim(text), read_claim(text).about or text, text
 
 
 def prepare_topics(topics: Iterable[str]) -> None:
-    """Embed topics ahead, so that a first question need not wait for it."""
+    """Embed topics in advance, so that the first question need not wait."""
     from pnyx.models.embed.encoder import load_encoder
 
     cut = [topic[:MOST] for topic in topics]
@@ -275,7 +282,7 @@ def prepare_topics(topics: Iterable[str]) -> None:
 def way_features(question: str, topics: Sequence[str], *, reads: bool = True) -> Floats:
     """Return for each topic the columns of `WAY`, float64 (topics, 6), or else of `WAY_UNREAD`, 4.
 
-    Whether the words agree (`compare`), 1 or -1 in the column for so many unexplained words or
+    Whether the words agree (`compare`), 1 or -1 in the column for that many unexplained words or
     more; by how many log-odds what pro says on the topic supports what pro says on the question
     rather than what con says, and the reverse; the same for what con says on both. All features
     change sign if exactly one of the two texts is negated.
@@ -284,46 +291,46 @@ def way_features(question: str, topics: Sequence[str], *, reads: bool = True) ->
 
     rows = np.zeros((len(topics), len(WAY)))
     question, topics = question[:MOST], [topic[:MOST] for topic in topics]
-    asked = statements(question)
-    made: list[Support] = []
+    question_claims = statements(question)
+    supports: list[Support] = []
     places: list[tuple[int, int]] = []
     for row, topic in enumerate(topics):
         agree, unknown = compare(read_claim(topic), read_claim(question))
         rows[row, min(unknown // 2, 3)] = agree
-        own = statements(topic)
+        topic_claims = statements(topic)
         for column, passage, pair in (
-            (4, own[0], asked),
-            (4, asked[0], own),
-            (5, own[1], asked[::-1]),
-            (5, asked[1], own[::-1]),
+            (4, topic_claims[0], question_claims),
+            (4, question_claims[0], topic_claims),
+            (5, topic_claims[1], question_claims[::-1]),
+            (5, question_claims[1], topic_claims[::-1]),
         ):
             if reads:
-                made += [Support("", passage, statement) for statement in pair]
+                supports += [Support("", passage, statement) for statement in pair]
                 places.append((row, column))
-    for place, difference in zip(places, _differences(made), strict=True):
-        rows[place] += difference
+    for row_number, difference in zip(places, _differences(supports), strict=True):
+        rows[row_number] += difference
     return rows if reads else rows[:, [WAY.index(name) for name in WAY_UNREAD]]
 
 
 _MOST_ODDS = 5.0
 
 
-def _differences(asked: Sequence[Support]) -> list[float]:
-    """Return, of each two questions, by how many log-odds the first is more probable."""
+def _differences(supports: Sequence[Support]) -> list[float]:
+    """Return, for each pair of questions, by how many log-odds the first is more probable."""
     import numpy as np
 
     from pnyx.judging.calibration.curves import log_odds
     from pnyx.judging.students.judge import load_perspective_student
 
-    if not asked:
+    if not supports:
         return []
-    answers = load_perspective_student().judge(asked)
+    answers = load_perspective_student().judge(supports)
     stated = [a.probability if isinstance(a, Judged) else None for a in answers]
-    found = []
+    differences = []
     for first, other in zip(stated[::2], stated[1::2], strict=True):
         if first is None or other is None:
-            found.append(0.0)  # of two statements one alone tells no direction
+            differences.append(0.0)  # a pair needs both statements to show a direction
             continue
-        apart = float(np.subtract(*log_odds([first, other])))
-        found.append(min(max(apart, -_MOST_ODDS), _MOST_ODDS))
-    return found
+        difference = float(np.subtract(*log_odds([first, other])))
+        differences.append(min(max(difference, -_MOST_ODDS), _MOST_ODDS))
+    return differences

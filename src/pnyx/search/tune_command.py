@@ -29,7 +29,7 @@ _SHOWN_OTHERS = 4
 
 
 class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
-    """Which model is tuned, on what, and how the choice is made."""
+    """Which model is tuned, on what data, and how settings are chosen."""
 
     model: Literal["dirichlet", "bm25", "touche", "hybrid"] = opt(..., "Ranking model to tune.")
     topics: str = topics_opt(..., "Topics to search for.")
@@ -48,7 +48,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
     plot: str | None = out_opt(None, "Draw the measure by each parameter.", metavar="FILE.svg")
 
     def tuning(self) -> Tuning:
-        """Return what is tuned."""
+        """Return the tuning settings."""
         from pnyx.search.parameter_search import Tuning
 
         self.check_needs()
@@ -57,17 +57,17 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
             raise OptionError("only one of --topics and --qrels can be standard input")
         scoring = scoring_of(self)
         if self.embedder is not None and not scoring.embeds:
-            raise OptionError("--embedder goes with --model touche or hybrid")
+            raise OptionError("--embedder requires --model touche or hybrid")
         tried = _tried(self.tried)
         return Tuning(scoring, tried, self.measure, self.folds, self.test, self.draws, self.seed)
 
 
-def _tried(given: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
-    """Read NAME or NAME=V,V,...; a name alone stands for the usual values."""
+def _tried(options: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """Read NAME or NAME=V,V,...; a name alone means the usual values."""
     from pnyx.search.parameter_search import GRIDS
 
     tried: dict[str, tuple[float, ...]] = {}
-    for option in given:
+    for option in options:
         name, equals, values = option.partition("=")
         name = name.strip().replace("-", "_")
         if name in tried:
@@ -153,7 +153,7 @@ def _curve(tuned: Tuned, name: str) -> Table:
 
 
 def _settings(tuned: Tuned) -> Table:
-    """Return the default and the best settings; those of equal means in the order of choice."""
+    """Return the default and the best settings; equal means are in the order of choice."""
     ends = [("default: ", tuned.default), ("best: ", tuned.best)]
     if tuned.best is tuned.default:
         ends = [("default, best: ", tuned.default)]
@@ -173,7 +173,7 @@ def _named(parameters: Parameters) -> str:
 
 
 def _worth(tuned: Tuned) -> list[str]:
-    """Say what the choice is worth on topics that had no say in it."""
+    """Report the effect of tuning on held-out topics."""
     score, test = tuned.held_out, tuned.test
     chosen = {_named(fold.parameters) for fold in tuned.folds}
     same = "the same setting in all" if len(chosen) == 1 else f"{len(chosen)} settings"

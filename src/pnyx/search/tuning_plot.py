@@ -1,4 +1,4 @@
-"""The picture of a tuned search model."""
+"""The plot of a tuned search model."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from pnyx.search.parameter_search import Tuned
 
 
-def tuning_plot(found: Tuned, notes: Sequence[str] = ()) -> str:
+def tuning_plot(tuned: Tuned, notes: Sequence[str] = ()) -> str:
     """Return a panel for each parameter, the others as in the best setting, as an SVG document."""
-    curves = {name: found.curve(name) for name in found.tuning.grid}
-    settings = [setting for curve in curves.values() for _, setting in curve] + [found.default]
+    curves = {name: tuned.curve(name) for name in tuned.tuning.grid}
+    settings = [setting for curve in curves.values() for _, setting in curve] + [tuned.default]
     means = [x for s in settings for x in (s.mean.value, s.mean.low, s.mean.high) if x is not None]
     scale = Axis(means)
-    parts = [drawn_text(f"{found.measure} by parameter", MARGIN, MARGIN + 10, "head")]
+    parts = [drawn_text(f"{tuned.measure} by parameter", MARGIN, MARGIN + 10, "head")]
     axes = Axes(MARGIN + 40, MARGIN + 44, 300, 200)
     for name, curve in curves.items():
-        parts += _tuned_panel(found, name, curve, axes, scale)
+        parts += _tuned_panel(tuned, name, curve, axes, scale)
         axes = Axes(axes.x(1) + 56, axes.top, axes.wide, axes.high)
     wide, high = int(axes.left - 56 + MARGIN), int(axes.y(0) + 30)
-    return document(f"{found.measure} by parameter", wide, high, parts, notes)
+    return document(f"{tuned.measure} by parameter", wide, high, parts, notes)
 
 
 def _tuned_panel(
-    found: Tuned,
+    tuned: Tuned,
     name: str,
     curve: Sequence[tuple[float, Setting]],
     axes: Axes,
@@ -51,10 +51,10 @@ def _tuned_panel(
         for end in ("value", "low", "high")
     )
     parts += axes.band(low, high)
-    default, best = found.default.mean.value, found.best.mean.value
+    default, best = tuned.default.mean.value, tuned.best.mean.value
     if default is not None:
         parts.append(axes.line((0, at(default)), (1, at(default)), "base"))
     parts.append(axes.path(middle))
     if best is not None:
-        parts.append(axes.dot(places[found.best.parameters[name]], at(best)))
+        parts.append(axes.dot(places[tuned.best.parameters[name]], at(best)))
     return parts

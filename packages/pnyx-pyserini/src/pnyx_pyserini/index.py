@@ -38,7 +38,7 @@ _COMMON: Final = 0.01
 
 
 class LuceneIndex:
-    """A Lucene index that Anserini made, as it was when it was opened; safe in several threads.
+    """A Lucene index that Anserini made, as it was when it was opened; thread-safe.
 
     Numbers are Lucene's own. Of features (vectors, quality, topics) it has none.
     """
@@ -225,7 +225,7 @@ class LuceneIndex:
         """Raise InputError: there are none."""
         self._lacks("topics")
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
         """Return nothing: there are no topics."""
         return [], []
 

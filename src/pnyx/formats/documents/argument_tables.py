@@ -30,8 +30,8 @@ _NO_ARGUMENT = ("noargument", "no_argument")
 class _Layout:
     """The columns of a published table, in lower case.
 
-    `needed` recognises it. Without a column `stance`, the rows are documents, not arguments.
-    `once` says that rows repeat an argument, which is read once.
+    `needed` identifies the table. Without a column `stance`, the rows are documents, not arguments.
+    `once`: rows may repeat an argument, which is read once.
     """
 
     name: str
@@ -73,7 +73,7 @@ _IDS_ALONE = {"arg_id", "key_point_id", "label"}
 
 
 def is_argument_table(names: Iterable[str]) -> bool:
-    """Say whether a table with these columns is one of the published ones."""
+    """Return whether a table with these columns is one of the published ones."""
     columns = {name.strip().lower() for name in names}
     return columns == _IDS_ALONE or _layout(columns) is not None
 
@@ -108,7 +108,7 @@ def _checked(names: list[str], source: str, line: int) -> _Layout:
 
 
 def _scan(source: str) -> Iterator[Row[Evidence]]:
-    layouts: list[_Layout] = []  # that of the header, which is checked before any row is read
+    layouts: list[_Layout] = []  # the line of the header, which is checked before any row is read
 
     def check(names: list[str], line: int) -> None:
         layouts.append(_checked(names, source, line))

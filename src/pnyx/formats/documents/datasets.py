@@ -36,7 +36,7 @@ def _scan(source: str, options: Options) -> Iterator[Row[Evidence]]:
 def _documents(dataset: Any, source: str) -> Iterator[Row[Any]]:
     try:
         yield from enumerate(dataset.docs_iter(), start=1)
-    except Exception as error:  # downloads fail in as many ways as there are hosts
+    except Exception as error:  # downloads may raise anything
         raise InputError(f"cannot be fetched: {shorten(str(error))}", path=source) from error
 
 
@@ -59,7 +59,7 @@ def _evidence(doc: Any) -> Evidence:
 
 
 def _argument(doc: Any) -> Argument:
-    """Map args.me: the stance of a premise is its side towards the conclusion."""
+    """Map args.me: the stance of a premise is its stance towards the conclusion."""
     sides = {side.upper(): side for side in SIDES}
     premises = tuple(Premise(p.text, sides.get(p.stance.name.upper())) for p in doc.premises)
     stances = {p.stance for p in premises}

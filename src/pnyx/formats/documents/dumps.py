@@ -1,7 +1,7 @@
 """Published corpora of arguments.
 
 args.me: `{"arguments": [...]}`, streaming (Ajjour et al., KI 2019); an argument takes the side of
-its premises where they agree. Debatewise and ProCon: the raw dumps beside Perspectrum (Chen et al.,
+its premises if they agree. Debatewise and ProCon: the raw dumps next to Perspectrum (Chen et al.,
 NAACL 2019). idebate: the ArguAna counterargs corpus (Wachsmuth et al., ACL 2018).
 """
 
@@ -102,13 +102,13 @@ def _write(stream: IO[str], records: Iterable[Evidence]) -> None:
 
 
 def _check_integers(value: Any, record_id: str) -> None:
-    """Refuse integers of more than 64 bits, which a streaming JSON parser cannot hold."""
+    """Reject integers of more than 64 bits, which a streaming JSON parser cannot represent."""
     if isinstance(value, dict | list):
         for child in value.values() if isinstance(value, dict) else value:
             _check_integers(child, record_id)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        shown = json.dumps(record_id)
-        raise InputError(f"{shorten(shown)}: the integer {shorten(value, 30)} has over 64 bits")
+        quoted_id = json.dumps(record_id)
+        raise InputError(f"{shorten(quoted_id)}: the integer {shorten(value, 30)} has over 64 bits")
 
 
 def _scan_argsme(source: str) -> Iterator[Row[Argument]]:
@@ -139,7 +139,7 @@ def _debate(row: Any, name: str, premises: Any, used: dict[str, int]) -> Iterato
     url, topic = fields.required("url"), fields.required("claim_title")
     try:
         slug = slug_of(url)
-    except ValueError as error:  # in square brackets, what is no IPv6 address
+    except ValueError as error:  # square brackets without an IPv6 address
         problem = f"url: found {shorten(url, 60)!r}, expected an address ({error})"
         raise InputError(problem) from error
     used[slug] = used.get(slug, 0) + 1
@@ -194,7 +194,7 @@ def _joined(pieces: tuple[str, ...] | list[str]) -> str:
 
 
 def _scan_idebate(source: str) -> Iterator[Row[Argument]]:
-    """Points and counters of idebate; `debates.jsonl(.gz)` beside it gives topic and url."""
+    """Points and counters of idebate; `debates.jsonl(.gz)` next to it has topic and url."""
     debates = _debates(source)
 
     def parse(row: dict[str, Any]) -> Argument:
@@ -236,21 +236,21 @@ def _debates(source: str) -> dict[tuple[Any, ...], dict[str, str]]:
             break
     else:
         return {}
-    found: dict[tuple[Any, ...], dict[str, str]] = {}
+    debates: dict[tuple[Any, ...], dict[str, str]] = {}
     slugs: dict[str, int] = {}
     for row in scan_json_objects(str(beside)):
         if isinstance(row, InputError):
             raise row
         fields = Fields(row[1])
         about = {"title": fields.text("title").strip(), "url": fields.text("url")}
-        found[_key(row[1])] = about
+        debates[_key(row[1])] = about
         slug = str(row[1].get("debate"))
         slugs[slug] = slugs.get(slug, 0) + 1
-        found[(slug,)] = about
+        debates[(slug,)] = about
     for slug, count in slugs.items():
         if count > 1:
-            del found[(slug,)]  # ambiguous
-    return found
+            del debates[(slug,)]  # ambiguous
+    return debates
 
 
 ARGSME = format_of("argsme", with_options(_scan_argsme), _write)

@@ -25,14 +25,14 @@ from pnyx.formats.fields import Fields, an_object, merged, string, within
 ID_NAMES = ("id", "_id", "docid", "doc_id", "docno")
 TEXT_NAMES = ("text", "contents")
 MSMARCO_TEXT = ("segment", "passage", "body")
-"""Of segments of documents (v2.1), passages (v2), and documents (both)."""
+"""Id fields of segments of documents (v2.1), passages (v2), and documents (both)."""
 _QUOTED_TITLE = re.compile(r'"([^\n]+)"[ \t\r]*\n')
 _DOCUMENT = ("title", "url", "source", "conclusion", "premises")
 _ARGUMENT = ("id", "conclusion", "premises", "stance", "text", "topic", "source", "url")
 
 
 def parse_evidence(row: Mapping[str, Any]) -> Evidence:
-    """Read an argument where the row has a conclusion or premises, else a document."""
+    """Read an argument if the row has a conclusion or premises, else a document."""
     if "premises" in row or "conclusion" in row:
         return parse_argument(row)
     fields = Fields(row)
@@ -41,9 +41,9 @@ def parse_evidence(row: Mapping[str, Any]) -> Evidence:
 
 
 def required_text(fields: Fields, identifier: str, *names: str) -> str:
-    """Return the text of a document, or its title where the text is empty (TREC-COVID, SCIDOCS).
+    """Return the text of a document, or its title if the text is empty (TREC-COVID, SCIDOCS).
 
-    EmptyDocumentError where there is neither, InputError where there is no field for a text.
+    EmptyDocumentError if both are missing, InputError if there is no field for a text.
     """
     present = next((name for name in names if name in fields.rest), None)
     if present is None:
@@ -57,13 +57,13 @@ def required_text(fields: Fields, identifier: str, *names: str) -> str:
 
 
 def document(fields: Fields, identifier: str, text: str, title: str = "") -> Document:
-    """Return a document with what is left of its fields."""
+    """Return a document with the remaining fields as `extra`."""
     title, url, source = title or fields.text("title"), fields.text("url"), fields.text("source")
     return Document(identifier, text, title, url, source, fields.rest)
 
 
 def parse_argument(row: Mapping[str, Any]) -> Argument:
-    """Read an argument; premises are texts or objects, what is not known is `extra`."""
+    """Read an argument; premises are texts or objects, unknown fields go to `extra`."""
     fields = Fields(row)
     identifier = fields.identifier(*ID_NAMES)
     premises = fields.listed("premises")
@@ -82,7 +82,7 @@ def parse_argument(row: Mapping[str, Any]) -> Argument:
 
 
 def check_body(argument: Argument) -> Argument:
-    """Drop a body that says no more than conclusion and premises joined."""
+    """Drop a body that is only conclusion and premises joined."""
     plain = replace(argument, body=None)
     if not (argument.body or "").strip() or argument.body == plain.text:
         argument = plain
@@ -101,7 +101,7 @@ def _parse_premise(value: Any, position: int) -> Premise:
 
 
 def premise_row(premise: Premise) -> str | dict[str, Any]:
-    """Return a premise as text where that says it all, else as an object."""
+    """Return a premise as text if that is complete, else as an object."""
     if premise.stance is None and not premise.extra:
         return premise.text
     row: dict[str, Any] = {"text": premise.text}
@@ -111,7 +111,7 @@ def premise_row(premise: Premise) -> str | dict[str, Any]:
 
 
 def argument_row(argument: Argument) -> dict[str, Any]:
-    """Return the object of the `arguments` format; `url` and unknown fields only where present."""
+    """Return the object of the `arguments` format; `url` and unknown fields only if present."""
     row: dict[str, Any] = {name: getattr(argument, name) for name in _ARGUMENT}
     row["premises"] = [premise_row(p) for p in argument.premises]
     if not argument.url:
@@ -130,7 +130,7 @@ def _evidence_row(record: Evidence) -> dict[str, Any]:
 
 
 def _pyserini(row: Mapping[str, Any]) -> Document:
-    """Read `id, contents`; without a title, a first line in double quotes is it (as in DPR)."""
+    """Read `id, contents`; a missing title may be a first line in double quotes (as in DPR)."""
     fields = Fields(row)
     identifier = fields.identifier("id", "docid")
     text = required_text(fields, identifier, "contents")
@@ -161,7 +161,7 @@ def only_arguments(record: Evidence, holder: str = "the format holds") -> Argume
 
 
 BEIR_FILES = ("corpus.jsonl", *(f"corpus.jsonl{ending}" for ending in ENDINGS))
-"""Names of the file of documents in a BEIR folder; the first that exists counts."""
+"""Names of the file of documents in a BEIR folder; the first that exists is used."""
 
 
 def beir_file(source: str) -> str:
@@ -176,7 +176,7 @@ def beir_file(source: str) -> str:
 
 
 def flatten_metadata(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Lift the fields of BEIR's `metadata` to the top, where all readers look for them."""
+    """Move the fields of BEIR's `metadata` to the top level, where all readers look for them."""
     rest = dict(row)
     metadata = rest.pop("metadata", None)
     if metadata is None:
@@ -200,10 +200,12 @@ def _scan_beir(source: str, options: Options) -> Iterator[Row[Evidence]]:
     return scanned(beir_file(source), parse_beir)
 
 
-def beir_row(flat: dict[str, Any], shown: str, *, titled: bool = True) -> dict[str, Any]:
-    """Return `_id, title, text, metadata`; all that BEIR does not know goes to the metadata."""
+def beir_row(flat: dict[str, Any], record_id: str, *, titled: bool = True) -> dict[str, Any]:
+    """Return `_id, title, text, metadata`; fields unknown to BEIR go to the metadata."""
     if "_id" in flat or "metadata" in flat:
-        raise InputError(f"{shorten(shown)!r}: BEIR cannot hold an unknown field _id or metadata")
+        raise InputError(
+            f"{shorten(record_id)!r}: BEIR cannot hold an unknown field _id or metadata"
+        )
     row = {"_id": flat.pop("id")}
     row |= {"title": flat.pop("conclusion", flat.pop("title", ""))} if titled else {}
     return row | {"text": flat.pop("text"), "metadata": flat}

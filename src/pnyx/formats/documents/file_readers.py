@@ -1,4 +1,4 @@
-"""Readers of single files: what kind of file is read how, and the mark of its content."""
+"""Readers of single files by kind, and the fingerprint of their content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.formats.text.blocks import Page
 from pnyx.formats.text.encodings import decoded_bytes
 
 READING_VERSION = 2
-"""To be raised when files are read into other documents than before: indexes are then refreshed."""
+"""Increase when files are read into different documents than before, to refresh indexes."""
 
 _MOST_BYTES = 64 * 1024 * 1024
 """Bytes of a file that is one document; tables may have any size."""
@@ -104,19 +104,19 @@ READERS: dict[str, Callable[[bytes], ReadFile]] = {
     ".epub": _office("extract_epub"),
     ".eml": _office("extract_email"),
 }
-"""Ending of a file's name -> how it is read as one document."""
+"""File extension -> reader of such a file as one document."""
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".xlsx", ".parquet")
-"""Endings of files whose rows are documents."""
+"""Extensions of files whose rows are documents."""
 
 ALONE = (*READERS, ".xlsx", ".parquet")
-"""Endings of files that are read alone as in a folder; other tables are of one of the formats."""
+"""Extensions of single files read as in a folder; other tables are in one of the formats."""
 
 _OPTIONAL = {".xlsx": "openpyxl", ".parquet": "pyarrow"}
 
 
 def content_mark(path: Path) -> str:
-    """Return what a file's content is known again by, together with how it would be read here."""
+    """Return a fingerprint of a file's content, and of how it would be read here."""
     suffix = path.suffix.lower()
     library = _OPTIONAL.get(suffix)
     there = library is None or importlib.util.find_spec(library) is not None

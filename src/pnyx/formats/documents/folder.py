@@ -15,11 +15,11 @@ from pnyx.formats.documents.file_readers import ALONE, READERS, TABLES, read_fil
 from pnyx.formats.file_account import FileAccount, FileOutcome
 
 _IGNORED = frozenset({"thumbs.db", "desktop.ini"})
-"""Files that file managers write."""
+"""Files created by file managers."""
 _PLAIN = frozenset({"jsonl", "csv", "tsv", "folder"})
-"""Formats whose files are any rows: within a folder, a row is called by its file."""
+"""Formats of generic rows: within a folder, a row's id starts with its file."""
 _ANY_ROWS = frozenset({"questions", "topics", "topics-tsv", "beir-queries", "sides-items"})
-"""Formats that any table may seem to have: one with a usual column of texts holds documents."""
+"""Formats that match almost any table: one with a usual column of texts holds documents."""
 
 
 _HEAD_BYTES = 1 << 18
@@ -28,7 +28,7 @@ _recognise: list[Callable[[str], Format | None]] = []
 
 
 def recognise_by(format_of_file: Callable[[str], Format | None]) -> None:
-    """Set what recognises Pnyx's own formats; called by `pnyx.formats.recognition`."""
+    """Set the function that recognises Pnyx's own formats; called by `pnyx.formats.recognition`."""
     _recognise[:] = [format_of_file]
 
 
@@ -46,7 +46,7 @@ def is_index_folder(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """A file of a folder; `name` is its path within it, by which its documents are called."""
+    """A file of a folder; `name` is its path within the folder, used in document ids."""
 
     path: Path
     name: str
@@ -54,7 +54,7 @@ class FolderFile:
 
 @dataclass(slots=True)
 class FolderFiles:
-    """The files of a folder, or one file; what is not read is in the account already."""
+    """The files of a folder, or one file; files not read are already in the account."""
 
     files: list[FolderFile]
     account: FileAccount
@@ -77,23 +77,23 @@ def files_of_folder(source: str) -> FolderFiles:
 
 
 def scan_folder(source: str, options: Options) -> Iterator[Row[Evidence]]:
-    """Yield the documents of all files, by name; what is left out is in the account."""
+    """Yield the documents of all files, by name; documents left out are in the account."""
     options.refuse_columns(source, "a folder")
-    found = files_of_folder(source)
+    folder = files_of_folder(source)
     number = 0
-    for file in found.files:
-        for record in documents_of(file, found.account, "document", strict=found.is_single):
+    for file in folder.files:
+        for record in documents_of(file, folder.account, "document", strict=folder.is_single):
             number += 1
             yield number, record
-    options.report(found.account)
+    options.report(folder.account)
 
 
 def documents_of(
     file: FolderFile, account: FileAccount, unit: Unit = "document", *, strict: bool = False
 ) -> Iterator[Evidence]:
-    """Yield the documents or passages of a file, and put into the account what became of it.
+    """Yield the documents or passages of a file, and record its outcome in the account.
 
-    InputError or MissingExtra only where faults are to be raised (`strict`).
+    InputError or MissingExtra only if faults are to be raised (`strict`).
     """
     try:
         if file.path.suffix.lower() in TABLES:
@@ -121,24 +121,24 @@ def _rows(file: FolderFile, unit: Unit) -> Generator[Evidence, None, FileOutcome
     """Yield the rows of a table, or the records of a file in one of Pnyx's own formats."""
     from pnyx.formats.documents.table_rows import open_table
 
-    own = _own_format(file.path)
-    if own is not None and own.kind == "evidence":
+    own_format = _own_format(file.path)
+    if own_format is not None and own_format.kind == "evidence":
         rows = 0
-        for row in own.rows(str(file.path), Options()):
+        for row in own_format.rows(str(file.path), Options()):
             if isinstance(row, InputError):
                 raise row
             rows += 1
             yield replace(row[1], id=f"{file.name}#{row[1].id}")
         return FileOutcome(file.name, "read" if rows else "empty")
     table = open_table(file.path)
-    if own is not None and not (table.is_usual and own.name in _ANY_ROWS):
-        return FileOutcome(file.name, "other", own.name)
+    if own_format is not None and not (table.is_usual and own_format.name in _ANY_ROWS):
+        return FileOutcome(file.name, "other", own_format.name)
     if not table.text_column:
         problem = "no column of texts; name it text" if next(table.rows, None) else ""
         return FileOutcome(file.name, "unreadable" if problem else "empty", problem)
     filled = False
-    for place, page, extra in table.pages():
-        for document in documents_of_page(f"{file.name}#{place}", page, extra, unit):
+    for location, page, extra in table.pages():
+        for document in documents_of_page(f"{file.name}#{location}", page, extra, unit):
             filled = True
             yield document
     column = "" if table.is_usual else table.text_column
@@ -151,10 +151,10 @@ def _own_format(path: Path) -> Format | None:
     if path.suffix.lower() not in (".csv", ".tsv", ".json", ".jsonl"):
         return None
     try:
-        found = _recognise[0](str(path))
+        detected = _recognise[0](str(path))
     except InputError:
         return None
-    return None if found is None or found.name in _PLAIN else found
+    return None if detected is None or detected.name in _PLAIN else detected
 
 
 def _walk(root: Path, account: FileAccount) -> Iterator[FolderFile]:
@@ -174,7 +174,7 @@ def _walk(root: Path, account: FileAccount) -> Iterator[FolderFile]:
                 continue
             if _leaves(path, real):
                 account.files.append(FileOutcome(_name(path, root), "link"))
-            elif not path.is_file():  # never a named pipe, which would be waited for
+            elif not path.is_file():  # never a named pipe, which would block
                 problem = "is a link to nothing" if path.is_symlink() else "is not a regular file"
                 account.files.append(FileOutcome(_name(path, root), "unreadable", problem))
             elif path.suffix.lower() not in READERS and path.suffix.lower() not in TABLES:
@@ -201,7 +201,7 @@ def _readable(name: str) -> str:
 
 
 def _leaves(path: Path, root: Path) -> bool:
-    """Whether it is a link to somewhere outside of `root`, itself without links."""
+    """Whether it is a link to outside of `root`, a path without links."""
     return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
 
 

@@ -20,7 +20,7 @@ BEGINNING = re.compile(
     rb"\s*1\.[ \t][^\n]*\n\s*1\.1\.[ \t]+(?:Pro|Con)[ \t]*:",
     re.IGNORECASE,
 )
-"""What the beginning of such a file holds."""
+"""Pattern at the beginning of such a file."""
 
 
 class _Claim:

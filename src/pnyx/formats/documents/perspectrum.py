@@ -22,7 +22,7 @@ _POOLS = {"pId": "perspective_pool_v1.0.json", "eId": "evidence_pool_v1.0.json"}
 
 
 def is_perspectrum(keys: frozenset[str]) -> bool:
-    """Say whether a JSON list of objects with these keys is a file of Perspectrum."""
+    """Return whether a JSON list of objects with these keys is a file of Perspectrum."""
     return {"cId", "perspectives"} <= keys or any({key, "text"} <= keys for key in _POOLS)
 
 
@@ -39,7 +39,7 @@ class _Pools:
         self._cited = self._missing = 0
 
     def premises(self, ids: Sequence[int]) -> tuple[Premise, ...]:
-        """Return the pieces of evidence that the pool has, and count the others."""
+        """Return the pieces of evidence in the pool, and count the missing ones."""
         texts = self._evidence or {}
         premises = tuple(Premise(texts[identifier]) for identifier in ids if identifier in texts)
         self._cited += len(ids)
@@ -56,7 +56,7 @@ class _Pools:
 
 
 def _pool(source: str, key: str) -> dict[int, str] | None:
-    """Return id -> text of a pool in the same folder; None if it is not there."""
+    """Return id -> text of a pool in the same folder; None if it is missing."""
     if source == "-":
         return None
     for ending in ("", *ENDINGS):
@@ -102,7 +102,7 @@ def _rows(source: str, options: Options) -> Iterator[Row[Evidence]]:
             else:
                 records = [_document(item)]
         except InputError as error:
-            if error.path:  # a pool is missing or broken, which every claim needs
+            if error.path:  # a pool that every claim needs is missing or broken
                 yield error
                 return
             yield located(error, source, row[0], "item")

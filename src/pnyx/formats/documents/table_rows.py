@@ -26,7 +26,7 @@ TEXT_COLUMNS = (
     "passage", "segment", "answer", "response", "review", "opinion", "statement", "selftext",
     "submission", "abstract", "description", "kommentar", "texte", "texto", "testo",
 )  # fmt: skip
-"""Usual names of the column of texts, in any case; the first that is there counts."""
+"""Usual names of the column of texts, in any case; the first that exists is used."""
 _SPEAKER_COLUMNS = (
     "author", "speaker", "user", "username", "user_name", "commenter", "poster", "writer",
     "author_name", "nick", "respondent", "submitter", "name", "from", "autor",
@@ -34,22 +34,22 @@ _SPEAKER_COLUMNS = (
 _TITLE_COLUMNS = ("title", "subject", "headline", "topic", "titel", "titre")
 _URL_COLUMNS = ("url", "link", "permalink")
 _RESERVED = frozenset("text contents title url source conclusion premises".split())
-"""Names of a document's own fields, which its further cells cannot have."""
+"""Names of a document's own fields, which its further cells cannot use."""
 _SAMPLE = 200
-"""Rows from which the column of texts is chosen."""
+"""Number of rows from which the column of texts is chosen."""
 _LEAST_MEAN = 20
-"""Characters that the texts of a column without a usual name have on average, at least."""
+"""Minimum average characters of a column of texts without a usual name."""
 _MOST_FAULTS = 1000
 _HEADER_ROWS = 20
-"""First rows of a sheet, not blank, among which the header is."""
+"""Number of first non-blank rows of a sheet among which the header is sought."""
 _DELIMITERS = ",;|\t"
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row with its place in the file, from 1, with the sheet's name where there are several."""
+    """A row with its number in the file, from 1, and the sheet's name if there are several."""
 
-    place: str
+    location: str
     cells: Mapping[str, Any]
 
 
@@ -59,10 +59,10 @@ class RowTable:
 
     Attributes:
         rows: the rows.
-        text_column: the column of texts; empty where no column has a usual name or long texts.
+        text_column: the column of texts; empty if no column has a usual name or long texts.
         is_usual: whether that column has a usual name.
         assumed: the encoding that was assumed, if any.
-        faults: what is wrong with rows that were left out, as far as was read.
+        faults: errors of rows that were left out so far.
     """
 
     rows: Iterator[TableRow]
@@ -72,7 +72,7 @@ class RowTable:
     faults: list[str] = field(default_factory=list)
 
     def pages(self) -> Iterator[tuple[str, Page, dict[str, Any]]]:
-        """Yield place, page and further cells of each row that has a text."""
+        """Yield location, page and further cells of each row that has a text."""
         for row in self.rows:
             cells = dict(row.cells)
             text = in_one_line(_as_text(cells.pop(self.text_column, "")))
@@ -81,7 +81,7 @@ class RowTable:
             speaker = _named(cells, _SPEAKER_COLUMNS)
             title, url = _named(cells, _TITLE_COLUMNS), _named(cells, _URL_COLUMNS)
             block = Block(text, "turn" if speaker else "paragraph", 0, speaker)
-            yield row.place, Page((block,), title, url), _further(cells)
+            yield row.location, Page((block,), title, url), _further(cells)
 
 
 def open_table(path: Path) -> RowTable:
@@ -105,12 +105,12 @@ def open_table(path: Path) -> RowTable:
 def _further(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return the cells that a document keeps in addition to its text, title and address."""
     named = {in_one_line(str(name)): value for name, value in cells.items()}
-    kept = {
+    others = {
         "row_id" if name == "id" else name: value
         for name, value in named.items()
         if isinstance(value, str | int | float) and value != "" and name and name not in _RESERVED
     }
-    return cast("dict[str, Any]", clean_value(kept))
+    return cast("dict[str, Any]", clean_value(others))
 
 
 def _text_column(rows: Iterable[Mapping[str, Any]]) -> tuple[str, bool]:
@@ -122,19 +122,19 @@ def _text_column(rows: Iterable[Mapping[str, Any]]) -> tuple[str, bool]:
         for name, value in row.items():
             if isinstance(value, str):
                 sizes[name] = sizes.get(name, 0) + len(value.strip())
-    known = {name.strip().lower(): name for name in reversed(sizes) if sizes[name]}
+    by_name = {name.strip().lower(): name for name in reversed(sizes) if sizes[name]}
     for usual in TEXT_COLUMNS:
-        if usual in known:
-            return known[usual], True
+        if usual in by_name:
+            return by_name[usual], True
     longest = max(sizes, key=lambda name: sizes[name], default="")
     return (longest, False) if longest and sizes[longest] >= _LEAST_MEAN * count else ("", False)
 
 
 def _named(cells: dict[str, Any], names: Iterable[str]) -> str:
-    """Return the first cell with one of these names; it stays among the others."""
-    known = {name.strip().lower(): name for name in cells}
-    found = (in_one_line(_as_text(cells[known[name]])) for name in names if name in known)
-    return next((text for text in found if text), "")
+    """Return the first cell with one of these names, without removing it."""
+    by_name = {name.strip().lower(): name for name in cells}
+    values = (in_one_line(_as_text(cells[by_name[name]])) for name in names if name in by_name)
+    return next((text for text in values if text), "")
 
 
 def _as_text(value: Any) -> str:
@@ -244,9 +244,9 @@ def _sheet_rows(path: Path, _: RowTable) -> Iterator[TableRow]:
 
 
 def _header_index(rows: Sequence[Sequence[Any]]) -> int:
-    """Return which row is the header: the first with more than half of the cells of the widest.
+    """Return the number of the header row: the first with over half of the cells of the widest.
 
-    A title or a note above the header fills a cell or two.
+    A title or a note above the header fills only a cell or two.
     """
     filled = [sum(cell not in (None, "") for cell in row) for row in rows]
     return next((index for index, count in enumerate(filled) if 2 * count > max(filled)), 0)

@@ -29,7 +29,7 @@ _TEXT_COLUMNS = (*TEXT_NAMES, *_NO_DOCUMENT)
 
 _DELIMITERS = ",;\t"
 _AT_ONCE = 16_384
-"""Rows of a row group: what is held in memory."""
+"""Rows per row group, which is kept in memory."""
 _INT64 = 1 << 63
 
 
@@ -76,7 +76,7 @@ def scan_cells(
         faults.clear()
         if isinstance(row, str):
             yield InputError(row, path=source, line=start)
-            return  # where the next row starts is anybody's guess
+            return  # the start of the next row is unknown
         if header is None:
             header = _header(row, source, start)
             if check_header is not None:
@@ -90,13 +90,13 @@ def scan_cells(
 
 
 NumberedRow: TypeAlias = tuple[int, list[str] | str]
-"""The first line of a row, and its cells or what is wrong with it."""
+"""The first line of a row, and its cells or its error."""
 
 NumberedLines: TypeAlias = Iterable[tuple[int, str | InputError]]
-"""Lines with their ends; a line that cannot be decoded is its error."""
+"""Lines with their ends; a line that cannot be decoded is replaced by its error."""
 
 _MOST_REPEATED_LINES = 1_000_000
-"""Lines that are read again after broken rows, at most."""
+"""Maximum number of lines that are read again after broken rows."""
 
 
 def numbered_rows(
@@ -104,8 +104,8 @@ def numbered_rows(
 ) -> Iterator[NumberedRow]:
     """Yield the rows of a table (RFC 4180, or tab-separated); broken lines go to `faults`.
 
-    The reader of delimiters other than tabs stops at a broken row; with `resume` it goes on at the
-    line after the one in which the broken row began.
+    The reader of delimiters other than tabs stops at a broken row; with `resume` it continues at
+    the line after the one in which the broken row began.
     """
     good = _good_lines(lines, faults)
     return _tsv_rows(good) if delimiter == "\t" else _csv_rows(good, delimiter, resume=resume)
@@ -162,17 +162,17 @@ def _header(row: list[str], source: str, line: int) -> list[str]:
     names = [name.strip() for name in row]
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
-        shown = shorten(repeated, 40)
-        raise InputError(f"column name {shown!r} is repeated", path=source, line=line)
+        column = shorten(repeated, 40)
+        raise InputError(f"column name {column!r} is repeated", path=source, line=line)
     return names
 
 
 def _check_header(names: list[str], columns: Mapping[str, str], source: str, line: int) -> bool:
-    """Check the names once for all rows; return whether there is a column of ids."""
+    """Check the names once for all rows; return whether there is an id column."""
     mapped = set(rename(dict.fromkeys(names), columns, path=source, line=line))
     if mapped.isdisjoint(_TEXT_COLUMNS):
-        found = ", ".join(shorten(name, 30) for name in names[:12])
-        problem = f"no column text (found: {found}); name it with --column text=NAME"
+        names_found = ", ".join(shorten(name, 30) for name in names[:12])
+        problem = f"no column text (found: {names_found}); name it with --column text=NAME"
         raise InputError(problem, path=source, line=line)
     return not mapped.isdisjoint(ID_NAMES)
 
@@ -193,7 +193,7 @@ def _parse(cells: Mapping[str, Any]) -> Evidence:
 
 
 def _premises(cell: str) -> list[Any]:
-    """Return a list of texts, or of objects with a text, as the args.me corpus has them in CSV."""
+    """Return a list of texts, or of objects with a text, as in the CSV files of args.me."""
     value = _literal(cell)
     if not isinstance(value, list) or not all(isinstance(v, str | dict) for v in value):
         raise unlike(cell, "premises", "a JSON list of text")
@@ -206,7 +206,7 @@ def _context(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _literal(cell: str) -> Any:
-    """Return a cell's value in JSON, or written as Python does (Touché's CSV); else None."""
+    """Return a cell's value in JSON or as a Python literal (Touché's CSV); else None."""
     try:
         return clean_value(json.loads(cell))
     except (ValueError, RecursionError):
@@ -225,8 +225,8 @@ def _writer(delimiter: str) -> Writer:
         first = next(rest, None)
         if first is None:
             return
-        known = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
-        columns = (*known, *first.extra)
+        fields = _ARGUMENT if isinstance(first, Argument) else _DOCUMENT
+        columns = (*fields, *first.extra)
         _line(stream, delimiter, _checked_names(columns))
         places = dict.fromkeys(columns, "")
         for record in chain((first,), rest):
@@ -253,7 +253,7 @@ def _record_cells(record: Evidence, columns: Mapping[str, str], kind: type[Any])
     reserved = _ARGUMENT if isinstance(record, Argument) else (*_DOCUMENT, *_NO_DOCUMENT)
     for name, value in record.extra.items():
         if name not in columns:
-            raise refuse(f"the field {shorten(name)}, which the first record has not")
+            raise refuse(f"the field {shorten(name)}, which the first record does not have")
         if not isinstance(value, str) or value == "" or name in reserved:
             raise refuse(f"the field {shorten(name)} (only text that is not empty)")
         cells[name] = value
@@ -275,7 +275,7 @@ def _argument_cells(argument: Argument, refuse: Any) -> dict[str, str]:
 
 
 def write_cells(stream: IO[str], rows: Iterable[Iterable[str]], delimiter: str = ",") -> None:
-    """Write the rows of a table, the header first, so that `scan_cells` reads them as they are."""
+    """Write the rows of a table, header first, so that `scan_cells` reads them back unchanged."""
     for row in rows:
         _line(stream, delimiter, row)
 
@@ -347,19 +347,19 @@ def read_parquet(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, type | None]:
-    """Return the type of each column, text where its values differ, None without any value."""
-    found: dict[str, type | None] = {}
+    """Return the type of each column, text if its values differ, None without any value."""
+    types: dict[str, type | None] = {}
     for row in rows:
         for name, value in row.items():
             kind = _kind(value)
-            before = found.setdefault(name, kind)
+            before = types.setdefault(name, kind)
             if kind is None or kind is before:
                 continue
             if before is None or {kind, before} == {int, float}:
-                found[name] = kind if before is None else float
+                types[name] = kind if before is None else float
             else:
-                found[name] = str
-    return found
+                types[name] = str
+    return types
 
 
 def _kind(value: Any) -> type | None:

@@ -1,4 +1,4 @@
-"""Rows of tab-separated tables, whether cells are quoted as in CSV or written as they are."""
+"""Rows of tab-separated tables, with cells quoted as in CSV or not quoted at all."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _OPEN = re.compile(r'(?<![^\t])"(?:[^"]++|"")*+\Z')
 def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its first line, cells) of each row; `lines` are numbered, with their ends.
 
-    A cell in quotes may hold tabs and line ends. Most tables are written without quoting, though: a
-    quotation mark that opens a cell and is not closed in its line is taken as it is if this line
+    A cell in quotes may contain tabs and line ends. But most tables are written without quoting: a
+    quotation mark that opens a cell and is not closed in its line is taken literally if this line
     and the next one have as many cells as the header, or if it is never closed.
     """
     reader = _Lines(lines)
@@ -40,7 +40,7 @@ def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
 
 
 class _Line(NamedTuple):
-    """A line: its number, its text and its end, which a cell in quotes keeps."""
+    """A line: its number, its text and its end, which is part of a cell in quotes."""
 
     number: int
     text: str
@@ -48,7 +48,7 @@ class _Line(NamedTuple):
 
 
 class _Lines:
-    """Numbered lines, some of which may be put back."""
+    """Numbered lines, with pushback."""
 
     def __init__(self, lines: Iterable[tuple[int, str]]) -> None:
         self._lines = iter(lines)
@@ -75,24 +75,24 @@ class _Lines:
 
 def _over_lines(reader: _Lines, first: _Line) -> list[str] | None:
     """Return the cells of a row with a cell over several lines; None if it is never closed."""
-    held: list[_Line] = []
+    following: list[_Line] = []
     size = len(first.text)
     while (line := reader.take()) is not None:
-        held.append(line)
+        following.append(line)
         size += len(line.text) + len(line.end)
         if size > MAX_LINE_BYTES:
             limit = MAX_LINE_BYTES // (1024 * 1024)
             raise InputError(f"a quoted cell is longer than {limit} MB", line=first.number)
         if line.text.count('"') % 2:
-            whole = [first, *held]
-            ends = [one.end for one in whole[:-1]]
-            parts = [one.text for one in whole]
+            whole = [first, *following]
+            ends = [line.end for line in whole[:-1]]
+            parts = [line.text for line in whole]
             cells, is_open = _cells("".join(map("".join, zip(parts, [*ends, ""], strict=True))))
             if not is_open:
                 if any("\n" in cell and cell.startswith('"') for cell in cells):
-                    break  # a quotation mark within the cell: it was not written in quotes
+                    break  # a quotation mark within the cell, which was thus not quoted
                 return cells
-    reader.put_back(held)
+    reader.put_back(following)
     return None
 
 
@@ -101,19 +101,19 @@ def _cells(text: str) -> tuple[list[str], bool]:
     if '"' not in text:
         return text.split("\t"), False
     cells: list[str] = []
-    place = 0
+    position = 0
     while True:
-        if text.startswith('"', place):
-            if quoted := _QUOTED.match(text, place):
+        if text.startswith('"', position):
+            if quoted := _QUOTED.match(text, position):
                 cells.append(quoted[1].replace('""', '"'))
-                place = quoted.end() + 1
+                position = quoted.end() + 1
                 if quoted.end() >= len(text):
                     return cells, False
                 continue
-            if _OPEN.match(text, place):
-                return [*cells, text[place:]], True
-        end = text.find("\t", place)
+            if _OPEN.match(text, position):
+                return [*cells, text[position:]], True
+        end = text.find("\t", position)
         if end < 0:
-            return [*cells, text[place:]], False
-        cells.append(text[place:end])
-        place = end + 1
+            return [*cells, text[position:]], False
+        cells.append(text[position:end])
+        position = end + 1

@@ -12,10 +12,10 @@ from pnyx.core.files import clean_text
 from pnyx.formats.cells import is_missing, python_literal
 
 TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "contents", "body", "chunk")
-"""Usual names of the text of a context that is an object; the first one with a text counts."""
+"""Usual names of the text of a context that is an object; the first one with a text is used."""
 
 USER_ROLES, ASSISTANT_ROLES = ("user", "human"), ("assistant", "ai")
-"""Roles of the messages of a conversation that ask and that answer."""
+"""Roles of the messages in a conversation that ask, and that answer."""
 
 _PYTHON_STRING = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
 _BETWEEN = re.compile(r"(?:[\s,]|\b(?:None|nan|null)\b)*+")
@@ -23,16 +23,16 @@ _ARRAY = re.compile(
     r"\s*(?:np\.|numpy\.)?array\(\s*(?P<list>\[.*\])\s*(?:,[^\[\]]*)?\)\s*", re.DOTALL
 )
 _NOTHING = frozenset({"", "nan", "none", "null", "<na>"})
-"""Empty cells, also as a program that turns every cell into text writes them."""
+"""Empty cells, including the forms written by programs that turn every cell into text."""
 _MOST_DEPTH = 4
-"""Levels of lists and objects in which the text of a context is looked for."""
+"""Levels of lists and objects in which the text of a context is sought."""
 
 
 def contexts_of(value: Any) -> tuple[str, ...]:
     """Return the texts of a cell of contexts, without blank ones.
 
-    The cell holds a list (of texts, or of objects with a text), an object (with a text, or of texts
-    by id), one text, or a list that is written as JSON, as Python or NumPy prints it.
+    The cell contains a list (of texts, or of objects with a text), an object (with a text, or of
+    texts by id), one text, or a list written as JSON or as Python or NumPy prints it.
     """
     if is_blank(value):
         return ()
@@ -43,7 +43,7 @@ def contexts_of(value: Any) -> tuple[str, ...]:
 
 
 def text_of_cell(value: Any, roles: Collection[str] = USER_ROLES) -> str | None:
-    """Return the text of a cell, empty where it is empty; None where it is not one text.
+    """Return the text of a cell, which may be empty; None if it is not one text.
 
     A list of messages counts as its last one with one of the roles, else its last one.
     """
@@ -61,7 +61,7 @@ def text_of_cell(value: Any, roles: Collection[str] = USER_ROLES) -> str | None:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a cell holds nothing: null or NaN, also as text, or an empty text or list."""
+    """Return whether a cell is empty: null or NaN, also as text, or an empty text or list."""
     if isinstance(value, str):
         return value.strip().lower() in _NOTHING
     return is_missing(value) or (isinstance(value, list | tuple | dict) and not value)
@@ -82,7 +82,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _written_list(text: str) -> list[Any] | None:
-    """Return a list that a text writes out, or None where it writes none."""
+    """Return the list that a text represents, or None if it is not a list."""
     stripped = text.strip()
     array = _ARRAY.fullmatch(stripped) if stripped.endswith(")") else None
     stripped = array["list"] if array else stripped
@@ -99,7 +99,7 @@ def _written_list(text: str) -> list[Any] | None:
 
 
 def _quoted(text: str) -> list[str] | None:
-    """Return the quoted texts of a list as Python or NumPy prints it, with or without commas."""
+    """Return the quoted texts of a list printed by Python or NumPy, with or without commas."""
     texts = []
     at = _end(_BETWEEN.match(text))
     while at < len(text):
@@ -115,7 +115,7 @@ def _quoted(text: str) -> list[str] | None:
 
 
 def _on_one_line(literal: str) -> str:
-    """Return a string literal whose line breaks are escaped: cells hold them as they are."""
+    """Return a string literal with escaped line breaks, which cells contain unescaped."""
     return literal.replace("\r", "\\r").replace("\n", "\\n").replace("\0", "\\0")
 
 

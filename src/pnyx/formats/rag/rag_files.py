@@ -27,9 +27,9 @@ from pnyx.formats.rag.rag_rows import (
 )
 
 RAG_SAMPLE = 200
-"""Rows from which columns are recognised."""
+"""Number of rows from which columns are recognised."""
 _HEAD_BYTES = 1 << 20
-"""Of a file, from which its format is recognised."""
+"""Number of bytes from which the format of a file is recognised."""
 
 Placed = tuple[str, Mapping[str, Any]]
 """The number of a row, from 1, and the row."""
@@ -48,11 +48,11 @@ def read_rag(
         source: a file, compressed or not, whose format is recognised by its content; `-` is
             standard input.
         columns: field of `COLUMN_NAMES` -> column, for those with unusual names.
-        items: fields of items of another format: None is returned where the first rows have them.
+        items: fields of another format of items: None is returned if the first rows have them.
         needs_question: leave out records without a question.
 
     Returns:
-        The records; None where the file is JSON Lines and its columns are not recognised. Standard
+        The records; None if the file is JSON Lines and its columns are not recognised. Standard
         input has then not been read.
 
     Raises:
@@ -115,7 +115,7 @@ def _unrecognised(names: Sequence[str], items: Sequence[str]) -> str:
 
 
 def _kind(head: bytes, name: str) -> str:
-    """Return the usual ending of files with this beginning, which is in UTF-8."""
+    """Return the usual extension of files with this beginning, which is in UTF-8."""
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith(b"PK"):
@@ -133,7 +133,7 @@ def _kind(head: bytes, name: str) -> str:
 
 
 def _first_object(head: bytes) -> dict[str, Any] | None:
-    """Return the object in the first line; None where it is none, or does not end there."""
+    """Return the object in the first line; None if there is none, or it does not end there."""
     try:
         value = json.loads(head.strip().partition(b"\n")[0])
     except (ValueError, RecursionError):
@@ -143,7 +143,7 @@ def _first_object(head: bytes) -> dict[str, Any] | None:
 
 @contextlib.contextmanager
 def _local_file(name: str, kind: str, head: bytes) -> Iterator[Path]:
-    """Yield a plain file that can be read twice and ends as its kind does; others are copied."""
+    """Yield a plain file that can be read twice and has the usual extension; others are copied."""
     path = Path(name)
     with tempfile.TemporaryDirectory(prefix="pnyx-") as folder:
         once = name == "-" or device_status(path) is not None
@@ -155,13 +155,13 @@ def _local_file(name: str, kind: str, head: bytes) -> Iterator[Path]:
 
 
 def _starts_with(path: Path, head: bytes) -> bool:
-    """Return whether a file holds a decompressed beginning as it is."""
+    """Return whether a file, uncompressed, has this beginning."""
     with path.open("rb") as stream:
         return stream.read(len(head)) == head
 
 
 def _table_rows(path: Path) -> Iterator[Placed]:
-    return ((row.place, row.cells) for row in open_table(path).rows)
+    return ((row.location, row.cells) for row in open_table(path).rows)
 
 
 def _line_rows(source: str, faults: list[Fault]) -> Iterator[Placed]:
@@ -201,9 +201,9 @@ def _transposed(document: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row whose nested objects, as `inputs`, are columns: `inputs.question`.
+    """Return a row whose nested objects become columns, such as `inputs.question`.
 
-    A message, `{"role": "assistant", "content": "..."}`, is its text.
+    A message, `{"role": "assistant", "content": "..."}`, becomes its text.
     """
     if not any(isinstance(value, dict) for value in row.values()):
         return row

@@ -1,4 +1,4 @@
-"""RAG records, a question with its contexts and answer, from rows as other tools write them.
+"""RAG records, a question with its contexts and answer, from the rows of other tools.
 
 Columns are recognised by name; docs/formats.md ("RAG rows") lists the names.
 """
@@ -47,7 +47,7 @@ COLUMN_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         "query_run",
     ),
 }
-"""Field -> usual names of its column, in lower case; the first one with a value counts."""
+"""Field -> usual names of its column, in lower case; the first one with a value is used."""
 
 _TOOLS: Final = (
     ("ragas", {"user_input", "retrieved_contexts", "response"}),
@@ -60,7 +60,7 @@ _TOOLS: Final = (
     ("TruLens", {"input", "contexts", "output"}),
     ("TruLens", {"input", "retrieved_contexts", "output"}),
 )
-"""Tool -> the columns of question, contexts and answer in its rows; the first that fits."""
+"""Tool -> the columns of question, contexts and answer in its rows; the first match is used."""
 
 _NUMBERED: Final = re.compile(
     r"(?:retrieved|retrieval)?[ _]?(?:context|passage|document|doc|chunk|source)s?[ _]?(\d{1,4})"
@@ -80,7 +80,7 @@ class RagRecord:
 
     Attributes:
         id: unique in its file.
-        group: equal for records with the same question or the same id, of whatever run.
+        group: equal for records with the same question or the same id, in any run.
         run_id: the system that answered; may be empty.
     """
 
@@ -95,18 +95,18 @@ class RagRecord:
 
 @dataclass(frozen=True, slots=True)
 class RagColumns:
-    """Which columns hold what; several columns may hold a context each."""
+    """The columns of each field; several columns may hold a context each."""
 
     columns: Mapping[str, tuple[str, ...]]
     tool: str = ""
 
     def cells(self, row: Mapping[str, Any], name: str) -> list[Any]:
-        """Return the cells of a field that hold something."""
+        """Return the non-empty cells of a field."""
         cells = (row.get(column) for column in self.columns.get(name, ()))
         return [cell for cell in cells if not is_blank(cell)]
 
     def shown(self) -> str:
-        """Return the columns of question, contexts and answer, and the tool that names them so."""
+        """Return the columns of question, contexts and answer, and the tool with these names."""
         names = (self.columns.get(name, ()) for name in ("question", "contexts", "answer"))
         listed = ", ".join(escaped(_first_and_last(columns), 60) for columns in names if columns)
         return f"{listed} ({self.tool})" if self.tool else listed
@@ -120,20 +120,20 @@ class RagRecords:
     columns: RagColumns
     records: Sequence[RagRecord]
     skipped: Sequence[Fault] = ()
-    is_numbered: bool = False  # ids are row numbers, as the file has none
+    is_numbered: bool = False  # ids are row numbers, since the file has none
 
     @property
     def _name(self) -> str:
         return "standard input" if self.source == "-" else escaped(self.source)
 
     def line(self, items: int, what: str) -> str:
-        """Return in one line how many records were read, of which columns."""
+        """Return one line with the number of records and the columns read."""
         count = f"{len(self.records):,} record{'s' * (len(self.records) != 1)}"
         line = f"{self._name}: {count} of {self.columns.shown()}: {items:,} {what}"
         return line + "; ids are row numbers" * self.is_numbered
 
     def skipped_line(self) -> str:
-        """Return how many rows were skipped, which and why; empty for none."""
+        """Return one line with the rows skipped and the reasons; empty for none."""
         if not self.skipped:
             return ""
         by_reason: dict[str, list[str]] = {}
@@ -152,14 +152,14 @@ class RagRecords:
 def find_columns(
     rows: Sequence[Mapping[str, Any]], named: Mapping[str, str] | None = None
 ) -> RagColumns | None:
-    """Return which columns hold contexts and an answer, or None where none do.
+    """Return which columns hold contexts and an answer, or None if none do.
 
     Args:
         rows: the first rows of a file.
         named: field -> column, for those with unusual names.
 
     Raises:
-        InputError: a named column is not there, or its field is unknown.
+        InputError: a named column is missing, or its field is unknown.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns: dict[str, tuple[str, ...]] = {
@@ -188,7 +188,7 @@ def rag_records(
 ) -> RagRecords:
     """Return the records of numbered rows; rows with the same id are passages of one record.
 
-    `faults` are rows that could not be read; it is complete when the last row was taken.
+    `faults` are rows that could not be read; it is complete once the last row has been read.
 
     Raises:
         InputError: two records have the same id, or no row holds an answer with contexts.
@@ -207,7 +207,7 @@ def rag_records(
 
 @dataclass(slots=True)
 class _Draft:
-    """The cells of a row; rows that follow may add passages to it."""
+    """The cells of a row; later rows may add passages to it."""
 
     row: str
     id: str
@@ -216,7 +216,7 @@ class _Draft:
     answer: str | None
     contexts: list[str]
     reference: str
-    is_passage: bool  # one passage of several, as far as the row can tell
+    is_passage: bool  # may be one passage of several
 
     def missing(self, *, needs_question: bool) -> str:
         """Return why a row cannot be judged; empty if it can."""
@@ -267,7 +267,7 @@ def _merged(drafts: Iterable[_Draft]) -> list[_Draft]:
 
 
 def _continues(first: _Draft, draft: _Draft) -> bool:
-    """Return whether a row is about the same answer: it is repeated, or left out of passages."""
+    """Return whether a row is about the same answer: equal, or missing in rows of passages."""
     if first.answer == draft.answer:
         return True
     are_passages = first.is_passage and draft.is_passage
@@ -308,13 +308,13 @@ def _identified(drafts: Sequence[_Draft]) -> list[RagRecord]:
 
 
 def _snake(name: str) -> str:
-    """Return a column's name as it is compared: `actual_output` of `actualOutput`."""
+    """Return a column's name in the form used for comparison: `actual_output` of `actualOutput`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name).strip())
     return re.sub(r"[\s_-]+", "_", words.lower())
 
 
 def _plain(name: str) -> str:
-    """Return the last part of a path as it is compared."""
+    """Return the last part of a path in the form used for comparison."""
     return _snake(str(name).rpartition(".")[2])
 
 
@@ -349,7 +349,7 @@ def _column(column: str, columns: Sequence[str]) -> str:
 
 
 def shown_columns(columns: Iterable[str]) -> str:
-    """Return the names of a file's columns as messages show them."""
+    """Return the names of a file's columns for messages."""
     names = [shorten(str(name), 30) for name in columns]
     more = ", ..." if len(names) > _SHOWN_COLUMNS else ""
     return ", ".join(names[:_SHOWN_COLUMNS]) + more or "none"

@@ -1,6 +1,6 @@
-"""What the tree of ARGUE says of a report: each finding, each sentence's paths, each nugget.
+"""A report judged with the tree of ARGUE: findings, paths of sentences, nuggets.
 
-`row()` is an object of JSON, and `report_of_row` reads it again: the lines of `reports.jsonl`.
+`row()` returns a JSON object, a line of `reports.jsonl`, and `report_of_row` reads it back.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _NAMED = frozenset(
     "relevant answers unscored_answers by path outcome about importance aggregator "
     "differing".split()
 )
-"""Fields that hold names or choices."""
+"""Fields that contain names or fixed choices."""
 
 COLLECTION = "collection"
-"""Who told of a citation that its document is unknown: the collection holds none of its id."""
+"""Judge of a finding that a cited document is unknown: its id is not in the collection."""
 
 RULE = "rule"
-"""Who told what needs no judge."""
+"""Judge of findings that need no judge."""
 
 Outcome: TypeAlias = Literal["reward", "penalty", "neutral", "unscored"]
 
@@ -35,18 +35,18 @@ NO_TEXT = "no_text"
 
 
 ANSWERED_ONLY = "Which nuggets it misses is not known: only those that it answers are listed."
-"""Note of a report whose recall cannot be told."""
+"""Note of a report whose recall cannot be computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What was found out at a node: yes, no, or nothing."""
+    """The finding at a node: yes, no, or unscored."""
 
-    value: bool | None  # None where it is unscored
+    value: bool | None  # None if unscored
     by: str = ""  # the judge's name, `lookup`, `rule` or `collection`
     why: str = ""  # the reason given, or why it is unscored
     probability: float | None = None  # of yes, in [0, 1]
-    id: str = ""  # of its lines in `answers.jsonl`, or their beginning
+    id: str = ""  # of its lines in `answers.jsonl`, or their prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class JudgedCitation:
 
     @property
     def unknown(self) -> bool:
-        """Whether a collection was given that does not hold the document."""
+        """Whether there is a collection without the document."""
         return self.attests.by == COLLECTION
 
 
 @dataclass(frozen=True, slots=True)
 class TreePath:
-    """One way through the tree: nodes passed, as `node=yes`, `no` or `unscored`, and its end."""
+    """A path through the tree: nodes passed, as `node=yes`, `no` or `unscored`, and its outcome."""
 
     path: tuple[str, ...]
     outcome: Outcome
@@ -79,12 +79,12 @@ class JudgedSentence:
 
     Attributes:
         citations: each cited document once, in order.
-        findings: node -> what was found out of the sentence itself; only nodes that were passed.
+        findings: node -> finding about the sentence itself; only nodes that were passed.
         answers: (nugget id, position of the answer) pairs that it gives.
-        steps: every way through the tree, citations first.
-        unscored_answers: such pairs of which it is open whether it gives them.
-        quoted: whether it stands word for word in each document that it cites, but for case,
-            punctuation and white space: such a document attests itself.
+        steps: every path through the tree, citations first.
+        unscored_answers: such pairs for which this is unscored.
+        quoted: whether it occurs verbatim in each document that it cites, ignoring case,
+            punctuation and white space: such a document attests it without a judge.
         repeats: position of the sentence that it repeats (`repetition.REPETITION_RULE`).
     """
 
@@ -99,7 +99,7 @@ class JudgedSentence:
 
     @property
     def blank(self) -> bool:
-        """Whether it has neither words nor citations; told by findings, as its text may lack."""
+        """Whether it has neither words nor citations; from findings, as its text may be missing."""
         negative = self.findings.get("negative")
         needs = self.findings.get("needs_citation")
         return (
@@ -111,7 +111,7 @@ class JudgedSentence:
 
     @property
     def attested(self) -> bool | None:
-        """Whether each of its citations attests it; False without any, None where it is open."""
+        """Whether each of its citations attests it; False without any, None if unscored."""
         if not self.citations:
             return False
         return all_of(citation.attests.value for citation in self.citations)
@@ -122,14 +122,14 @@ class JudgedAnswer:
     """An answer of a nugget, and the positions of the sentences that give it."""
 
     text: str
-    given: bool | None  # None where none gives it and at least one is unscored
+    given: bool | None  # None: no sentence gives it, but at least one is unscored
     sentences: tuple[int, ...] = ()
     partial: bool = False  # given in part only (nuggetizer's `partial_support`)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedNugget:
-    """A nugget of the topic's bank, and what the whole report says of it."""
+    """A nugget of the topic's bank, and how the whole report answers it."""
 
     id: str
     text: str
@@ -140,13 +140,13 @@ class JudgedNugget:
 
     @classmethod
     def of(cls, nugget: Nugget, answers: Iterable[JudgedAnswer]) -> JudgedNugget:
-        """Return a nugget of a bank with what was found of its answers, in their order."""
-        told = nugget.id, nugget.text, nugget.importance, nugget.aggregator, nugget.is_claim
-        return cls(*told, tuple(answers))
+        """Return a nugget of a bank with its judged answers, in their order."""
+        details = nugget.id, nugget.text, nugget.importance, nugget.aggregator, nugget.is_claim
+        return cls(*details, tuple(answers))
 
     @property
     def answered(self) -> bool | None:
-        """Whether the report gives all answers of an AND, one of any other; None where open."""
+        """Whether the report gives all answers of an AND, one of any other; None if unscored."""
         if not self.answers:
             return None
         together = all_of if self.aggregator.upper() == "AND" else any_of
@@ -159,9 +159,9 @@ class JudgedReport:
 
     `relevant` are the documents that attest an answer of the bank, for citation recall. `missing`
     says that the run has no report on this topic; it then has no sentences. `differing` are the
-    cited documents to which the report gives another text than the collection, each with the share
-    of the words of that text which the collection's holds, too, in [0, 1]. `whole` says that it was
-    held against nuggets as one text: nobody judged its sentences, and none are here.
+    cited documents whose text in the report differs from the collection, each with the share of
+    the words of that text that are also in the collection's, in [0, 1]. `whole` says that it was
+    compared with nuggets as one text: its sentences were not judged, and none are here.
     """
 
     topic_id: str
@@ -180,11 +180,11 @@ class JudgedReport:
 
     @property
     def empty(self) -> bool:
-        """Whether it is there and says nothing: it has no sentence with words or citations."""
+        """Whether it exists but is empty: it has no sentence with words or citations."""
         return not (self.missing or self.whole) and all(s.blank for s in self.sentences)
 
     def row(self) -> dict[str, Any]:
-        """Return it as an object of JSON; in restricted mode, with the note `no_text`, no texts."""
+        """Return it as a JSON object; in restricted mode without texts, with the note `no_text`."""
         row = asdict(self)
         if not self.whole:
             del row["whole"]
@@ -195,26 +195,26 @@ class JudgedReport:
 
 
 def all_of(values: Iterable[bool | None]) -> bool | None:
-    """Return whether all are true: None where none is false and some are open."""
+    """Return whether all are true: None if none is false and some are unscored."""
     truths = list(values)
     return False if False in truths else None if None in truths else True
 
 
 def any_of(values: Iterable[bool | None]) -> bool | None:
-    """Return whether one is true: None where none is and some are open."""
+    """Return whether one is true: None if none is and some are unscored."""
     truths = list(values)
     return True if True in truths else None if None in truths else False
 
 
 @cache
 def report_adapter() -> Any:
-    """Return what checks a judged report; pydantic loads slowly."""
+    """Return the validator of a judged report, built late as pydantic loads slowly."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(JudgedReport)
 
 
 def report_of_row(row: Mapping[str, Any]) -> JudgedReport:
-    """Return the report that `row()` made an object of; ValueError where it is another."""
+    """Return the report from the object made by `row()`; ValueError for any other object."""
     report: JudgedReport = report_adapter().validate_python(row)
     return report

@@ -1,8 +1,8 @@
-"""The columns of leaderboards: by what they are told apart, and how cells are written in them.
+"""The columns of leaderboards: how layouts are recognised, and how cells are written in them.
 
 `run measure topic value` (tot), `run topic measure value` (ir_measures) and `topic run measure
-value` (rag4reports) have the same shape, and so may diversity qrels. What tells them apart: a
-header, the name `all`, names of measures.
+value` (rag4reports) have the same shape, and so may diversity qrels. They are distinguished
+by a header, the name `all`, names of measures.
 """
 
 from __future__ import annotations
@@ -61,34 +61,34 @@ THREE: Final = ("tot", "ir_measures", "rag4reports")
 
 
 def columns_of(line: str, wide: Collection[int]) -> list[str]:
-    """Return the cells of a line: between tabs where there are so many, else between spaces."""
+    """Return the cells of a line: split at tabs if that gives enough, else at spaces."""
     line = line.strip(" \r\n")
     cells = [cell.strip(" ") for cell in line.split("\t")]
     return cells if len(cells) in wide else _SPACE.split(line.strip(" \t"))
 
 
 def header_of(cells: Sequence[str]) -> tuple[str, ...] | None:
-    """Return what each column holds where a line is a header, else None."""
+    """Return the role of each column if a line is a header, else None."""
     roles = tuple(_ROLES.get(cell.lower(), "") for cell in cells)
     return roles if "measure" in roles and "value" in roles else None
 
 
-def told_apart(
+def detect_layout(
     lines: Sequence[str],
     *,
     sure: bool,
-    known: Mapping[str, Collection[str]] | None = None,
+    known_ids: Mapping[str, Collection[str]] | None = None,
 ) -> str | None:
-    """Return which layout whole lines of a file have, None where it is no leaderboard.
+    """Return the layout of the complete lines of a file, None if it is not a leaderboard.
 
-    Unless it is `sure` to be one, qrels and runs have precedence; `known` are ids by role of
-    another leaderboard. InputError: more than one layout fits.
+    Unless it is certainly one (`sure`), qrels and runs have precedence; `known_ids` are the ids of
+    another leaderboard by role. InputError: more than one layout fits.
     """
     rows = [columns_of(line, (3, 4, 6)) for line in lines]
     header = header_of(rows[0]) if rows else None
     if header is not None:
         return next((name for name, roles in LAYOUTS.items() if roles == header), None)
-    if sure:  # a broken line is left for the reader to name
+    if sure:  # a broken line is left for the reader to report
         rows = [row for row in rows if len(row) == len(rows[0])]
     if not rows or len({len(row) for row in rows}) > 1:
         return None
@@ -101,81 +101,83 @@ def told_apart(
         rows = [row for row in rows if _NUMBER.fullmatch(row[-1])]
     if not rows or len(rows[0]) != 4 or not all(_NUMBER.fullmatch(row[3]) for row in rows):
         return None
-    return _of_four(rows, sure, known or {})
+    return _of_four(rows, sure, known_ids or {})
 
 
 def _of_three(rows: Sequence[Sequence[str]], sure: bool) -> str | None:
-    """Tell `measure topic value` from `topic measure value`, of which neither names the run."""
+    """Distinguish `measure topic value` from `topic measure value`, which do not name the run."""
     numbers = (_NUMBER.fullmatch(row[2]) for row in rows if row[0] != "runid")
     if not all(numbers):
         return None
-    first, second = (any(row[place] == ALL for row in rows) for place in (0, 1))
+    first, second = (any(row[column] == ALL for row in rows) for column in (0, 1))
     if first != second:
         return "ir_measures" if first else "trec_eval"
     if not sure:
         return None
-    measures = [all(_MEASURES.fullmatch(row[place]) for row in rows) for place in (0, 1)]
+    measures = [all(_MEASURES.fullmatch(row[column]) for row in rows) for column in (0, 1)]
     if measures[0] != measures[1]:
         return "trec_eval" if measures[0] else "ir_measures"
     raise _undecided(rows[0], "measure topic value (trec_eval) or topic measure value")
 
 
 def _of_four(
-    rows: Sequence[Sequence[str]], sure: bool, known: Mapping[str, Collection[str]]
+    rows: Sequence[Sequence[str]], sure: bool, known_ids: Mapping[str, Collection[str]]
 ) -> str | None:
     columns = list(zip(*rows, strict=True))[:3]
-    places = [place for place in range(3) if ALL in columns[place]]
+    places = [number for number in range(3) if ALL in columns[number]]
     whole = all(_WHOLE.fullmatch(row[3]) for row in rows)
     if not sure and whole and (places in ([], [0]) or all(_WHOLE.fullmatch(r[1]) for r in rows)):
         return None  # qrels, or so it seems
     fitting = [n for n in THREE if len(places) != 1 or LAYOUTS[n].index("topic") == places[0]]
     if len(fitting) > 1:
-        fitting = [name for name in fitting if _knows(LAYOUTS[name], columns, known)]
+        fitting = [name for name in fitting if _knows(LAYOUTS[name], columns, known_ids)]
     if len(fitting) > 1 or not fitting:
         measures = [all(map(_MEASURES.fullmatch, column)) for column in columns]
         if measures == [False, True, False]:
             return "tot"
         if not sure and len(rows) < 2:
             return None  # four words, the last a number
-        found = "run measure topic (tot), run topic measure (ir_measures) or topic run measure"
-        raise _undecided(rows[0], f"{found} (rag4reports)")
+        layouts = "run measure topic (tot), run topic measure (ir_measures) or topic run measure"
+        raise _undecided(rows[0], f"{layouts} (rag4reports)")
     return fitting[0]
 
 
 def _knows(
-    roles: Sequence[str], columns: Sequence[Sequence[str]], known: Mapping[str, Collection[str]]
+    roles: Sequence[str], columns: Sequence[Sequence[str]], known_ids: Mapping[str, Collection[str]]
 ) -> bool:
-    """Tell whether each column shares an id with what is known of its role."""
+    """Return whether each column shares an id with the known ids of its role."""
     return all(
-        not set(known[role]).isdisjoint(column)
+        not set(known_ids[role]).isdisjoint(column)
         for role, column in zip(roles[:3], columns, strict=True)
-        if role in known
+        if role in known_ids
     )
 
 
-def _undecided(row: Sequence[str], found: str) -> InputError:
-    shown = shorten(" ".join(row), 60)
-    return InputError(f"{shown!r} is a line of a leaderboard, its columns {found}: name the format")
+def _undecided(row: Sequence[str], layouts: str) -> InputError:
+    line = shorten(" ".join(row), 60)
+    return InputError(
+        f"{line!r} is a line of a leaderboard, its columns {layouts}: name the format"
+    )
 
 
 # Writing -----------------------------------------------------------------------------------------
 
 UnscoredCells: TypeAlias = Literal["error", "skip", "zero"]
-"""What is done with cells that have no value when others are to read them."""
+"""What is done with cells without a value when writing files for other programs."""
 
 
 def settled(
     cells: Iterable[LeaderboardCell], unscored: UnscoredCells = "error"
 ) -> Iterator[LeaderboardCell]:
-    """Yield the cells that have a value; without one they are refused, left out or 0."""
+    """Yield the cells that have a value; those without one are rejected, left out or 0."""
     for cell in cells:
         if cell.value is not None:
             yield cell
         elif unscored == "zero":
             yield replace(cell, value=0.0)
         elif unscored == "error":
-            shown = escaped(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
-            raise InputError(f"{shown} is unscored: say whether to skip it or to write 0")
+            cell_name = escaped(f"{cell.run_id}, topic {cell.topic_id}: {cell.measure}")
+            raise InputError(f"{cell_name} is unscored: choose whether to skip it or to write 0")
 
 
 def averaged(cells: Iterable[LeaderboardCell]) -> Iterator[LeaderboardCell]:
@@ -192,7 +194,7 @@ def averaged(cells: Iterable[LeaderboardCell]) -> Iterator[LeaderboardCell]:
 
 
 def write_columns(layout: str, stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    """Write one cell a line in the columns of a layout."""
+    """Write one cell per line in the columns of a layout."""
     for cell in settled(cells):
         stream.write(_line(layout, cell))
 
@@ -206,14 +208,14 @@ def write_trec_eval(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
             stream.write(f"runid\t{ALL}\t{a_token(run, 'run')}\n")
         if cell.run_id != run:
             both = f"{escaped(run)!r} and {escaped(cell.run_id)!r}"
-            raise InputError(f"trec_eval holds one run a file, found {both}")
+            raise InputError(f"trec_eval has one run per file, found {both}")
         if cell.measure == "runid":
             raise InputError("trec_eval cannot hold a measure named runid")
         stream.write(_line("trec_eval", cell))
 
 
 def write_ranking(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    """Write each cell with its place among the runs of its topic and measure, best first."""
+    """Write each cell with its rank among the runs on its topic and measure, best first."""
     listed = list(settled(cells))
     above: dict[tuple[str, str], Counter[float | None]] = defaultdict(Counter)
     for cell in listed:
@@ -235,7 +237,7 @@ def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
     value = cell.value if cell.value is not None and math.isfinite(cell.value) else None
     if value is None:
         raise InputError(f"{escaped(cell.run_id)!r}: value {cell.value!r} is not finite")
-    held = {
+    values = {
         "run": a_token(cell.run_id, "run"),
         "topic": a_token(cell.topic_id, "topic"),
         "measure": a_token(cell.measure, "measure"),
@@ -243,7 +245,7 @@ def _line(layout: str, cell: LeaderboardCell, rank: int = 0) -> str:
         "q0": "Q0",
         "rank": str(rank),
     }
-    return "\t".join(held[role] for role in LAYOUTS[layout]) + "\n"
+    return "\t".join(values[role] for role in LAYOUTS[layout]) + "\n"
 
 
 def _json_row(cell: LeaderboardCell) -> dict[str, Any]:
@@ -255,5 +257,5 @@ _write_rows = row_writer(_json_row, attrgetter("run_id"))
 
 
 def write_json(stream: IO[str], cells: Iterable[LeaderboardCell]) -> None:
-    """Write one object a line."""
+    """Write one object per line."""
     _write_rows(stream, settled(cells))

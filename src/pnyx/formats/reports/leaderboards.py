@@ -1,4 +1,4 @@
-"""Leaderboards: what each run has by each measure, on each topic and over all of them."""
+"""Leaderboards: the value of each run by each measure, on each topic and over all topics."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from pnyx.formats.reports.leaderboard_layouts import (
     THREE,
     UnscoredCells,
     columns_of,
+    detect_layout,
     header_of,
     settled,
-    told_apart,
     write_columns,
     write_json,
     write_ranking,
@@ -50,7 +50,7 @@ _KEY: Final = attrgetter("run_id", "topic_id", "measure")
 
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Result):
-    """Cells on topics, and apart from them those over all topics, as the file states them."""
+    """Cells on topics and, separately, those over all topics as stated in the file."""
 
     name: str
     cells: tuple[LeaderboardCell, ...]
@@ -104,52 +104,52 @@ def read_leaderboard(
     Args:
         path: the file or folder.
         format: a name in `FORMATS`, or `jsonl`; recognised where None.
-        like: one with the same runs, topics or measures, to tell columns of the same shape apart.
+        like: one with the same runs, topics or measures, to distinguish columns of the same shape.
 
     Raises:
-        InputError: at the first fault; a cell comes twice; the columns cannot be told apart.
+        InputError: at the first fault; a cell occurs twice; the columns are ambiguous.
     """
     source = str(path)
     if source != "-" and Path(source).is_dir() and Path(source, "manifest.json").is_file():
-        told = "make a leaderboard of it with pnyx measure report R --leaderboard OUT"
-        raise InputError(f"is a results folder: {told}", path=source)
+        advice = "make a leaderboard of it with pnyx measure report R --leaderboard OUT"
+        raise InputError(f"is a results folder: {advice}", path=source)
     files = files_of(source)
     if not files:
         raise InputError("is a folder without files, expected leaderboards", path=source)
-    found: dict[tuple[str, str, str], tuple[LeaderboardCell, str]] = {}
+    cell_files: dict[tuple[str, str, str], tuple[LeaderboardCell, str]] = {}
     for name in files:
         chosen = _named(format, source) if format else sniff_leaderboard(name, like)
         for cell in chosen.reader(name):
-            before = found.setdefault(_KEY(cell), (cell, name))
+            before = cell_files.setdefault(_KEY(cell), (cell, name))
             if before[0] is not cell:
-                shown = shorten(" ".join(_KEY(cell)))
-                raise InputError(f"duplicate cell {shown!r}, also in {before[1]}", path=name)
-    cells = [cell for cell, _ in found.values()]
+                key = shorten(" ".join(_KEY(cell)))
+                raise InputError(f"duplicate cell {key!r}, also in {before[1]}", path=name)
+    cells = [cell for cell, _ in cell_files.values()]
     over = [c.over_all for c in cells]
     split = (tuple(c for c, o in zip(cells, over, strict=True) if o is w) for w in (False, True))
     return Leaderboard(source, *split)
 
 
 def _named(name: str, path: str) -> Format:
-    known = {form.name: form for form in FORMATS} | {"jsonl": FORMATS[-1]}
-    if name not in known:
-        shown = f"no format {shorten(name, 40)!r} of leaderboards, expected one of"
-        raise InputError(f"{shown} {', '.join(known)}", path=path)
-    return known[name]
+    formats = {form.name: form for form in FORMATS} | {"jsonl": FORMATS[-1]}
+    if name not in formats:
+        problem = f"no format {shorten(name, 40)!r} of leaderboards, expected one of"
+        raise InputError(f"{problem} {', '.join(formats)}", path=path)
+    return formats[name]
 
 
 def sniff_leaderboard(path: str, like: Leaderboard | None = None) -> Format:
-    """Return the format of what is known to be a leaderboard; InputError: it cannot be told."""
+    """Return the format of a file known to be a leaderboard; InputError if it is ambiguous."""
     head = read_head(path, _HEAD_BYTES)
     if not head.strip():
         raise InputError("is empty", path=path)
     if head.lstrip()[:1] == b"{":
         return FORMATS[-1]
-    known = {"run": like.runs, "topic": like.topics, "measure": like.measures} if like else {}
-    name = recognised(head, path, sure=True, known=known)
+    known_ids = {"run": like.runs, "topic": like.topics, "measure": like.measures} if like else {}
+    name = recognised(head, path, sure=True, known_ids=known_ids)
     if name is None:
-        shown = shorten(head[:60].decode("utf-8", "replace"), 50)
-        raise InputError(f"the format cannot be told from {shown!r}: name it", path=path)
+        first_line = shorten(head[:60].decode("utf-8", "replace"), 50)
+        raise InputError(f"the format cannot be recognised from {first_line!r}: name it", path=path)
     return _named(name, path)
 
 
@@ -158,14 +158,16 @@ def recognised(
     path: str,
     *,
     sure: bool,
-    known: Mapping[str, Sequence[str]] | None = None,
+    known_ids: Mapping[str, Sequence[str]] | None = None,
     size: int = _HEAD_BYTES,
 ) -> str | None:
-    """Return the layout of a file by its first `size` bytes, None where it is no leaderboard."""
+    """Return the layout of a file by its first `size` bytes, None if it is not a leaderboard."""
     lines = head.decode("utf-8", "replace").split("\n")
     whole = lines if len(head) < size or len(lines) == 1 else lines[:-1]
     try:
-        return told_apart([line for line in whole if line.strip()], sure=sure, known=known)
+        return detect_layout(
+            [line for line in whole if line.strip()], sure=sure, known_ids=known_ids
+        )
     except InputError as error:
         raise InputError(error.problem, path=path) from None
 
@@ -183,14 +185,14 @@ def _scan(layout: str, source: str) -> Iterator[Row[LeaderboardCell]]:
 
 
 def _body(layout: str, source: str) -> Iterator[Row[list[str]]]:
-    """Yield the cells of each line below a header; one of another order is a fault."""
+    """Yield the cells of each line below a header; a header in another order is a fault."""
     wide = (3, 4) if layout == "ir_measures" else (len(LAYOUTS[layout]),)
     first = True
     for row in parse_rows(scan_text_lines(source), lambda line: columns_of(line, wide), source):
         if first and not isinstance(row, InputError) and (header := header_of(row[1])):
             if header != LAYOUTS[layout]:
-                shown = shorten(" ".join(row[1]), 60)
-                problem = f"found the header {shown!r}, expected {' '.join(LAYOUTS[layout])}"
+                first_line = shorten(" ".join(row[1]), 60)
+                problem = f"found the header {first_line!r}, expected {' '.join(LAYOUTS[layout])}"
                 yield InputError(problem, path=source, line=row[0])
         else:
             yield row
@@ -198,18 +200,18 @@ def _body(layout: str, source: str) -> Iterator[Row[list[str]]]:
 
 
 def _run_named(rows: Iterable[Row[list[str]]], name: str) -> tuple[Iterator[Row[list[str]]], str]:
-    """Return the rows without those of `runid`, and the run that trec_eval names there."""
-    kept: list[Row[list[str]]] = []
+    """Return the rows without those of `runid`, and the run named there by trec_eval."""
+    waiting: list[Row[list[str]]] = []
     for row in rows:
         if isinstance(row, InputError) or len(row[1]) != 3 or row[1][0] != "runid":
-            kept.append(row)
+            waiting.append(row)
         else:
             name = row[1][2]
-    return iter(kept), name
+    return iter(waiting), name
 
 
 def _file_run(source: str) -> str:
-    """Return the run that a file's name stands for."""
+    """Return the run named by a file's name."""
     name = "stdin" if source == "-" else Path(source).name
     while Path(name).suffix.lower() in _SUFFIXES and Path(name).stem:
         name = Path(name).stem
@@ -223,15 +225,15 @@ def _cell(layout: str, cells: Sequence[str], run: str = "") -> LeaderboardCell:
     if len(cells) != len(roles):
         names = " ".join(roles)
         raise InputError(f"found {len(cells)} columns, expected {len(roles)} ({names})")
-    found = dict(zip(roles, cells, strict=True))
-    for role, text in found.items():
+    values = dict(zip(roles, cells, strict=True))
+    for role, text in values.items():
         if not text:
             raise InputError(f"the {role} is empty")
-    value = found["value"]
+    value = values["value"]
     return LeaderboardCell(
-        found.get("run", run),
-        found["topic"],
-        found["measure"],
+        values.get("run", run),
+        values["topic"],
+        values["measure"],
         None if value.lower() in _UNSCORED else parse_float(value, "value"),
     )
 
@@ -257,10 +259,10 @@ def write_leaderboard(
     *,
     unscored: UnscoredCells = "error",
 ) -> None:
-    """Write cells, as they are given, in a format of leaderboards.
+    """Write cells in a format of leaderboards, without changing them.
 
     Means are written only where they are among the cells (`averaged`); make them of settled cells
-    (`averaged(settled(cells, "zero"))`) where what is unscored counts as 0.
+    (`averaged(settled(cells, "zero"))`) if unscored cells count as 0.
 
     Raises:
         InputError: a cell is unscored and nothing says what to do; the format cannot hold one.

@@ -1,7 +1,7 @@
 """Nugget banks as objects of JSON: one set of fields, laid out in four ways.
 
 A nugget's fields have the names of the NuggetBank format, version 3 (Auto-ARGUE, autojudge-base),
-in every dialect; what a dialect's own readers know nothing of stands among its further fields.
+in every dialect; what a dialect's own readers do not support is among its further fields.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from pnyx.formats.rows import checked
 
 _LONGEST_RUN_ID = 25
 
-# Names, and what a row has beside its own fields --------------------------------------------------
+# Names, and further fields of a row -------------------------------------------------------------
 
 
 class _Names(dict[str, int]):
-    """Keys or ids that are taken -> the last number that was tried for one of the same text."""
+    """Keys or ids in use -> the last number that was tried for the same text."""
 
     def __init__(self, joint: str) -> None:
         self._joint = joint
 
     def free(self, name: str) -> str:
-        """Return a name, with a number where it is taken."""
+        """Return a name, with a number if it is taken."""
         free = name
         while free in self:
             self[name] += 1
@@ -56,33 +56,35 @@ class _Names(dict[str, int]):
 
 
 def shown(text: str) -> str:
-    """Return a text as it is shown in messages."""
+    """Return a text for messages."""
     return repr(shorten(text, 60))
 
 
 def _entries(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield (place, entry) of a map or a list; nothing where it is null."""
+    """Yield (path, entry) of a map or a list; nothing if it is null."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield f"{name}[{shorten(repr(key), 60)}]", entry
     elif value is not None:
-        for place, entry in enumerate(a_list(value, name, "a map or a list")):
-            yield f"{name}[{place}]", entry
+        for position, entry in enumerate(a_list(value, name, "a map or a list")):
+            yield f"{name}[{position}]", entry
 
 
 def _filed(rows: Iterable[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
-    """Return rows as a map, each under the text that it has in the field `name`."""
+    """Return rows as a map, with the text of the field `name` as key."""
     keys = _Names(" #")
     return {keys.take(keys.free(row[name])): row for row in rows}
 
 
-def _rest(row: Mapping[str, Any], *known: str) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in known}
+def _rest(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
-def _further(row: dict[str, Any], extra: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Return a row with further fields; refuse those that would be read as something else."""
-    if clash := {*row, *known}.intersection(extra):
+def _further(
+    row: dict[str, Any], extra: Mapping[str, Any], reserved: Iterable[str]
+) -> dict[str, Any]:
+    """Return a row with further fields; reject those that would be read as something else."""
+    if clash := {*row, *reserved}.intersection(extra):
         raise InputError(f"the format has another use for the field {shorten(min(clash), 40)}")
     return {**row, **extra}
 
@@ -93,8 +95,8 @@ _PARTS = ("aggregator_type", "importance", "answers", "references", "sub_nuggets
 
 
 def _references(rows: Iterable[Any] | None) -> tuple[NuggetReference, ...]:
-    given = ({"doc_id": row} if isinstance(row, str) else row for row in rows or ())
-    return tuple(NuggetReference(str(row["doc_id"]), _rest(row, "doc_id")) for row in given)
+    references = ({"doc_id": row} if isinstance(row, str) else row for row in rows or ())
+    return tuple(NuggetReference(str(row["doc_id"]), _rest(row, "doc_id")) for row in references)
 
 
 def _reference_rows(references: Iterable[NuggetReference]) -> list[dict[str, Any]]:
@@ -110,7 +112,7 @@ def _answers(value: Any, model: type[NuggetAnswerRow]) -> Iterator[NuggetAnswer]
 
 
 def _answer_rows(answers: Iterable[NuggetAnswer], *, listed: bool) -> list[dict[str, Any]]:
-    """Return answers; in lists always with references, of which one that is only an id is text."""
+    """Return answers; in lists always with references, where a mere id is text."""
     rows = []
     for answer in answers:
         row: dict[str, Any] = {"answer": answer.text}
@@ -126,23 +128,25 @@ def _answer_rows(answers: Iterable[NuggetAnswer], *, listed: bool) -> list[dict[
 def _read(
     row: Any, topic: str, ids: _Names, model: type[NuggetRow], is_claim: bool | None = None
 ) -> Nugget:
-    """Read a nugget of a list, whose kind its fields tell, or of version 3; `ids` gains its id."""
-    given: Any = checked(model, row)
-    v3 = isinstance(given, NuggetRowV3)
+    """Read a nugget of a list, its kind by its fields, or of version 3; add its id to `ids`."""
+    checked_row: Any = checked(model, row)
+    v3 = isinstance(checked_row, NuggetRowV3)
     if is_claim is None:
-        is_claim = given.answers is None if model is TextRow else given.claim_id is not None
+        is_claim = (
+            checked_row.answers is None if model is TextRow else checked_row.claim_id is not None
+        )
     name = next(name for name in ("question", "claim", "text") if name in model.model_fields)
     id_name = "claim_id" if is_claim else "question_id"
-    identifier = getattr(given, id_name)
+    identifier = getattr(checked_row, id_name)
     if identifier in ids:
         raise InputError(f"{id_name} {shown(identifier)} is given twice")
-    text = getattr(given, name)
+    text = getattr(checked_row, name)
     extra = _rest(row, name, id_name, "query_id" if v3 else name, *_PARTS)
-    if isinstance(given.importance, int):
-        extra["importance"] = given.importance
-    if v3 and given.query_id is not None and str(given.query_id) != topic:
-        extra["query_id"] = given.query_id
-    answers = tuple(_answers(given.answers, NuggetAnswerRowV3 if v3 else NuggetAnswerRow))
+    if isinstance(checked_row.importance, int):
+        extra["importance"] = checked_row.importance
+    if v3 and checked_row.query_id is not None and str(checked_row.query_id) != topic:
+        extra["query_id"] = checked_row.query_id
+    answers = tuple(_answers(checked_row.answers, NuggetAnswerRowV3 if v3 else NuggetAnswerRow))
     references = _references(row.get("references"))
     if model is SubmittedRow and is_claim:  # a question that is its own answer
         if len(answers) != 1 or answers[0].text != text or answers[0].extra or references:
@@ -153,10 +157,10 @@ def _read(
         text,
         answers,
         is_claim,
-        given.aggregator_type or "",
-        "" if given.importance is None else str(given.importance),
+        checked_row.aggregator_type or "",
+        "" if checked_row.importance is None else str(checked_row.importance),
         references,
-        _listed(given.sub_nuggets or (), "sub_nuggets", topic),
+        _listed(checked_row.sub_nuggets or (), "sub_nuggets", topic),
         extra,
     )
 
@@ -170,10 +174,10 @@ def _read_v3(row: Any, topic: str, ids: _Names, is_claim: bool) -> Nugget:
 def _listed(
     rows: Iterable[Any], name: str, topic: str, model: type[NuggetRow] | None = None
 ) -> tuple[Nugget, ...]:
-    """Read a list of nuggets: of a dialect of lists, or of version 3 where there is no model."""
+    """Read a list of nuggets: of a dialect of lists, or of version 3 if `model` is None."""
     ids, nuggets = _Names("-"), []
-    for place, row in enumerate(rows):
-        with within(f"{name}[{place}]"):
+    for position, row in enumerate(rows):
+        with within(f"{name}[{position}]"):
             if model is None:
                 is_claim = "claim" in row and "question" not in row
                 nuggets.append(_read_v3(row, topic, ids, is_claim))
@@ -187,7 +191,7 @@ def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
     extra = dict(nugget.extra)
     query_id = extra.pop("query_id", topic)
     if not isinstance(query_id, str) and (nugget.is_claim or query_id is not None):
-        raise InputError(f"{name} {shown(nugget.id)}: query_id is no text, as it must be there")
+        raise InputError(f"{name} {shown(nugget.id)}: query_id is not text, as it must be there")
     row = {name: nugget.text, f"{name}_id": nugget.id, "query_id": query_id}
     answers = None
     if nugget.answers or not nugget.is_claim:
@@ -196,7 +200,7 @@ def _v3_row(nugget: Nugget, topic: str) -> dict[str, Any]:
 
 
 def _listed_row(nugget: Nugget, topic: str, ids: _Names, name: str) -> dict[str, Any]:
-    """Return a nugget of a list; an id is left out where it would have that one anyway."""
+    """Return a nugget of a list; an id is left out if it equals the default."""
     row: dict[str, Any] = {name: nugget.text}
     is_answer = name == "question" and nugget.is_claim
     default = ids.free(md5_of(nugget.text))
@@ -212,7 +216,7 @@ def _listed_row(nugget: Nugget, topic: str, ids: _Names, name: str) -> dict[str,
 
 
 def _with_parts(
-    row: dict[str, Any], nugget: Nugget, topic: str, answers: Any, *known: str
+    row: dict[str, Any], nugget: Nugget, topic: str, answers: Any, *names: str
 ) -> dict[str, Any]:
     extra = dict(nugget.extra)
     parts = {
@@ -224,7 +228,7 @@ def _with_parts(
     }
     with within(shown(nugget.text)):
         row |= {name: value for name, value in parts.items() if value is not None}
-        return _further(row, extra, (*known, *_PARTS))
+        return _further(row, extra, (*names, *_PARTS))
 
 
 # Banks --------------------------------------------------------------------------------------------
@@ -237,16 +241,16 @@ def _is_text(value: Any) -> bool:
 
 
 def _metadata(bank: NuggetBank, **named: str) -> dict[str, Any]:
-    """Return metadata with what they name of a bank, empty names left out."""
+    """Return metadata with the bank's own names, without empty ones."""
     head = {"team_id": bank.team_id, **named, "run_id": bank.run_id}
     return {**{name: value for name, value in head.items() if value}, **bank.metadata}
 
 
 def _parse_v3(row: Mapping[str, Any]) -> NuggetBank:
-    """Read a bank; without `query_id` its topic is what autojudge takes in its place."""
-    given = checked(BankRowV3, row)
-    title, metadata = given.title_query or "", dict(given.metadata or {})
-    topic = given.query_id or (md5_of(title) if title else "")
+    """Read a bank; without `query_id`, its topic is derived as in autojudge."""
+    bank = checked(BankRowV3, row)
+    title, metadata = bank.title_query or "", dict(bank.metadata or {})
+    topic = bank.query_id or (md5_of(title) if title else "")
     for name in ("topic_id", "query_id"):
         if not topic and metadata.get(name) is not None:
             topic = Fields(metadata).identifier(name)
@@ -261,7 +265,7 @@ def _parse_v3(row: Mapping[str, Any]) -> NuggetBank:
     ids = _Names("-")
     nuggets = []
     for name, is_claim in (("nugget_bank", False), ("claim_bank", True)):
-        for where, entry in _entries(getattr(given, name), name):
+        for where, entry in _entries(getattr(bank, name), name):
             with within(where):
                 nuggets.append(_read_v3(entry, topic, ids, is_claim))
     return NuggetBank(topic, tuple(nuggets), title, metadata=metadata, extra=extra, **run)
@@ -288,9 +292,9 @@ def _row_v3(bank: NuggetBank) -> dict[str, Any]:
 
 def _parse_ragtime26(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank as submitted to RAGTIME 2026: `metadata`, and a list of questions."""
-    given = checked(SubmittedBankRow, row)
-    by = given.metadata
-    nuggets = _listed(given.nugget_bank, "nugget_bank", by.topic_id, SubmittedRow)
+    bank = checked(SubmittedBankRow, row)
+    by = bank.metadata
+    nuggets = _listed(bank.nugget_bank, "nugget_bank", by.topic_id, SubmittedRow)
     metadata = _rest(row["metadata"], "topic_id", "title_query", *_RUN)
     named = by.title_query or "", by.run_id or "", by.team_id or ""
     extra = _rest(row, "metadata", "nugget_bank")
@@ -301,19 +305,19 @@ def _row_ragtime26(bank: NuggetBank) -> dict[str, Any]:
     """Return the object of a bank; a claim is a question that is its own answer."""
     _check_run_id(bank)
     if not isinstance(bank.extra.get("format_version", ""), str):
-        raise InputError("the bank's format_version is no text, expected one, or no such field")
+        raise InputError("the bank's format_version is not text, expected text or no such field")
     metadata = _metadata(bank, topic_id=bank.topic_id)
     if bank.title:
         metadata["title_query"] = bank.title
     ids = _Names("-")
     rows = [_listed_row(nugget, bank.topic_id, ids, "question") for nugget in bank.nuggets]
-    # By these fields another dialect would be recognised.
+    # These fields would identify another dialect.
     others = ("query_id", "title_query", "claim_bank", "nuggets", "banks")
     return _further({"metadata": metadata, "nugget_bank": rows}, bank.extra, others)
 
 
 def _check_run_id(bank: NuggetBank) -> None:
-    """Refuse a run_id that is too long to be submitted to RAGTIME 2026."""
+    """Reject a run_id that is too long to be submitted to RAGTIME 2026."""
     if len(bank.run_id) > _LONGEST_RUN_ID:
         problem = f"found {len(bank.run_id)} characters, expected at most {_LONGEST_RUN_ID}"
         raise InputError(f"metadata: run_id {shown(bank.run_id)}: {problem}")
@@ -321,26 +325,26 @@ def _check_run_id(bank: NuggetBank) -> None:
 
 def _parse_nuggetizer(row: Mapping[str, Any]) -> NuggetBank:
     """Read a bank that was created or assigned by nuggetizer, or TREC RAG's without a query."""
-    given = checked(TextBankRow, row)
+    bank = checked(TextBankRow, row)
     title_name = "query" if "query" in row else "title_query"
-    nuggets = _listed(given.nuggets, "nuggets", given.qid, TextRow)
+    nuggets = _listed(bank.nuggets, "nuggets", bank.qid, TextRow)
     extra = _rest(row, "qid", "nuggets", title_name, "metadata", *_RUN)
-    named = Fields(row).text(title_name), given.run_id or "", given.team_id or ""
-    return NuggetBank(given.qid, nuggets, *named, given.metadata or {}, extra)
+    named = Fields(row).text(title_name), bank.run_id or "", bank.team_id or ""
+    return NuggetBank(bank.qid, nuggets, *named, bank.metadata or {}, extra)
 
 
 def _row_nuggetizer(bank: NuggetBank, *, query: bool = True) -> dict[str, Any]:
     """Return the object of a bank; one of TREC RAG 2025 has no `query`."""
     row: dict[str, Any] = {"query": bank.title} if query else {}
     row["qid"] = bank.topic_id
-    own = {"run_id": bank.run_id, "team_id": bank.team_id, "metadata": dict(bank.metadata)}
+    metadata = {"run_id": bank.run_id, "team_id": bank.team_id, "metadata": dict(bank.metadata)}
     if not query:
-        own["title_query"] = bank.title
-    row |= {name: value for name, value in own.items() if value}
-    known = (*own, "query", "nuggets", "nugget_bank", "claim_bank", "banks")
+        metadata["title_query"] = bank.title
+    row |= {name: value for name, value in metadata.items() if value}
+    reserved = (*metadata, "query", "nuggets", "nugget_bank", "claim_bank", "banks")
     ids = _Names("-")
     rows = [_listed_row(nugget, bank.topic_id, ids, "text") for nugget in bank.nuggets]
-    return {**_further(row, bank.extra, known), "nuggets": rows}
+    return {**_further(row, bank.extra, reserved), "nuggets": rows}
 
 
 # Dialects -----------------------------------------------------------------------------------------
@@ -356,26 +360,28 @@ _DIALECTS: dict[
 
 
 def dialect_of(row: Mapping[str, Any]) -> str:
-    """Return the name of the dialect of a bank; InputError where it is none."""
+    """Return the name of the dialect of a bank; InputError if it has none."""
     if "nuggets" in row:
         return "nuggetizer" if "query" in row else "rag25-nuggets"
     if "nugget_bank" in row or "claim_bank" in row:
         listed = isinstance(row.get("nugget_bank"), list)
         named = not {"query_id", "title_query", "claim_bank"}.isdisjoint(row)
         return "ragtime26-nuggets" if listed and not named else "nuggetbank-v3"
-    found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-    raise InputError(f'expected "nugget_bank", "claim_bank" or "nuggets" (fields found: {found})')
+    names_found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
+    raise InputError(
+        f'expected "nugget_bank", "claim_bank" or "nuggets" (fields found: {names_found})'
+    )
 
 
 def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> NuggetBank:
-    """Read one bank out of an object of JSON.
+    """Read one bank from a JSON object.
 
     Args:
         row: the object.
-        name: the dialect, a format of kind `nuggets`; told by its fields where None.
+        name: the dialect, a format of kind `nuggets`; recognised by its fields if None.
 
     Raises:
-        InputError: it is no bank of the dialect, or holds no nuggets.
+        InputError: it is not a bank of the dialect, or has no nuggets.
     """
     bank = _DIALECTS[name or dialect_of(row)][0](row)
     if not bank.nuggets:
@@ -386,15 +392,15 @@ def parse_nugget_bank(row: Mapping[str, Any], name: str | None = None) -> Nugget
 
 
 def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
-    """Return a bank as an object of JSON in a dialect; reading it gives the same bank.
+    """Return a bank as a JSON object in a dialect; reading it gives the same bank.
 
-    `nuggetbank-v3` files questions and claims apart, so there questions come first.
+    `nuggetbank-v3` stores questions and claims separately, so there questions come first.
 
     Raises:
-        InputError: the dialect cannot hold something, or its readers would take it for another.
+        InputError: the dialect cannot represent something, or would read it differently.
     """
     if name == "nuggetbank-v3":
-        nuggets = tuple(sorted(bank.nuggets, key=lambda one: one.is_claim))
+        nuggets = tuple(sorted(bank.nuggets, key=lambda nugget: nugget.is_claim))
         extra = {k: v for k, v in bank.extra.items() if (k, v) != ("format_version", "RAGTIME26")}
         bank = replace(bank, nuggets=nuggets, extra=extra)
     with within(f"bank of topic {shown(bank.topic_id)}"):
@@ -408,7 +414,7 @@ def nugget_bank_row(bank: NuggetBank, name: str) -> dict[str, Any]:
 
 
 def _lost(bank: NuggetBank, back: NuggetBank) -> str:
-    """Return by name what of a bank is not in another that was read out of its object."""
+    """Name what is lost when a bank is written and read back as another."""
     for nugget, read in zip(bank.nuggets, back.nuggets, strict=False):
         for each in fields(Nugget):
             if getattr(nugget, each.name) != getattr(read, each.name):

@@ -1,4 +1,4 @@
-"""What the fields of a nugget bank must be, by dialect; other fields are carried along."""
+"""Validation of nugget banks by dialect; other fields are kept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _Joins = Literal["AND", "OR", "NOT", "SUM", "Default"]
 
 
 class CreatorRow(Row):
-    """Who made something."""
+    """The creator of an entry."""
 
     is_human: bool
     assessor_id: str | None = None
@@ -60,7 +60,7 @@ class CommonRow(Row):
 
 
 class OffsetsRow(Row):
-    """Where in its document a reference stands."""
+    """The position of a reference in its document."""
 
     start_offset: int
     end_offset: int
@@ -90,7 +90,7 @@ class NuggetAnswerRowV3(NuggetAnswerRow, CommonRow):
 
 
 class NuggetRow(Row):
-    """What any dialect can hold of a nugget, if only among its further fields."""
+    """Fields of a nugget that any dialect can hold, if only among its further fields."""
 
     aggregator_type: _Joins | None = None
     importance: _Grade | None = None
@@ -100,7 +100,7 @@ class NuggetRow(Row):
 
 
 class NuggetRowV3(NuggetRow, CommonRow):
-    """What is common to questions and claims of version 3."""
+    """Common fields of questions and claims of version 3."""
 
     test_collection: str | None = None
     query_id: _Grade | None = None

@@ -1,4 +1,4 @@
-"""Nugget banks: what an ideal report says, in the dialects of those who write and judge them."""
+"""Nugget banks: the contents of an ideal report, in the dialects of several tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bank_files(source: str) -> list[str]:
 
 
 def _scan(source: str, name: str | None = None) -> Iterator[Row[NuggetBank]]:
-    """Yield the banks of a file or folder, or their faults; a topic (of a run) is there once."""
+    """Yield the banks of a file or folder, or their faults; a topic (of a run) occurs once."""
     first: dict[tuple[str, str], str] = {}
     for path in bank_files(source):
         for row in _banks(path, name):
@@ -66,34 +66,34 @@ def _banks(path: str, name: str | None) -> Iterator[Row[NuggetBank]]:
         except InputError as error:
             yield located(error, path, number)
             continue
-        for where, one in wrapped:
+        for where, bank_row in wrapped:
             try:
-                yield number, parse_nugget_bank(one, None if name == _WRAPPER else name)
+                yield number, parse_nugget_bank(bank_row, None if name == _WRAPPER else name)
             except InputError as error:
                 yield InputError(f"{where}{error.problem}", path=path, line=number)
 
 
 def _unwrapped(value: dict[str, Any], name: str | None) -> list[tuple[str, dict[str, Any]]]:
-    """Return the banks of an object, each with its place for messages."""
+    """Return the banks of an object, each with its location for messages."""
     if name not in (None, _WRAPPER) or (name is None and "banks" not in value):
         return [("", value)]
-    found = []
-    for key, one in an_object(value.get("banks"), "banks").items():
+    banks = []
+    for key, bank in an_object(value.get("banks"), "banks").items():
         where = f"banks[{shorten(key, 60)!r}]"
-        found.append((f"{where}: ", an_object(one, where)))
-    return found
+        banks.append((f"{where}: ", an_object(bank, where)))
+    return banks
 
 
 def read_nugget_banks(path: str) -> Iterator[NuggetBank]:
     """Yield nugget banks of any dialect, streaming.
 
     Args:
-        path: a file (gzip or not) of one bank a line or of one JSON object, a folder of such
+        path: a file (gzip or not) of one bank per line or of one JSON object, a folder of such
             files (`.json`, `.jsonl`, also `.gz`), or `-` for standard input.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there. A topic
-            may be there once, or once for each `run_id`.
+        InputError: at the first fault, naming file and line; also if there are no banks. A topic
+            may occur once, or once for each `run_id`.
     """
     return _ANY.reader(path)
 
@@ -113,4 +113,4 @@ _ANY = Format("nuggets", "nuggets", "nugget banks of any dialect", with_options(
 FORMATS = tuple(
     map(_format, ("nuggetbank-v3", "ragtime26-nuggets", "nuggetizer", "rag25-nuggets", _WRAPPER))
 )
-"""All dialects of one bank an object, and the object that autojudge makes of them."""
+"""All dialects with one bank per object, and autojudge's object of several."""

@@ -27,7 +27,7 @@ _TOPICS: dict[Layout, tuple[str, ...]] = {
     "rag25": ("narrative", "topic", "title"),
     "ragtime": ("topic", "narrative", "title"),
 }
-"""Where a layout keeps the topic's id and text: the first name is the one that is written."""
+"""Fields of the topic's id and text in a layout: the first name is written."""
 
 
 _TOP = ("metadata", "references", "answer", "responses", "documents")
@@ -35,12 +35,12 @@ _FLAT = ("run_id", "topic_id", "topic", "team_id", "response_length")
 
 
 def _count_words(sentences: tuple[Sentence, ...]) -> int:
-    """Count the words of an answer as TREC RAG 2024 does: split at white space after NFKC."""
+    """Count the words of an answer as in TREC RAG 2024: split at white space after NFKC."""
     return count_length((sentence.text for sentence in sentences), "nfkc-words")
 
 
 def _key(response: Response) -> tuple[str, ...]:
-    """Return what may occur once in a file: run and topic, and the side where one is argued."""
+    """Return the key that may occur only once in a file: run, topic and, if any, side."""
     side = response.metadata.get("stance", response.extra.get("stance"))
     key = response.run_id, response.topic_id
     return (*key, side) if isinstance(side, str) else key
@@ -51,49 +51,49 @@ def _layout_of(row: Mapping[str, Any]) -> Layout:
         return "ragtime"
     if "answer" in row and "responses" not in row:
         return "rag25" if "metadata" in row else "rag24"
-    found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
-    raise InputError(f'expected either "answer" or "responses" (fields found: {found})')
+    names_found = ", ".join(shorten(name, 30) for name in list(row)[:8]) or "none"
+    raise InputError(f'expected either "answer" or "responses" (fields found: {names_found})')
 
 
 def parse_response(row: Mapping[str, Any], layout: Layout | None = None) -> Response:
     """Read one line, of any layout unless one is given."""
-    found = _layout_of(row)
-    if layout not in (None, found):
-        raise InputError(f"found the {found} layout, expected {layout}")
+    detected = _layout_of(row)
+    if layout not in (None, detected):
+        raise InputError(f"found the {detected} layout, expected {layout}")
     fields = Fields(row)
-    meta = fields if found == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
-    topic_id = _mirrored_id(meta, _TOPIC_IDS[found])
-    references = fields.strings("references")  # tracks only warn of one that is given twice
-    key = "responses" if found == "ragtime" else "answer"
+    meta = fields if detected == "rag24" else Fields(an_object(fields.take("metadata"), "metadata"))
+    topic_id = _mirrored_id(meta, _TOPIC_IDS[detected])
+    references = fields.strings("references")  # tracks only warn about duplicates
+    key = "responses" if detected == "ragtime" else "answer"
     values = a_list(fields.take(key), key, "a list of sentences")
     sentences = tuple(_sentence(v, f"{key}[{i}]", references) for i, v in enumerate(values))
-    if found != "ragtime":
+    if detected != "ragtime":
         _check_cited(sentences, references, "references" in row)
-    length = fields.take("response_length") if found == "rag24" else None
+    length = fields.take("response_length") if detected == "rag24" else None
     if length is not None and length != _count_words(sentences):
-        shown, words = shorten(length, 20), _count_words(sentences)
-        raise InputError(f"response_length is {shown}, the answer has {words} words")
+        length_found, words = shorten(length, 20), _count_words(sentences)
+        raise InputError(f"response_length is {length_found}, the answer has {words} words")
     return Response(
         topic_id=topic_id,
         run_id=meta.required("run_id"),
         sentences=sentences,
         references=references,
         team_id=meta.text("team_id"),
-        topic=meta.text(*_TOPICS[found]),
+        topic=meta.text(*_TOPICS[detected]),
         documents=_documents(fields.take("documents")),
-        metadata={} if found == "rag24" else meta.rest,
+        metadata={} if detected == "rag24" else meta.rest,
         extra=fields.rest,
     )
 
 
 def _mirrored_id(fields: Fields, names: tuple[str, ...]) -> str:
-    """Take an id that may be there under several names, which must then agree."""
+    """Take an id that may occur under several names, which must then agree."""
     first = fields.identifier(*names)
     for name in names:
         again = fields.rest.pop(name, None)
         if again is not None and str(again) != first:
-            shown, other = shorten(first, 40), shorten(str(again), 40)
-            raise InputError(f"{name} is {other!r}, but {names[0]} or its like is {shown!r}")
+            first_id, other = shorten(first, 40), shorten(str(again), 40)
+            raise InputError(f"{name} is {other!r}, but {names[0]} or its like is {first_id!r}")
     return first
 
 
@@ -126,17 +126,17 @@ def _check_cited(
 ) -> None:
     if not all(present):
         raise InputError("no references")
-    known = set(references)
+    reference_ids = set(references)
     for i, sentence in enumerate(sentences):
         for citation in sentence.citations:
-            if citation.doc_id not in known:
-                shown = shorten(citation.doc_id, 60)
-                raise InputError(f"answer[{i}]: cites {shown!r}, which is not in references")
+            if citation.doc_id not in reference_ids:
+                doc_id = shorten(citation.doc_id, 60)
+                raise InputError(f"answer[{i}]: cites {doc_id!r}, which is not in references")
 
 
 def _documents(value: Any) -> dict[str, Document]:
-    given = {} if value is None else an_object(value, "documents")
-    return {key: _document(key, document) for key, document in given.items()}
+    by_id = {} if value is None else an_object(value, "documents")
+    return {key: _document(key, document) for key, document in by_id.items()}
 
 
 def _document(key: str, value: Any) -> Document:
@@ -158,10 +158,10 @@ def write_responses(
     style: CitationStyle = "ids",
     layout: Layout = "rag25",
 ) -> None:
-    """Write one response a line; cited documents that are not listed are added to the references.
+    """Write one response per line; cited documents that are not listed are added to the references.
 
     Raises:
-        InputError: the layout or the style cannot hold what a response has.
+        InputError: the layout or the style cannot represent a response.
     """
     response_writer(layout, style)(stream, responses)
 
@@ -188,8 +188,8 @@ def _named(response: Response) -> str:
 def _row(response: Response, style: CitationStyle, layout: Layout) -> dict[str, Any]:
     references = _all_references(response)
     index: dict[str, int] = {}
-    for place, reference in enumerate(references):
-        index.setdefault(reference, place)
+    for position, reference in enumerate(references):
+        index.setdefault(reference, position)
     sentences = [_sentence_row(s, style, index) for s in response.sentences]
     row: dict[str, Any] = _head(response, layout)
     row["references"] = list(references)
@@ -233,8 +233,8 @@ def _sentence_row(
     else:
         scored = next((c for c in sentence.citations if c.score is not None), None)
         if scored is not None:
-            shown = shorten(scored.doc_id, 60)
-            raise InputError(f"the style {style!r} cannot hold the score of {shown!r}")
+            doc_id = shorten(scored.doc_id, 60)
+            raise InputError(f"the style {style!r} cannot hold the score of {doc_id!r}")
         ids = [c.doc_id for c in sentence.citations]
         citations = ids if style == "ids" else [index[i] for i in ids]
     row = {"text": sentence.text, "citations": citations}
@@ -244,11 +244,11 @@ def _sentence_row(
 def _scores(citations: tuple[Citation, ...]) -> dict[str, float]:
     scores: dict[str, float] = {}
     for citation in citations:
-        shown = shorten(citation.doc_id, 60)
+        doc_id = shorten(citation.doc_id, 60)
         if citation.score is None:
-            raise InputError(f"the style 'scores' needs a score, and {shown!r} has none")
+            raise InputError(f"the style 'scores' needs a score, and {doc_id!r} has none")
         if citation.doc_id in scores:
-            raise InputError(f"the style 'scores' cannot cite {shown!r} twice in a sentence")
+            raise InputError(f"the style 'scores' cannot cite {doc_id!r} twice in a sentence")
         scores[citation.doc_id] = citation.score
     return scores
 
@@ -275,4 +275,4 @@ ANY_RESPONSES = Format(
     with_options(lambda source: scanned(source, parse_response, _key, what=_WHAT)),
     "",
 )
-"""All three, line by line; what `read_responses` reads."""
+"""All three layouts, line by line; used by `read_responses`."""

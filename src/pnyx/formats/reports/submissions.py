@@ -1,4 +1,4 @@
-"""Reports as participants submitted them: which runs there are, and which cannot be judged."""
+"""Submitted reports: the runs, and those that cannot be judged."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_RUN_ID: Final = 100
 """Characters of a run id by the rules of a campaign; TREC's tracks allow 20 or 25."""
 
 RunKey: TypeAlias = tuple[str, str]
-"""Team and run id: what a run is."""
+"""Team and run id, which identify a run."""
 
 ByFile: TypeAlias = "Mapping[RunKey, Mapping[str, Sequence[Response]]]"
-"""Run -> file -> its reports there."""
+"""Run -> file -> reports of the run in this file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class LeftOut:
     Attributes:
         path: the file.
         run: id of the run; empty for the whole file.
-        why: what is wrong, in one line.
+        why: the reason, in one line.
     """
 
     path: str
@@ -43,7 +43,7 @@ class LeftOut:
         return f"{escaped(self.path)}:{run} {self.why}"
 
     def row(self) -> dict[str, str]:
-        """Return it as an object of JSON."""
+        """Return it as a JSON object."""
         return {"path": self.path, "run": self.run, "why": self.why}
 
 
@@ -53,8 +53,8 @@ class Submissions:
 
     Attributes:
         responses: `run_id` is the name of the run: its id, or `team/id` if several teams use it.
-        left_out: what cannot be judged; only by the rules of a campaign.
-        warnings: what an organiser must know before anything is judged, a line each.
+        left_out: files and runs that cannot be judged; only by the rules of a campaign.
+        warnings: warnings for an organiser before judging, one line each.
     """
 
     responses: Sequence[Response]
@@ -63,12 +63,12 @@ class Submissions:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a manifest says of them."""
+        """The entry in a manifest."""
         return {"left_out": [left.row() for left in self.left_out]} if self.left_out else {}
 
 
 def read_submissions(paths: Sequence[str], *, strict: bool = False) -> Submissions:
-    """Read the reports of files and folders, and tell runs apart by team and id.
+    """Read the reports of files and folders, and distinguish runs by team and id.
 
     Args:
         paths: files with reports in any layout, or folders of them.
@@ -134,7 +134,7 @@ def _runs_of(file: str, *, strict: bool) -> dict[RunKey, list[Response]]:
             lambda response: (response.team_id, response.run_id, response.topic_id),
             file,
             "run and topic",
-            shown=lambda response: (response.run_id, response.topic_id),
+            identity=lambda response: (response.run_id, response.topic_id),
         )
     runs: dict[RunKey, list[Response]] = defaultdict(list)
     for _, response in base.strict(rows, file, "responses"):
@@ -159,7 +159,7 @@ def _problem(run: str, responses: Sequence[Response]) -> str:
 
 
 def _check_topics(runs: ByFile) -> None:
-    """Refuse a run that two files report on the same topic: one may be another participant's."""
+    """Reject a run with reports on a topic in two files: one may be another participant's."""
     for (team, run), by_file in runs.items():
         first: dict[str, str] = {}
         for file, responses in by_file.items():
@@ -174,7 +174,7 @@ def _check_topics(runs: ByFile) -> None:
 
 
 def _names(runs: Iterable[RunKey]) -> dict[RunKey, str]:
-    """Return a distinct name for each run: its id, or team/id where other names are the same."""
+    """Return a distinct name for each run: its id, or team/id if several teams use the id."""
     names = {key: key[1] for key in runs}
     while twice := {name for name, count in Counter(names.values()).items() if count > 1}:
         names = {
@@ -185,7 +185,7 @@ def _names(runs: Iterable[RunKey]) -> dict[RunKey, str]:
 
 
 def _one_word(team: str) -> str:
-    """Return a team's name without what separates columns, or team and run, in a leaderboard."""
+    """Return a team's name without separators of columns, or of team and run, in a leaderboard."""
     return "".join(
         character
         if character.isprintable() and not character.isspace() and character not in "/%{"

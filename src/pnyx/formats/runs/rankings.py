@@ -1,4 +1,4 @@
-"""Runs and qrels as retrieval measures need them: a ranking and judgements for each topic."""
+"""Runs and qrels in the form for retrieval measures: a ranking and judgements for each topic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Qrels: TypeAlias = str | Path | Iterable[Qrel] | Iterable[Mapping[str, Any]] | M
 MAX_GRADE = 1_000_000  # trec_eval's code holds a counter for each grade up to the highest
 
 NO_SUBTOPIC = {"0", "Q0", "q0"}
-"""What plain qrels have in the second column, also mixed in one file (Touché 2020)."""
+"""Values of the second column of plain qrels, possibly mixed in one file (Touché 2020)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Judgements:
         )
 
     def grades(self, topic: str) -> dict[str, int]:
-        """Return document -> grade: of several subtopics, that of the best."""
+        """Return document -> grade, the best of several subtopics."""
         return {doc: max(by.values()) for doc, by in self.by_topic[topic].items()}
 
     @property
@@ -59,25 +59,25 @@ class Judgements:
 
     @property
     def without_relevant(self) -> tuple[str, ...]:
-        """The topics of which no document is graded 1 or more."""
+        """The topics without a document graded 1 or more."""
         return tuple(t for t in self.by_topic if not any(g > 0 for g in self.grades(t).values()))
 
 
 def topics_measured(
-    ranked: Mapping[str, Rankings], known: Collection[str], topics_of: str, having: str
+    ranked: Mapping[str, Rankings], judged: Collection[str], topics_of: str, having: str
 ) -> dict[str, list[str]]:
-    """Return the topics that each run is measured on; InputError where there are none."""
+    """Return the topics that each run is measured on; InputError if there are none."""
     for name, rankings in ranked.items():
-        if not any(topic in known for topic in rankings.by_topic):
-            here, there = some_topics(rankings.by_topic), some_topics(known)
+        if not any(topic in judged for topic in rankings.by_topic):
+            here, there = some_topics(rankings.by_topic), some_topics(judged)
             problem = f"no topic has {having} (topics are {here}; {having} are of {there})"
             raise InputError(problem, path=name)
-    everywhere = [t for t in known if all(t in r.by_topic for r in ranked.values())]
+    everywhere = [t for t in judged if all(t in r.by_topic for r in ranked.values())]
     if topics_of == "both" and not everywhere:
         raise InputError(f"no topic is in the {having} and in every run")
     if topics_of != "run":
-        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(known))
-    return {name: [t for t in known if t in r.by_topic] for name, r in ranked.items()}
+        return dict.fromkeys(ranked, everywhere if topics_of == "both" else list(judged))
+    return {name: [t for t in judged if t in r.by_topic] for name, r in ranked.items()}
 
 
 def some_topics(topics: Iterable[str]) -> str:
@@ -125,5 +125,5 @@ def judgements_of(qrels: Qrels) -> Judgements:
             raise InputError(f"topic {shorten(q.topic_id)}, {shorten(q.doc_id)}: {problem}")
         by_subtopic[subtopic] = q.grade
     if not grades:
-        raise InputError("the qrels hold no judgements")
+        raise InputError("the qrels contain no judgements")
     return Judgements({topic: grades[topic] for topic in sorted(grades, key=topic_order)})

@@ -1,4 +1,4 @@
-"""Topics, runs and qrels that a program has in memory, as PyTerrier, ranx and others hold them.
+"""Topics, runs and qrels in memory, in the forms of PyTerrier, ranx and others.
 
 A data frame (pandas, polars), rows as dicts, named tuples of ir_measures, the nested dicts of
 pytrec_eval and ranx, their objects with `to_dict`, or Pnyx's own records.
@@ -32,7 +32,7 @@ _TAG = "run"
 def run_in_memory(source: object) -> Iterator[RunEntry]:
     """Yield the entries of a run; without ranks, documents are ranked by score.
 
-    InputError names the row (from 1) or topic that is wrong.
+    InputError names the faulty row (from 1) or topic.
     """
     nested = _nested(source)
     if nested is not None:
@@ -46,7 +46,7 @@ def run_in_memory(source: object) -> Iterator[RunEntry]:
 
 
 def qrels_in_memory(source: object) -> Iterator[Qrel]:
-    """Yield judgements; InputError names the row (from 1) or topic that is wrong."""
+    """Yield judgements; InputError names the faulty row (from 1) or topic."""
     nested = _nested(source)
     if nested is not None:
         qrels = members(nested, qrel_of_member, "qrels")

@@ -60,7 +60,7 @@ _DOCUMENT_TEXT = frozenset(
 )
 
 _NAMES: Mapping[Kind, str] = {"questions": "topics", "run": "run", "qrels": "qrels"}
-"""Kind -> what the names of its formats begin with."""
+"""Kind -> prefix of the names of its formats."""
 _SHAPES: Mapping[str, Kind] = {"scores": "run", "grades": "qrels"}
 _HEAD_BYTES = 1 << 16
 
@@ -73,13 +73,13 @@ def _plain(name: str) -> str:
 
 
 def _column(names: Iterable[str], usual: Iterable[str]) -> str | None:
-    """Return the column with the first of the usual names, however it is written."""
+    """Return the column with the first of the usual names, in any spelling."""
     columns = {_plain(name): name for name in reversed(list(names))}
     return next((columns[name] for name in usual if name in columns), None)
 
 
 def kind_of_columns(names: Iterable[str], kind: Kind | None = None) -> Kind | None:
-    """Return what a table with these columns holds; None if that is unclear or not `kind`."""
+    """Return the kind of a table with these columns; None if that is unclear or not `kind`."""
     columns = list(names)
     plain = {_plain(name) for name in columns}
     topic, document, grade, score = (
@@ -144,7 +144,7 @@ def _parquet_columns(source: str) -> list[str]:
 
 
 def _rows(source: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
-    """Return the rows of a table, and what a row's number counts."""
+    """Return the rows of a table, and the unit of a row's number."""
     head = read_head(source, _HEAD_BYTES)
     if head.startswith(b"PAR1"):
         return iter(read_parquet(source)), "row"
@@ -181,7 +181,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def entry_of_row(row: object, tag: str = "run") -> RunEntry:
-    """Return the run entry of a table's row; its rank is 0 where the table has none."""
+    """Return the run entry of a table's row; its rank is 0 if the table has none."""
     cells = an_object(row)
     rank, score = _column(cells, _RANK), _column(cells, _SCORE)
     if score is None:
@@ -225,7 +225,7 @@ def _grade(value: Any, name: str) -> int:
 
 
 def question_of_row(row: object) -> Question:
-    """Return the question of a table's row; further columns are kept."""
+    """Return the question of a table's row; further columns go to `extra`."""
     cells = {str(name): value for name, value in an_object(row).items() if not is_missing(value)}
     identifier = _text(cells, _QUESTION_ID, "id")
     text = _column(cells, _QUESTION)
@@ -260,7 +260,7 @@ def ranked_entries(rows: Iterable[Row[RunEntry]]) -> Iterator[Row[RunEntry]]:
 
 
 def _tag(source: str) -> str:
-    """Return the tag of a run that states none: the name of its file."""
+    """Return the tag of a run without one: the name of its file."""
     stem = "" if source == "-" else Path(plain_name(source)).stem
     return "_".join(stem.split()) or "run"
 
@@ -313,7 +313,7 @@ def _scan_topics_table(source: str, options: Options) -> Iterator[Row[Question]]
 def members(
     topics: Iterable[Row[tuple[str, Any]]], parse: Callable[[str, str, Any], T], source: str
 ) -> Iterator[Row[T]]:
-    """Yield the record that `parse` makes of each topic, document and value of `source`.
+    """Yield the record that `parse` returns for each topic, document and value of `source`.
 
     Rows are numbered by their topic.
     """
@@ -332,7 +332,7 @@ def members(
 
 
 def entry_of_member(tag: str) -> Callable[[str, str, Any], RunEntry]:
-    """Return the parser of topic, document and score, as ranx and pytrec_eval have them."""
+    """Return the parser of topic, document and score, as in ranx and pytrec_eval."""
 
     def parse(topic: str, document: str, score: Any) -> RunEntry:
         _filled(topic, document)
@@ -342,7 +342,7 @@ def entry_of_member(tag: str) -> Callable[[str, str, Any], RunEntry]:
 
 
 def qrel_of_member(topic: str, document: str, grade: Any) -> Qrel:
-    """Return the judgement of topic, document and grade, as ranx and pytrec_eval have them."""
+    """Return the judgement of topic, document and grade, as in ranx and pytrec_eval."""
     _filled(topic, document)
     return Qrel(topic, document, _grade(grade, f"grade of {shorten(document, 40)}"))
 

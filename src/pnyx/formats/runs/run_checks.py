@@ -1,4 +1,4 @@
-"""Warnings about a run that can be read: ranks against scores, several tags, ties, great depth."""
+"""Warnings about a readable run: ranks against scores, several tags, ties, excessive depth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.formats.runs.trec import trec_eval_order
 from pnyx.formats.tracks.rules import Finding
 
 USUAL_DEPTH = 1000
-"""Documents of a topic that TREC accepts in a run."""
+"""Documents per topic that TREC accepts in a run."""
 
 FIRST_RANK = 1
 
@@ -28,7 +28,7 @@ class _RankedDocument(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """A case of a warning: its topic, its line or row, in words, and what it adds to a count."""
+    """A case of a warning: its topic, its line or row, a description, and its count."""
 
     topic: str
     number: int
@@ -64,7 +64,7 @@ def checked_run(
 
 
 _Warning = tuple[str, str, _Case, str]
-"""A category, the problem, its first case, and what follows from it."""
+"""A category, the problem, its first case, and the consequence."""
 
 
 def _of_topics(cases: Sequence[object], topics: Mapping[str, _Documents]) -> str:
@@ -99,7 +99,7 @@ def _ranks(topics: Mapping[str, _Documents]) -> _Warning | None:
     if not cases:
         return None
     problem = f"ranks disagree with scores in {_of_topics(cases, topics)}"
-    return "ranks", problem, cases[0], "the scores count, as in trec_eval"
+    return "ranks", problem, cases[0], "the scores are used, as in trec_eval"
 
 
 def _disagreement(topic: str, documents: _Documents) -> _Case | None:
@@ -112,12 +112,12 @@ def _disagreement(topic: str, documents: _Documents) -> _Case | None:
             words = f"{shorten(best, 40)} has rank {rank} and a lower score than "
             words += f"{shorten(worst, 40)} on rank {documents[worst].rank}"
             return _Case(topic, number, words)
-        worst = max(group, key=lambda doc: documents[doc].rank)  # of all so far: ranks only rise
+        worst = max(group, key=lambda doc: documents[doc].rank)  # over all so far
     return None
 
 
 def _by_score(documents: _Documents) -> list[list[str]]:
-    """Return the documents, best first; those with the same score together, as trec_eval ranks."""
+    """Return the documents, best first, grouped by score, as trec_eval ranks."""
     order = trec_eval_order({doc_id: doc.score for doc_id, doc in documents.items()})
     return [[doc for _, doc in group] for _, group in groupby(order, key=itemgetter(0))]
 
@@ -152,4 +152,4 @@ def _depth(topics: Mapping[str, _Documents]) -> _Warning | None:
     if not cases:
         return None
     problem = f"more than {USUAL_DEPTH:,} documents in {_of_topics(cases, topics)}"
-    return "depth", problem, cases[0], "TREC takes no more"
+    return "depth", problem, cases[0], "TREC accepts no more"

@@ -17,14 +17,14 @@ _HAS_UNSAFE = re.compile("[ \t\r\n\0]|^\ufeff")
 
 
 def map_path(run: str | Path) -> Path:
-    """Return the file next to a run that maps its ids to those of the documents."""
+    """Return the file next to a run that maps its ids to the original document ids."""
     return Path(f"{run}.ids.jsonl")
 
 
 class SafeIds:
-    """Gives documents whose ids a run cannot hold other ones; all others keep theirs.
+    """Replaces document ids that a run cannot hold; all others are unchanged.
 
-    `is_taken` says whether an id belongs to another document of the index.
+    `is_taken` decides whether an id belongs to another document of the index.
     """
 
     def __init__(self, is_taken: Callable[[str], bool]) -> None:
@@ -43,7 +43,7 @@ class SafeIds:
         if not _HAS_UNSAFE.search(doc_id):
             return doc_id
         if doc_id not in self.changed:
-            encoded = name = _UNSAFE.sub(lambda found: quote(found[0]), doc_id)
+            encoded = name = _UNSAFE.sub(lambda match: quote(match[0]), doc_id)
             number = 1
             while name in self._given or self._is_taken(name):
                 number += 1
@@ -66,7 +66,7 @@ class SafeIds:
 
 
 def document_ids(run: str | Path) -> dict[str, str]:
-    """Return the ids that stand for others in a run, by the map next to it, or InputError."""
+    """Return the replaced ids of a run from the map next to it: new id -> original id."""
     path = map_path(run)
     if str(run) == "-" or not path.is_file():
         return {}
@@ -80,7 +80,8 @@ def document_ids(run: str | Path) -> dict[str, str]:
 
 
 def with_document_ids(entries: Iterable[RunEntry], run: str | Path) -> Iterator[RunEntry]:
-    """Yield the entries of a run with the documents' own ids, by the map next to it."""
-    own = document_ids(run)
+    """Yield the entries of a run with the original document ids, from the map next to the run."""
+    original_ids = document_ids(run)
     for entry in entries:
-        yield replace(entry, doc_id=own[entry.doc_id]) if entry.doc_id in own else entry
+        doc_id = original_ids.get(entry.doc_id)
+        yield entry if doc_id is None else replace(entry, doc_id=doc_id)

@@ -1,4 +1,4 @@
-"""Results of web searches as JSONL: a search that was paid for once, to be used again."""
+"""Results of web searches as JSONL, so that a paid search can be reused."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResults:
-    """All results for one question, best first; none where the search found nothing.
+    """All results for one question, best first; empty if the search found nothing.
 
-    `api` is what was searched with, `retrieved_at` when (UTC, ISO 8601); both may be empty.
+    `api` is the search API, `retrieved_at` the time (UTC, ISO 8601); both may be empty.
     """
 
     question_id: str
@@ -39,7 +39,7 @@ class QuestionResults:
 
 
 def result_row(result: SearchResult) -> dict[str, Any]:
-    """Return a result as an object of JSON."""
+    """Return a result as a JSON object."""
     return {name: getattr(result, name) for name in ("rank", "url", "title", "snippet")}
 
 

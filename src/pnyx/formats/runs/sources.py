@@ -1,4 +1,4 @@
-"""Runs in Python: one or several, with names or without."""
+"""Runs passed in Python: one or several, with names or without."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Run: TypeAlias = str | Path | Iterable[RunEntry] | Iterable[Mapping[str, Any]] |
 """A run file, what `pnyx.read_run` yields, a data frame, rows, or topic -> document -> score."""
 
 Runs: TypeAlias = Mapping[str, Run] | Sequence[str | Path] | str | Path
-"""Name -> run, or run files, which have the names of the files."""
+"""Name -> run, or run files, which are named after the files."""
 
 _SUFFIXES = {*ENDINGS, ".txt", ".run", ".trec", ".res", ".tsv", ".csv", ".json", ".parquet"}
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """Return the files' names without folder and endings, if these tell them apart."""
+    """Return the files' names without folder and extensions, if these are distinct."""
     names = []
     for path in paths:
         name = Path(path)

@@ -24,7 +24,7 @@ _TAB = re.compile("\t")
 _MOST = 3.4e38
 """About the largest number in single precision."""
 _LEAST_STEP = 1e-30
-"""Far above the numbers near zero that some machines flush to zero."""
+"""Well above the numbers near zero that some machines flush to zero."""
 
 
 def _parse_int(text: str, name: str) -> int:
@@ -55,7 +55,7 @@ def _run_entry(line: str) -> RunEntry:
 
 
 def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
-    """Yield entries, best first, with scores whose order survives single precision (trec_eval)."""
+    """Yield entries, best first, with scores that stay ordered in single precision (trec_eval)."""
     topic, before = None, math.inf
     for entry in entries:
         score, single = entry.score, _single(entry.score)
@@ -66,7 +66,7 @@ def as_ranked(entries: Iterable[RunEntry]) -> Iterator[RunEntry]:
 
 
 def _single(score: float) -> float:
-    """Return a number as single precision holds it."""
+    """Return a number rounded to single precision."""
     if not math.isfinite(score):
         return score
     return array("f", [max(-_MOST, min(score, _MOST))])[0]
@@ -81,7 +81,7 @@ def trec_eval_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:
 
 
 def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
-    """Write a TREC run; InputError for an id, tag or score that it cannot hold."""
+    """Write a TREC run; InputError for an id, tag or score that the format cannot hold."""
     for e in entries:
         if not math.isfinite(e.score):
             raise InputError(f"topic {shorten(e.topic_id)}: score {e.score!r} is not finite")
@@ -90,14 +90,14 @@ def write_run(stream: IO[str], entries: Iterable[RunEntry]) -> None:
 
 
 def a_token(text: str, what: str) -> str:
-    """Return a text that fits into one column, or refuse it."""
+    """Return a text if it fits into one column; else InputError."""
     if not text or re.search(r"[ \t\r\n\0]", text) or text.startswith("\ufeff"):
         raise InputError(f"{what} {escaped(text)!r} is empty or holds white space")
     return text
 
 
 def parse_grade(text: str) -> int:
-    """Read a grade, also one that is written as 4.0."""
+    """Read a grade, also one written as 4.0."""
     whole = _WHOLE.fullmatch(text)  # Touché 2020 wrote its grades as 4.0
     return _parse_int(whole[1] if whole else text, "grade")
 
@@ -133,8 +133,8 @@ def _beir_lines(source: str) -> Iterator[Row[str]]:
     header = True
     for number, line in scan_lines(source):
         if header and line != BEIR_HEADER:
-            shown = shorten(line if isinstance(line, str) else line.problem, 40)
-            problem = f"found {shown!r}, expected the header query-id, corpus-id, score"
+            first_line = shorten(line if isinstance(line, str) else line.problem, 40)
+            problem = f"found {first_line!r}, expected the header query-id, corpus-id, score"
             yield InputError(problem, path=source, line=number)
         elif isinstance(line, InputError):
             yield line

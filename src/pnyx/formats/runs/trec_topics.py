@@ -23,7 +23,7 @@ _FIELDS = {
 }
 """Tag -> the question's field."""
 _FURTHER = ("dom", "smry", "con", "fac", "nat", "time", "def", "subtopic", "objectives", "aspects")
-"""Tags of fields that are kept by their names."""
+"""Tags of fields that are kept under their names."""
 _TOPICS = ("top", "topic")
 _AROUND = ("topics", "xml", "parameters", "head")
 _TAG = re.compile(
@@ -36,15 +36,15 @@ _LABEL = re.compile(
     r"Factors?|Definition\(s\)|Definitions?|Nationality|Time)\s*:",
     re.IGNORECASE,
 )
-"""What a field of the newswire tracks begins with."""
+"""Labels at the beginning of fields of the newswire tracks."""
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&amp;", "&"))
 _COMMENT_START, _COMMENT_END = "<!--", "-->"
 RECOGNISED = re.compile(rb"<top>|<topic\s[^<>]*\b(?:number|id|num)\s*=", re.IGNORECASE)
-"""What the beginning of such a file holds."""
+"""Pattern at the beginning of such a file."""
 
 
 class _Topic:
-    """The fields of one topic, while it is read."""
+    """The fields of one topic while it is read."""
 
     def __init__(self, line: int, number: str) -> None:
         self.line = line
@@ -82,7 +82,7 @@ def _plain(text: str) -> str:
 
 
 def _without_comments(source: str) -> Iterator[Row[str]]:
-    """Yield the lines without comments of XML, which may go over several lines.
+    """Yield the lines without XML comments, which may span several lines.
 
     A regular expression would take quadratic time on comments that are not closed.
     """

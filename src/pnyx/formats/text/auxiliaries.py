@@ -1,4 +1,4 @@
-"""Sentences negated, or asked, at the auxiliary of their main clause; others are left alone."""
+"""Negates sentences or turns them into questions at the auxiliary of their main clause."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _HOUSE: Final = re.compile(r"^this house (?:would|should) (?=\w)", re.IGNORECASE
 
 
 def negated(sentence: str) -> str | None:
-    """Return a sentence with "not" behind its first auxiliary, or without it if it is there.
+    """Return a sentence with "not" after its first auxiliary, or without it if it is there.
 
-    None where there is no auxiliary, another clause before it, or another negation.
+    None if there is no auxiliary, another clause before it, or another negation.
     """
     words = sentence.split()
-    place = _first_auxiliary(words)
-    if place is None:
+    position = _first_auxiliary(words)
+    if position is None:
         return None
-    before, after = words[:place], words[place + 1 :]
+    before, after = words[:position], words[position + 1 :]
     if after[0].lower() == "not":
-        return " ".join([*before, words[place], *after[1:]]) if len(after) > 1 else None
-    verb = ["cannot"] if words[place] == "can" else [words[place], "not"]
+        return " ".join([*before, words[position], *after[1:]]) if len(after) > 1 else None
+    verb = ["cannot"] if words[position] == "can" else [words[position], "not"]
     return " ".join([*before, *verb, *after])
 
 
 def denied(sentence: str) -> str | None:
-    """Return "It is not true that ..." of a sentence of four words or more; None of a question."""
+    """Return "It is not true that ..." for four or more words; None for a question."""
     words = sentence.split()
     first = words[0].lower() if words else ""
     if len(words) < _LEAST_DENIED or "?" in sentence or first.strip(",") in _LEANING:
@@ -57,28 +57,30 @@ def denied(sentence: str) -> str | None:
 
 
 def as_question(claim: str) -> str | None:
-    """Return the question that a claim answers with yes; None where it has a second verb."""
+    """Return the question that a claim answers with yes; None if it has a second verb."""
     words = _HOUSE.sub("We should ", " ".join(claim.split()).rstrip(".! ")).split()
-    place = _first_auxiliary(words)
-    if place is None or words[place + 1].lower() == "not":
+    position = _first_auxiliary(words)
+    if position is None or words[position + 1].lower() == "not":
         return None
-    behind = {word.lower() for word in words[place + 1 :]}
+    behind = {word.lower() for word in words[position + 1 :]}
     if not (_AUXILIARIES | _OTHER_CLAUSE | _JOINS).isdisjoint(behind):
         return None
     if _MARKS.search(" ".join(words)):
         return None
     first = words[0].lower() if words[0].lower() in _LOWERED else words[0]
-    return " ".join([words[place].title(), first, *words[1:place], *words[place + 1 :]]) + "?"
+    return (
+        " ".join([words[position].title(), first, *words[1:position], *words[position + 1 :]]) + "?"
+    )
 
 
 def _first_auxiliary(words: list[str]) -> int | None:
-    """Return where a sentence's first auxiliary is, in its main clause; None where in doubt."""
+    """Return the position of a sentence's first auxiliary, in its main clause; None if unclear."""
     low = [word.lower().strip(".,;:!?") for word in words]
-    place = next((at for at, word in enumerate(low) if word in _AUXILIARIES), 0)
-    if not 0 < place < len(words) - 1 or low[place - 1] in _NOT_BEFORE:
+    position = next((at for at, word in enumerate(low) if word in _AUXILIARIES), 0)
+    if not 0 < position < len(words) - 1 or low[position - 1] in _NOT_BEFORE:
         return None
-    subject = low[:place]
-    if not _OTHER_CLAUSE.isdisjoint(subject) or _MARKS.search(" ".join(words[:place])):
+    subject = low[:position]
+    if not _OTHER_CLAUSE.isdisjoint(subject) or _MARKS.search(" ".join(words[:position])):
         return None
     negations = [at for at, word in enumerate(low) if word in _NEGATIONS or _NOT.search(word)]
-    return place if negations in ([], [place + 1]) else None
+    return position if negations in ([], [position + 1]) else None

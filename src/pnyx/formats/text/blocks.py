@@ -1,4 +1,4 @@
-"""Blocks of a text: what a reader of a file finds, and what passages are made of."""
+"""Blocks of a text, which readers of files produce and passages consist of."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Block:
     Attributes:
         text: plain text in one line, without markup, NFC.
         kind: see `BlockKind`.
-        level: of a heading, from 1; 0 for everything else.
-        speaker: who says a turn or wrote a post; empty where nobody is named. The further
-            paragraphs of a post have its speaker, too.
+        level: level of a heading, from 1; 0 for everything else.
+        speaker: who says a turn or wrote a post; empty if nobody is named. Further paragraphs
+            of a post have its speaker, too.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a file says: its blocks in reading order, its title and address where it has any."""
+    """The contents of a file: its blocks in reading order, its title and address if any."""
 
     blocks: tuple[Block, ...] = ()
     title: str = ""
@@ -37,7 +37,7 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of all blocks, separated by blank lines; a speaker has a line before a turn.
+        """All blocks, separated by blank lines; a speaker's name is a line before a turn.
 
         The text of a single block, as a row of a table, is without its speaker.
         """
@@ -47,6 +47,6 @@ class Page:
 
 
 def block_text(block: Block) -> str:
-    """Return a block within its document: a name must not become part of a sentence."""
+    """Return a block's text within its document: a name must not become part of a sentence."""
     named = block.kind == "turn" and block.speaker
     return f"{block.speaker}:\n{block.text}" if named else block.text

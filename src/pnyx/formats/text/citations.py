@@ -23,7 +23,7 @@ _NOTES = re.compile(
     |(?<=[^\W\d_]{{4}}[.!?])\d{{1,3}}(?=$|\s)|(?<=[\w.!?,;])[†‡]+(?!\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Marks right behind a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
+"""Marks directly after a word or the end of a clause: `[3]`, `[ii]`, `¹`, `end.12`, `†`."""
 
 
 def without_notes(text: str) -> str:
@@ -32,14 +32,14 @@ def without_notes(text: str) -> str:
 
 
 def without_marks(
-    text: str, known: Callable[[int], bool] = lambda _: True
+    text: str, is_source: Callable[[int], bool] = lambda _: True
 ) -> tuple[str, list[int]]:
-    """Return a text without its `known` citation marks, and their numbers in order."""
+    """Remove citation marks whose numbers are all sources; return the text and their numbers."""
     marked: list[int] = []
 
     def take(match: re.Match[str]) -> str:
         numbers = [int(n) for n in re.findall(r"\d+", match.group())]
-        if not all(map(known, numbers)):
+        if not all(map(is_source, numbers)):
             return match.group()
         marked.extend(numbers)
         return ""
@@ -49,10 +49,10 @@ def without_marks(
 
 
 def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
-    """Return sentences that have words, with what they cite, also behind the full stop."""
-    found = []
+    """Return sentences that have words, with the numbers they cite, also after the full stop."""
+    cited = []
     for sentence in split_sentences(_BEHIND.sub(r"\2\1", text)):
         clean, numbers = without_marks(sentence)
         if any(character.isalnum() for character in clean):
-            found.append((clean, list(dict.fromkeys(numbers))))
-    return found
+            cited.append((clean, list(dict.fromkeys(numbers))))
+    return cited

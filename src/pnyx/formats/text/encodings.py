@@ -25,7 +25,7 @@ _CANDIDATES = (
 ).split()
 _WESTERN = ("cp1252", "cp1254")
 _SAMPLE = 1 << 16
-"""Bytes, from the first that is not ASCII, from which an encoding is guessed."""
+"""Number of bytes, from the first non-ASCII one, from which an encoding is guessed."""
 _FEW = 24
 """With fewer bytes beyond ASCII than this, Western European is assumed if it fits: too little is
 known to guess."""
@@ -40,20 +40,20 @@ _MOST_CONTROLS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A codec's name, and what was assumed of the file; `assumed` is empty for UTF-8."""
+    """A codec's name, and the assumed encoding; `assumed` is empty for UTF-8."""
 
     codec: str
     assumed: str = ""
 
 
 def encoding_of(path: str | Path) -> Encoding:
-    """Return the encoding of a file, which is read once; InputError if it is not text."""
+    """Return the encoding of a file, reading it once; InputError if it is not text."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     first = True
     with open_binary(path) as stream:
         while chunk := guarded(lambda: stream.read(_CHUNK), str(path)):
-            if first and (found := _marked(chunk) or _wide(chunk)):
-                return found
+            if first and (encoding := _marked(chunk) or _wide(chunk)):
+                return encoding
             first = False
             _check_text(chunk, path)
             try:
@@ -65,8 +65,8 @@ def encoding_of(path: str | Path) -> Encoding:
 
 def encoding_of_bytes(content: bytes) -> Encoding:
     """Return the encoding of the content of a file; InputError if it is not text."""
-    if found := _marked(content) or _wide(content[:_CHUNK]):
-        return found
+    if encoding := _marked(content) or _wide(content[:_CHUNK]):
+        return encoding
     _check_text(content[:_CHUNK])
     try:
         content.decode("utf-8")
@@ -76,13 +76,13 @@ def encoding_of_bytes(content: bytes) -> Encoding:
 
 
 def decoded_bytes(content: bytes) -> tuple[str, str]:
-    """Return the text of a file's content, and what encoding was assumed, if any."""
-    found = encoding_of_bytes(content)
-    return content.decode(found.codec, "replace").removeprefix("\ufeff"), found.assumed
+    """Return the text of a file's content, and the encoding that was assumed, if any."""
+    encoding = encoding_of_bytes(content)
+    return content.decode(encoding.codec, "replace").removeprefix("\ufeff"), encoding.assumed
 
 
 def decoded_lines(path: str | Path, encoding: Encoding) -> Iterator[str]:
-    """Yield the lines of a file with their ends, streaming; what cannot be decoded is U+FFFD."""
+    """Yield the lines of a file with their ends, streaming; undecodable bytes become U+FFFD."""
     decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
     rest = ""
     with open_binary(path) as stream:
@@ -115,7 +115,7 @@ def _marked(content: bytes) -> Encoding | None:
 
 
 def _wide(content: bytes) -> Encoding | None:
-    """Return UTF-16 where every second byte of the beginning is mostly 0."""
+    """Return UTF-16 if every second byte of the beginning is mostly 0."""
     head = content[:4096]
     pairs = len(head) // 2
     if pairs < 2 or not head.count(0):

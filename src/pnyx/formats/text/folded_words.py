@@ -75,7 +75,7 @@ def _ranges(wanted: Callable[[str], bool]) -> str:
 
 
 def _ascii_spaced(text: str) -> str:
-    """Return what `_ASCII_WORD` finds; quicker where apostrophes stand inside words."""
+    """Return the matches of `_ASCII_WORD`; faster if apostrophes occur inside words."""
     gapped = f" {text.translate(_ASCII_GAPS)} "
     if " '" in gapped or "' " in gapped or "''" in gapped:
         return " ".join(_ASCII_WORD.findall(text))
@@ -84,7 +84,7 @@ def _ascii_spaced(text: str) -> str:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return what `language` may be: `none` and the languages that Snowball can stem."""
+    """Return the possible values of `language`: `none` and the languages that Snowball can stem."""
     import Stemmer
 
     variants = {"porter", "dutch_porter"}
@@ -108,15 +108,15 @@ class FoldedWords:
 
     def __post_init__(self) -> None:
         if self.language not in languages():
-            known = ", ".join(languages())
+            choices = ", ".join(languages())
             raise InputError(
-                f"unknown language {shorten(self.language, 40)!r}, expected one of: {known}"
+                f"unknown language {shorten(self.language, 40)!r}, expected one of: {choices}"
             )
         stem = None
         if self.stemmer:
             import Stemmer
 
-            # Its own cache would be a second one: callers remember the term of each word.
+            # No cache of its own: callers cache the term of each word.
             stem = Stemmer.Stemmer(self.stemmer, 0).stemWord
         object.__setattr__(self, "_stem", stem)
 
@@ -136,7 +136,7 @@ class FoldedWords:
         return _ascii_spaced(text.lower()) if text.isascii() else " ".join(self.words(text))
 
     def term(self, word: str) -> str | None:
-        """Return the index term of one folded word, or None where it is left out."""
+        """Return the index term of one folded word, or None if it is left out."""
         word = word.replace("’", "'").removesuffix("'s") if not word.isalnum() else word
         word = word[:MAX_TOKEN_CHARS]
         if not word.strip("_"):
@@ -146,7 +146,7 @@ class FoldedWords:
         return word if self._stem is None else (self._stem(word) or None)
 
     def to_manifest(self) -> dict[str, Any]:
-        """Return what names these terms in an index."""
+        """Return the identifier of these terms in an index."""
         return {
             "name": _NAME,
             "version": _VERSION,
@@ -157,7 +157,7 @@ class FoldedWords:
 
 
 def _words_beyond_ascii(text: str) -> list[str]:
-    """Fold (NFKC, case), drop invisible joiners, find words, pair characters where unspaced."""
+    """Fold (NFKC, case), drop invisible joiners, find words, pair unspaced characters."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
     words: list[str] = _patterns().word.findall(text)

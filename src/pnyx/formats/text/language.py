@@ -1,7 +1,7 @@
-"""Which language a text is in, by its script and its most frequent words; "" where in doubt.
+"""The language of a text, by its script and its most frequent words; "" if unclear.
 
-Twelve languages written in Latin letters and nine scripts are known. A short question gives few
-words, so two different words of one language, and more than of any other, are needed.
+Twelve languages written in Latin letters and nine scripts are known. A short question has few
+words, so two different words of one language, and more than of any other, are required.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 _READ: Final = 3_000
-"""Characters read of a text."""
+"""Number of characters read from a text."""
 _LEAST_WORDS = 2
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _FREQUENT: Final = {
@@ -59,16 +59,16 @@ _SCRIPTS: Final = {
 
 
 def language_of(text: str) -> str:
-    """Return the English name of a text's language, or what its script says; "" where in doubt."""
+    """Return the English name of a text's language, "" if unclear; by script if not Latin."""
     read = text[:_READ]
     letters = Counter(_script(c) for c in read if c.isalpha())
     script = max(letters, key=letters.__getitem__, default="")
     if script != "LATIN":
-        known = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else [script]
-        named = _SCRIPTS.get((known or [script])[0], "")
-        return named if letters[script] * 2 > letters.total() else ""
+        kana = [s for s in ("HIRAGANA", "KATAKANA") if letters[s]] if script == "CJK" else []
+        language = _SCRIPTS.get((kana or [script])[0], "")
+        return language if letters[script] * 2 > letters.total() else ""
     words = set(_WORD.findall(unicodedata.normalize("NFC", read).casefold()))
-    hits = sorted(((len(words & own), name) for name, own in _PROFILES.items()), reverse=True)
+    hits = sorted(((len(words & common), name) for name, common in _PROFILES.items()), reverse=True)
     (most, name), (second, _) = hits[:2]
     enough = most >= _LEAST_WORDS and most * 8 >= min(len(words), 40)
     return name if enough and most > second + second // 2 else ""
@@ -79,16 +79,16 @@ def _script(character: str) -> str:
 
 
 def other_language(question: str, documents: Iterable[str]) -> str:
-    """Return one line if a question is in another language than all of these texts; else ""."""
-    asked = language_of(question)
-    found = Counter(map(language_of, documents)) if asked else Counter[str]()
-    known = found.total() - found.pop("", 0)
-    if not known or asked in found:
+    """Return a warning if no document is in the question's language, else ""."""
+    question_language = language_of(question)
+    counts = Counter(map(language_of, documents)) if question_language else Counter[str]()
+    recognised = counts.total() - counts.pop("", 0)
+    if not recognised or question_language in counts:
         return ""
-    ((name, count),) = found.most_common(1)
-    if count * 2 <= known:
+    ((name, count),) = counts.most_common(1)
+    if count * 2 <= recognised:
         return ""
     return (
-        f"The question seems to be in {asked}, the documents in {name}: results are better for a "
-        f"question in {name}."
+        f"The question seems to be in {question_language}, the documents in {name}: "
+        f"results are better for a question in {name}."
     )

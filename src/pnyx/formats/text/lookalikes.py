@@ -1,4 +1,4 @@
-"""Texts and names reduced to what they look like, so that a disguised copy compares as equal."""
+"""Texts and names reduced to their appearance, so that a disguised copy compares as equal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LETTERS: Final = str.maketrans(
 Technical Standard 39: only letters that occur in words)."""
 
 _IN_NAMES: Final = str.maketrans("01i|", "olll")
-"""After case folding: signs that are confused in names, where no word tells them apart."""
+"""After case folding: signs that are confused in names, where no word distinguishes them."""
 
 _DASHES: Final = ("Pd", "Pc", "Zs")
 _ACCENTS: Final = ("\u0300", "\u036f")  # combining marks that are written over Latin letters
 
 
 def undisguised(text: str) -> str:
-    """Return a text without case, accents and invisible characters, look-alikes as Latin letters.
+    """Return a text without case, accents and invisible characters, with look-alikes made Latin.
 
     For comparing only: letters of a text that is wholly Cyrillic or Greek are changed, too.
     """
@@ -30,7 +30,7 @@ def undisguised(text: str) -> str:
 
 
 def name_shape(name: str) -> str:
-    """Return what a name looks like: equal for names that a reader may take for one another."""
+    """Return the appearance of a name: equal for names that a reader may confuse."""
     shape = undisguised(name.strip()).translate(_IN_NAMES)
     return "".join("-" if unicodedata.category(c) in _DASHES else c for c in shape)
 

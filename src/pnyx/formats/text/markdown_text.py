@@ -27,7 +27,7 @@ _OPENING: dict[str, BlockKind] = {
 }
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--(?:[^<-]++|(?!-->|<!--)[<-])*+-->")
 _LONE_MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
-"""Marks of emphasis that were opened or closed alone, which Markdown keeps as text."""
+"""Unpaired marks of emphasis, which Markdown keeps as text."""
 
 
 def markdown_page(text: str) -> Page:
@@ -41,7 +41,7 @@ def markdown_page(text: str) -> Page:
         title = in_one_line(named["title"].strip(" \t\"'")) if named else ""
         text = text[front.end() :]
     text = _NOTE_MARK.sub("", _NOTE.sub("\n", text))
-    text = _TARGET.sub("\n", text)  # a target of links ends a paragraph
+    text = _TARGET.sub("\n", text)  # a link target ends a paragraph
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     blocks = with_turns(list(_blocks(parser.parse(text))))
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
@@ -90,7 +90,7 @@ def _block(text: str, kind: BlockKind, level: int) -> Iterator[Block]:
 
 
 def _inline(token: Token) -> list[str]:
-    """Return the paragraphs of a run of text: two breaks of HTML part them."""
+    """Return the paragraphs of a run of text, separated by two HTML line breaks."""
     parts: list[str] = []
     for child in token.children or ():
         if child.type == "text":

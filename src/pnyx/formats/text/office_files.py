@@ -20,9 +20,9 @@ from pnyx.formats.text.plain_text import blocks_of_text, in_one_line, with_turns
 from pnyx.formats.text.quiet_libraries import quiet
 
 _MOST_UNPACKED = 256 * 1024 * 1024
-"""Bytes of all parts of a file, unpacked."""
+"""Maximum bytes of all parts of a file, unpacked."""
 _MOST_RATIO = 200
-"""A part of more than a megabyte that shrinks by more than this is taken for a zip bomb."""
+"""A part over a megabyte with a compression ratio above this is treated as a zip bomb."""
 _MOST_PARTS = 20_000
 _MOST_DEPTH = 200
 _MOST_CELLS = 200
@@ -56,7 +56,7 @@ def _docx_blocks(document: Any) -> Iterator[Block]:
                 cells: list[str] = []
                 for cell in row.cells[:_MOST_CELLS]:
                     text = in_one_line(cell.text)
-                    if not cells or cells[-1] != text:  # a merged cell comes once for each column
+                    if not cells or cells[-1] != text:  # a merged cell occurs once for each column
                         cells.append(text)
                 yield from _paragraph(" | ".join(filter(None, cells)))
             continue
@@ -166,12 +166,12 @@ def extract_email(content: bytes) -> Page:
         raise InputError(f"cannot be read as an e-mail: {shorten(str(error))}") from error
     if not isinstance(text, str):
         raise InputError("cannot be read as an e-mail: its text is not text")
-    made = blocks_of_markup(text.encode("utf-8", "replace")) if is_html else blocks_of_text(text)
+    blocks = blocks_of_markup(text.encode("utf-8", "replace")) if is_html else blocks_of_text(text)
     written = [
         replace(block, speaker=in_one_line(speaker), kind="turn" if number == 0 else block.kind)
         if block.kind in ("paragraph", "item") and not block.speaker
         else block
-        for number, block in enumerate(made)
+        for number, block in enumerate(blocks)
     ]
     return Page((*_heading(subject, 1), *written), subject)
 
@@ -192,7 +192,7 @@ def _first_heading(blocks: tuple[Block, ...] | list[Block]) -> str:
 
 @contextmanager
 def _unpacked(content: bytes | IO[bytes], what: str) -> Iterator[zipfile.ZipFile]:
-    """Open a zipped file whose unpacked size is bounded; InputError for what is not readable."""
+    """Open a zipped file whose unpacked size is bounded; InputError for unreadable files."""
     from lxml import etree
 
     try:
@@ -204,18 +204,18 @@ def _unpacked(content: bytes | IO[bytes], what: str) -> Iterator[zipfile.ZipFile
         raise
     except zipfile.BadZipFile as error:
         stream.seek(0)
-        encrypted = stream.read(4) == b"\xd0\xcf\x11\xe0"  # as Office keeps files with a password
+        encrypted = stream.read(4) == b"\xd0\xcf\x11\xe0"  # a password
         problem = "needs a password, or is an older Office file" if encrypted else f"is not {what}"
         raise InputError(problem) from error
     except (etree.LxmlError, zlib.error, OSError, EOFError, NotImplementedError) as error:
         raise InputError(f"cannot be read as {what}: {shorten(str(error))}") from error
     except (KeyError, ValueError, AttributeError, TypeError, RuntimeError, IndexError) as error:
-        # A part is missing, is encrypted, or is not what its place says.
+        # A part is missing, encrypted, or of an unexpected type.
         raise InputError(f"cannot be read as {what}: {shorten(str(error))}") from error
 
 
 def check_archive(path: Path, what: str) -> None:
-    """Refuse a zipped file that is damaged, needs a password or would not fit into memory."""
+    """Reject a zipped file that is damaged, needs a password or would not fit into memory."""
     try:
         head = path.open("rb")
     except OSError as error:
@@ -226,12 +226,12 @@ def check_archive(path: Path, what: str) -> None:
 
 def _check_parts(parts: list[zipfile.ZipInfo]) -> None:
     if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_UNPACKED:
-        raise InputError(f"holds more than {_MOST_UNPACKED >> 20} MB or {_MOST_PARTS:,} parts")
+        raise InputError(f"contains more than {_MOST_UNPACKED >> 20} MB or {_MOST_PARTS:,} parts")
     for part in parts:
         if part.flag_bits & 1:
             raise InputError("needs a password")
         if part.file_size > 1 << 20 and part.file_size > _MOST_RATIO * part.compress_size:
-            raise InputError(f"is a zip bomb: a part shrinks to less than a {_MOST_RATIO}th")
+            raise InputError(f"is a zip bomb: a part is compressed to less than 1/{_MOST_RATIO}")
 
 
 def _xml(archive: zipfile.ZipFile, name: str) -> Any:

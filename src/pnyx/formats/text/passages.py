@@ -1,4 +1,4 @@
-"""Passages of a document: its blocks, split and joined where people would do so."""
+"""Passages of a document: its blocks, split and joined at natural boundaries."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from pnyx.formats.text.blocks import Block
 from pnyx.formats.text.segment import split_sentences
 
 WHOLE_WORDS: Final = 180
-"""Words of a text that is left in one piece, at most: with its title, the encoder reads all of it
-(256 tokens)."""
+"""Maximum words of a text that is not split: with its title, it fits the encoder (256 tokens)."""
 MOST_WORDS: Final = 150
-"""Words of a passage of a longer text, at most."""
+"""Maximum words of a passage of a longer text."""
 LEAST_WORDS: Final = 40
 """A passage with fewer words is joined with a neighbour of the same voice and heading."""
 
 _MOST_HEADING_WORDS = 40
-"""A longer heading is a paragraph: headings are repeated for every passage under them."""
+"""A longer heading becomes a paragraph: headings are repeated for every passage under them."""
 _MOST_HEADINGS = 4
 _MOST_SPEAKER = 200
-"""Characters of a speaker's name."""
+"""Maximum characters of a speaker's name."""
 _BETWEEN_HEADINGS = " \u203a "
 _CLOSED_UP = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CLOSED_UP}]{{1,2}}|[^\s{_CLOSED_UP}]{{1,16}}")
 """A longer run of characters counts as several words, and so do scripts without blanks."""
 _BACK = 20
-"""Words by which a cut within a sentence moves back, at most, so as not to cut a long word."""
+"""Maximum words by which a cut within a sentence moves back to avoid cutting a long word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class _Piece:
 
 
 def count_words(text: str) -> int:
-    """Return the words of a text as passages are measured: a very long word counts as several."""
+    """Count the words of a text for passages: a very long word counts as several."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
@@ -79,7 +78,7 @@ def passages_of(blocks: Iterable[Block], title: str = "") -> list[TextPassage]:
     words as a passage should. A longer one is split at headings, speakers and posts, then into
     paragraphs and lists; short neighbours are joined, long blocks are cut at sentence ends. Every
     word is in exactly one passage; headings are above their passages (one equal to the `title`
-    is left out), or a text of their own where nothing is under them.
+    is left out), or a text of their own if nothing is under them.
     """
     sections = _sections(blocks, title)
     if _is_one_passage(sections):
@@ -122,7 +121,7 @@ class _Outline:
             self._add(block)
 
     def close(self, level: int) -> None:
-        """Let headings from this level on, under which nothing was found, be paragraphs."""
+        """Turn headings from this level on into paragraphs if they have no text."""
         empty = [heading for heading in self.waiting if heading.level >= level]
         self.waiting = [heading for heading in self.waiting if heading.level < level]
         empty = [heading for heading in empty if not _is_same(heading, self.title)]
@@ -134,13 +133,13 @@ class _Outline:
 
     def _add(self, block: Block) -> None:
         name = block.speaker[:_MOST_SPEAKER]
-        # What follows a quotation, or a post of nobody, may be by anybody.
+        # Text after a quotation or an anonymous post may be by anybody.
         is_unnamed = block.kind == "turn" and not name
         if name != self.speaker or self.is_unnamed or is_unnamed:
             self.voice += 1
         self.speaker, self.is_unnamed = name, is_unnamed
-        shown = [heading.text for heading in self.above if not _is_same(heading, self.title)]
-        headings = tuple(shown[-_MOST_HEADINGS:])
+        texts = [heading.text for heading in self.above if not _is_same(heading, self.title)]
+        headings = tuple(texts[-_MOST_HEADINGS:])
         last = self.sections[-1] if self.sections else None
         if last is None or (last.headings, last.voice) != (headings, self.voice):
             last = _Section(headings, name, self.voice)
@@ -176,8 +175,8 @@ def _whole(sections: Sequence[_Section]) -> TextPassage:
     parts: list[str] = []
     before = shared
     for section in sections:
-        known = len(_shared([before, section.headings]))
-        parts += section.headings[known:]
+        repeated = len(_shared([before, section.headings]))
+        parts += section.headings[repeated:]
         parts += [block.text for block in section.blocks]
         before = section.headings
     heading = _BETWEEN_HEADINGS.join(shared)
@@ -185,7 +184,7 @@ def _whole(sections: Sequence[_Section]) -> TextPassage:
 
 
 def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the headings with which all paths begin."""
+    """Return the common prefix of all paths of headings."""
     shared = paths[0]
     for path in paths[1:]:
         same = [a == b for a, b in zip(shared, path, strict=False)]
@@ -215,7 +214,7 @@ def _texts(section: _Section) -> Iterator[str]:
 
 
 def _merged(groups: Iterable[list[_Piece]]) -> list[list[_Piece]]:
-    """Join a short passage with the one before, which a list with its lead-in is not at first."""
+    """Join a short passage with the previous one; a list with its lead-in is joined later."""
     merged: list[list[_Piece]] = []
     for group in groups:
         sizes = [_words(merged[-1]), _words(group)] if merged else []
@@ -227,7 +226,7 @@ def _merged(groups: Iterable[list[_Piece]]) -> list[list[_Piece]]:
 
 
 def _even_out(groups: Sequence[list[_Piece]]) -> None:
-    """Move pieces from the last passage but one to the last while that is short."""
+    """Move pieces from the second-to-last passage to the last while that is short."""
     if len(groups) < 2:
         return
     before, last = groups[-2], groups[-1]
@@ -251,8 +250,8 @@ def _pieces(blocks: Sequence[Block]) -> Iterator[_Piece]:
             and following.kind == "item"
             and (block.text.endswith(":") or count_words(block.text) < LEAST_WORDS)
         )
-        for place, text in enumerate(cut):
-            yield _Piece(text, count_words(text), leads_in and place == len(cut) - 1)
+        for number, text in enumerate(cut):
+            yield _Piece(text, count_words(text), leads_in and number == len(cut) - 1)
 
 
 def cut_text(text: str) -> list[str]:
@@ -268,7 +267,7 @@ def cut_text(text: str) -> list[str]:
 
 
 def _sentence_ends(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Return after how many words each sentence ends; a sentence longer than a passage is cut."""
+    """Return the word count at each sentence end; a sentence longer than a passage is cut."""
     starts = [start for start, _ in spans]
     begins: list[int] = []
     position = 0
@@ -289,14 +288,14 @@ def _sentence_ends(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     return ends
 
 
-def _between_words(text: str, starts: Sequence[int], place: int) -> int:
-    """Return the last place up to `place` at which a blank is before the word, if one is near."""
-    near = range(place, place - _BACK, -1)
-    return next((at for at in near if text[starts[at] - 1].isspace()), place)
+def _between_words(text: str, starts: Sequence[int], last: int) -> int:
+    """Return the last nearby position up to `last` where a blank precedes the word."""
+    near = range(last, last - _BACK, -1)
+    return next((at for at in near if text[starts[at] - 1].isspace()), last)
 
 
 def _part_ends(sentence_ends: Sequence[int], total: int) -> list[int]:
-    """Return after how many words each part ends: at ends of sentences, about equally long."""
+    """Return the word count at the end of each part: at ends of sentences, about equally long."""
     ends: list[int] = []
     start = last = 0
     goal = _goal(total)

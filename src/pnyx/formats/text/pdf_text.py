@@ -27,7 +27,7 @@ from pnyx.formats.text.quiet_libraries import quiet
 _EDGE_LINES = 3
 """Lines at the top and at the bottom of a page among which running heads are sought."""
 _REPEATED = 0.5
-"""Share of the pages on which a line is a running head; it must be on three or more, or on both of
+"""Minimum share of pages on which a running head occurs; it must be on three or more, or on both of
 two pages."""
 _GAP = 1.3
 """A distance between two lines above this multiple of the usual one separates paragraphs."""
@@ -39,7 +39,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _MOST_HEADING = 150
-"""Characters of a heading."""
+"""Maximum characters of a heading."""
 _DIGITS = re.compile(r"\d+")
 _MOST_PAGES = 5000
 _END = (".", "!", "?", ":", ";", "\u201d", '"', ")")
@@ -47,15 +47,15 @@ _END = (".", "!", "?", ":", ";", "\u201d", '"', ")")
 
 @dataclass(slots=True)
 class _Line:
-    """A line of a page: its height on the page and the size of its letters, in points."""
+    """A line of a page: its vertical position and the size of its letters, in points."""
 
     text: str
-    place: float = 0.0
+    y: float = 0.0
     size: float = 0.0
 
 
 def extract_pdf(content: bytes) -> Page:
-    """Return the blocks of a PDF file and its title. A hostile file may take any time."""
+    """Return the blocks of a PDF file and its title. A hostile file may take arbitrarily long."""
     with quiet("pypdf"):
         pages, title = _read(content)
     title = in_one_line(clean_text(title))
@@ -80,7 +80,7 @@ def _read(content: bytes) -> tuple[list[list[_Line]], str]:
         if not content[:1024].lstrip().startswith(b"%PDF"):
             raise InputError("is not a PDF file") from error
         raise InputError(f"cannot be read as PDF: {shorten(str(error))}") from error
-    except Exception as error:  # a hostile file may trip the parser anywhere
+    except Exception as error:  # a hostile file may make the parser fail anywhere
         if not content[:1024].lstrip().startswith(b"%PDF"):
             raise InputError("is not a PDF file") from error
         raise InputError(f"cannot be read as PDF: {shorten(str(error))}") from error
@@ -98,7 +98,7 @@ def _lines(page: Any) -> list[_Line]:
                 lines.append(_Line(""))
             line = lines[-1]
             if part.strip() and not line.text.strip():
-                line.place, line.size = height, abs(float(size or 0) * float(matrix[3] or 1))
+                line.y, line.size = height, abs(float(size or 0) * float(matrix[3] or 1))
             line.text += part
 
     page.extract_text(visitor_text=gather)
@@ -116,7 +116,7 @@ def _without_running_heads(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]
     result = []
     for page in filled:
         first, stop = 0, len(page)
-        above: set[str] = set()  # a heading below a running head of the same words stays
+        above: set[str] = set()  # keep a heading below a running head with the same words
         while first < min(_EDGE_LINES, stop) and _is_head(page[first], heads):
             if _head(page[first]) in above:
                 break
@@ -137,7 +137,7 @@ def _edges(page: Sequence[_Line]) -> list[_Line]:
 
 
 def _head(line: _Line) -> str:
-    """Return a line as it is compared with those of other pages: whatever its numbers."""
+    """Return a line for comparison with other pages, ignoring numbers."""
     return _DIGITS.sub("0", " ".join(line.text.lower().split()))
 
 
@@ -171,11 +171,7 @@ def _paragraph(lines: Sequence[_Line], usual: float, largest: float) -> str:
 
 def _leading(page: Sequence[_Line]) -> float:
     """Return the usual distance between two lines of a page."""
-    steps = [
-        above.place - below.place
-        for above, below in pairwise(page)
-        if 0 < above.place - below.place < 100
-    ]
+    steps = [above.y - below.y for above, below in pairwise(page) if 0 < above.y - below.y < 100]
     if not steps:
         return 0.0
     steps.sort()
@@ -193,7 +189,7 @@ def _separated(
         return True
     if above is None:
         return ended or not line.text.lstrip()[:1].islower()
-    step = above.place - line.place
+    step = above.y - line.y
     if leading and step:
         return not 0 <= step <= _GAP * leading
     return ended and len(before.text.strip()) < 0.8 * width

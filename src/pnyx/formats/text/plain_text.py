@@ -33,7 +33,7 @@ _TURN = re.compile(
     rf"\A[ \t]*+(?:{_TIME})?(?:<(?P<nick>[^<>\s]{{1,30}})>|(?P<name>{_NAME}):)(?:[ \t]+|$)"
 )
 _MOST_NAME = 50
-"""Characters of a speaker's name, with a role in brackets."""
+"""Maximum characters of a speaker's name, with a role in brackets."""
 _LABELS = frozenset(
     "note notes date time place present apologies source sources tel phone email mail e-mail "
     "address subject re fwd from to cc bcc sent reply-to where when who what why how example "
@@ -57,20 +57,20 @@ _SALUTATION = re.compile(
     r"(?:Dear [^\s,.:;!?][^,.:;!?]{0,40}|Sirs?|Madam|(?:To|Dear) the [Ee]ditor)"
     r"[ \t]*(?:[,:!\u2013\u2014]|- )"
 )
-"""How a letter begins."""
+"""The beginning of a letter."""
 _SIGNATURE = re.compile(
     r"\(?(?:Mrs?|Ms|Miss|Dr|Prof|Rev|Sir|Dame|[A-Z])\.?\)?\.? [A-Z]"
     r"|[A-Z][^\s,]*(?: [A-Z][^\s,]*){1,3}, [A-Z]"
 )
-"""How a letter's last line begins: `(Mrs) E. Cole`, `J. Marrow`, `Ann Marrow, Tarl`."""
+"""The beginning of a letter's last line: `(Mrs) E. Cole`, `J. Marrow`, `Ann Marrow, Tarl`."""
 _QUOTED = re.compile(r"(?:[ \t]{0,8}>)++[ \t]?")
 
 _MOST_HEADING = 80
 _MOST_HEADING_WORDS = 12
 _WRAPPED_AT_MOST = 120
-"""Characters of the longest line of a text that was wrapped at a width."""
+"""Minimum characters of the longest line of a text wrapped at a fixed width."""
 _WRAPPED_LINES = 3
-"""Lines near the longest one that a wrapped text has, at least."""
+"""Minimum number of lines near the longest one in a wrapped text."""
 _NEAR_FULL = 0.8
 """A line is full if the next word would have made it longer than this share of the width."""
 
@@ -89,7 +89,7 @@ def in_one_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Lines between blank lines, of one level of quotation."""
+    """Lines between blank lines, at one level of quotation."""
 
     lines: tuple[str, ...]
     depth: int = 0
@@ -99,9 +99,9 @@ def blocks_of_text(text: str) -> tuple[Block, ...]:
     """Return the blocks of a plain text.
 
     Blank lines separate; lines that were wrapped at a width are joined, and so are words that were
-    hyphenated at line ends. Known are headings (underlined, in capitals, or a short line without a
-    full stop), list items, turns (`Name: ...`, if two such lines occur), e-mail headers and quoted
-    lines of e-mails.
+    hyphenated at line ends. Recognised are headings (underlined, in capitals, or a short line
+    without a full stop), list items, turns (`Name: ...`, if two such lines occur), e-mail headers
+    and quoted lines of e-mails.
     """
     lines = _LINE_END.sub("\n", composed(text)).replace("\0", "\ufffd").split("\n")
     speakers = _speakers(lines)
@@ -109,28 +109,28 @@ def blocks_of_text(text: str) -> tuple[Block, ...]:
     attributed = ""
     width = _wrap_width(lines)
     for group in _groups(lines):
-        made = list(_blocks_of_group(group, speakers, width))
+        group_blocks = list(_blocks_of_group(group, speakers, width))
         if group.depth:
-            made = [_quoted(block, attributed) for block in made]
+            group_blocks = [_quoted(block, attributed) for block in group_blocks]
         else:
-            attributed = _attributed(made[-1].text) if made else ""
-        blocks += made
+            attributed = _attributed(group_blocks[-1].text) if group_blocks else ""
+        blocks += group_blocks
     return with_letters(_with_short_headings(blocks))
 
 
 def _groups(lines: Sequence[str]) -> Iterator[_Group]:
-    held: list[str] = []
+    group_lines: list[str] = []
     depth = 0
     for line in [*lines, ""]:
         mark = _QUOTED.match(line) if ">" in line[:40] else None
         now = mark.group().count(">") if mark else 0
         line = line[mark.end() :] if mark else line
-        if held and (now != depth or not line.strip()):
-            yield _Group(tuple(held), depth)
-            held = []
+        if group_lines and (now != depth or not line.strip()):
+            yield _Group(tuple(group_lines), depth)
+            group_lines = []
         depth = now
         if line.strip():
-            held.append(line.rstrip())
+            group_lines.append(line.rstrip())
 
 
 def _quoted(block: Block, speaker: str) -> Block:
@@ -144,8 +144,8 @@ def _attributed(line: str) -> str:
     """Return who wrote the quoted lines after this one."""
     if len(line) > _MOST_ATTRIBUTION or not _ATTRIBUTION.match(line):
         return ""
-    found = _WROTE.search(line)
-    return found[1].strip() if found else ""
+    match = _WROTE.search(line)
+    return match[1].strip() if match else ""
 
 
 def _speakers(lines: Sequence[str]) -> frozenset[str]:
@@ -162,20 +162,20 @@ def _speakers(lines: Sequence[str]) -> frozenset[str]:
 
 
 def turn_opening(line: str) -> str:
-    """Return the name with which a line begins, before a colon; empty where there is none."""
+    """Return the name with which a line begins, before a colon; empty if there is none."""
     if ":" not in line[:100] and ">" not in line[:40]:
         return ""
-    found = _TURN.match(line)
-    if not found:
+    match = _TURN.match(line)
+    if not match:
         return ""
-    if found["nick"]:
-        return found["nick"]
-    name = found["name"]
-    known = name.lower() not in _LABELS and len(name) <= _MOST_NAME
+    if match["nick"]:
+        return match["nick"]
+    name = match["name"]
+    plausible = name.lower() not in _LABELS and len(name) <= _MOST_NAME
     upper = sum(part[:1].isupper() for part in name.replace("(", " ").split())
     timed = bool(re.match(_TIME, line.lstrip()))
     capital = name[0].isupper() and upper * 2 >= len(name.split())
-    return name if known and (timed or capital or " " not in name) else ""
+    return name if plausible and (timed or capital or " " not in name) else ""
 
 
 def _wrap_width(lines: Sequence[str]) -> int:
@@ -204,9 +204,9 @@ def _blocks_of_group(group: _Group, speakers: frozenset[str], wrap_width: int) -
 
 def _headers(lines: Sequence[str]) -> Iterator[Block]:
     for line in lines:
-        found = _HEADER.match(line)
-        if found and found[1] in _SUBJECTS and found[2].strip():
-            yield Block(in_one_line(found[2]), "heading", 1)
+        match = _HEADER.match(line)
+        if match and match[1] in _SUBJECTS and match[2].strip():
+            yield Block(in_one_line(match[2]), "heading", 1)
         else:
             yield Block(in_one_line(line))
 
@@ -230,20 +230,20 @@ def _in_capitals(line: str) -> bool:
 
 
 def _parts(lines: Sequence[str], speakers: frozenset[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield kind, speaker and lines of each item and turn, and of what lies between."""
+    """Yield kind, speaker and lines of each item and turn, and of the text between them."""
     kind, speaker = "paragraph", ""
-    held: list[str] = []
+    part_lines: list[str] = []
     for line in lines:
         name = turn_opening(line) if speakers else ""
         item = _ITEM.match(line)
         if name in speakers or item:
-            yield kind, speaker, held
+            yield kind, speaker, part_lines
             kind, speaker = ("turn", name) if name in speakers else ("item", "")
             opening = _TURN.match(line) if name in speakers else item
-            held = [line[opening.end() :]] if opening else [line]
+            part_lines = [line[opening.end() :]] if opening else [line]
         else:
-            held.append(line)
-    yield kind, speaker, held
+            part_lines.append(line)
+    yield kind, speaker, part_lines
 
 
 def _made(lines: Sequence[str], kind: str, speaker: str, wrap_width: int) -> list[Block]:
@@ -262,7 +262,7 @@ def _made(lines: Sequence[str], kind: str, speaker: str, wrap_width: int) -> lis
 
 
 def joined_lines(lines: Sequence[str], wrap_width: int = 0) -> list[str]:
-    """Join lines that were wrapped; a line that is a paragraph of its own stays one.
+    """Join wrapped lines; a line that is a paragraph of its own is kept.
 
     `wrap_width`: characters at which the whole text was wrapped; 0 if that is not known.
     """
@@ -298,7 +298,7 @@ def begins_item(line: str) -> bool:
 
 
 def _wrapped(line: str, following: str, width: int) -> bool:
-    """Whether a line goes on in the following one."""
+    """Whether a line continues in the following one."""
     if _HYPHEN.search(line) or line.endswith(","):
         return True
     if following[:1].islower() and not line.endswith(_ENDED):
@@ -310,17 +310,17 @@ def _wrapped(line: str, following: str, width: int) -> bool:
 def with_turns(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Turn paragraphs that begin with a speaker's name into turns, if two of them do."""
     speakers = _speakers([block.text for block in blocks if block.kind == "paragraph"])
-    made = []
+    turns = []
     for block in blocks:
         name = turn_opening(block.text) if speakers and block.kind == "paragraph" else ""
         opening = _TURN.match(block.text) if name and not block.speaker else None
-        said = block.text[opening.end() :] if opening else ""
-        made.append(Block(said, "turn", 0, name) if said else block)
-    return with_letters(made)
+        spoken = block.text[opening.end() :] if opening else ""
+        turns.append(Block(spoken, "turn", 0, name) if spoken else block)
+    return with_letters(turns)
 
 
 def with_letters(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Separate letters: each salutation begins the turn of another writer, if there are two.
+    """Separate letters: each salutation begins another writer's turn, if there are two.
 
     A heading ends a letter, unless it is a signature, and so does a named speaker.
     """
@@ -343,21 +343,21 @@ def with_letters(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _with_short_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Turn short lines without a full stop into headings, where text follows them."""
+    """Turn short lines without a full stop into headings if text follows them."""
     short = [_is_short(block) for block in blocks]
     paragraphs = sum(block.kind == "paragraph" for block in blocks)
     if sum(short) * 2 > paragraphs:
         short = [False] * len(blocks)
-    made = []
-    for place, block in enumerate(blocks):
-        run = short[max(0, place - 2) : place + 3]
-        alone = not (short[place] and sum(run) > 2)
-        follows = place + 1 < len(blocks)
-        if short[place] and alone and follows:
-            made.append(Block(block.text, "heading", 1 if _in_capitals(block.text) else 2))
+    headed = []
+    for number, block in enumerate(blocks):
+        run = short[max(0, number - 2) : number + 3]
+        alone = not (short[number] and sum(run) > 2)
+        follows = number + 1 < len(blocks)
+        if short[number] and alone and follows:
+            headed.append(Block(block.text, "heading", 1 if _in_capitals(block.text) else 2))
         else:
-            made.append(block)
-    return tuple(made)
+            headed.append(block)
+    return tuple(headed)
 
 
 def _is_short(block: Block) -> bool:

@@ -1,4 +1,4 @@
-"""Keeps what libraries print about damaged files from the terminal: the account names the file."""
+"""Silences libraries' messages about damaged files, which the account reports by file."""
 
 from __future__ import annotations
 

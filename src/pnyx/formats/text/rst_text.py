@@ -8,7 +8,7 @@ from pnyx.formats.text.blocks import Page
 from pnyx.formats.text.plain_text import blocks_of_text, composed
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.(?:[ \t][^\n]*)?$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.MULTILINE)
-"""A directive, comment or target with its options; what is indented below it is text."""
+"""A directive, comment or target with its options; indented lines below it are text."""
 _FIELD = re.compile(r"^:[\w -]{1,40}:[ \t]*", re.MULTILINE)
 _LINK = re.compile(r"`([^`<\n]{1,200}?)[ \t]*<[^<>`\n]{1,500}>`__?")
 _ROLE = re.compile(r":[\w:-]{1,40}:`([^`\n]{1,200})`")

@@ -1,4 +1,4 @@
-"""Sentences and passages of running text, verbatim; lengths, and texts cut to a number of words."""
+"""Sentences and passages of running text, verbatim; lengths; texts cut to a number of words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.core.records import Argument, Document, Evidence
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _PIECE = 20_000
-"""Longest stretch handed to the segmenter; a longer one is a hostile or broken text."""
+"""Longest stretch passed to the segmenter; a longer one is a hostile or broken text."""
 
 _WORD = re.compile(r"\S{1,64}")
 """A longer run of characters counts as several words."""
@@ -23,14 +23,14 @@ _LETTERS_PER_WORD = 8
 
 
 def split_sentences(text: str, language: str = "en") -> list[str]:
-    """Split text into its sentences (ISO 639-1 rules), verbatim and without outer space."""
+    """Split text into its sentences (ISO 639-1 rules), verbatim and without outer white space."""
     from sentencex import segment
 
     sentences: list[str] = []
     for paragraph in text.split("\n"):
         for start in range(0, len(paragraph), _PIECE):
             piece = paragraph[start : start + _PIECE]
-            # The segmenter takes no lone surrogates; each is replaced by one character.
+            # The segmenter rejects lone surrogates; each is replaced by one character.
             whole, at = _LONE_SURROGATE.sub("\ufffd", piece), 0
             for sentence in segment(language, whole):
                 at = whole.index(sentence, at) + len(sentence)
@@ -42,13 +42,13 @@ def split_words(text: str, words: int) -> list[str]:
     """Cut text into passages of `words` words (at most 64 characters each), the last shorter."""
     if words < 1:
         raise ValueError(f"the number of words is {words}, expected at least 1")
-    found = [match.span() for match in _WORD.finditer(text)]
-    pieces = [found[start : start + words] for start in range(0, len(found), words)]
+    spans = [match.span() for match in _WORD.finditer(text)]
+    pieces = [spans[start : start + words] for start in range(0, len(spans), words)]
     return [text[piece[0][0] : piece[-1][1]] for piece in pieces]
 
 
 def split_passages(text: str, words: int, *, sentences: bool = False) -> list[str]:
-    """Cut text into passages of at most `words` words, if asked between `sentences` that fit."""
+    """Cut text into passages of at most `words` words, optionally between `sentences` that fit."""
     if not sentences:
         return split_words(text, words)
     passages: list[str] = []
@@ -75,12 +75,12 @@ def split_evidence(
 
     A passage is called `ID#0`, `ID#1` ... and keeps title, url, source and unknown fields; `origin`
     holds the record's id and `passage` the number. Passages of an argument keep its topic and
-    stance as fields, its conclusion as title; it counts once in each, in the title or in the text.
+    stance as fields, its conclusion as title; it is in each once, in the title or in the text.
 
     Args:
         records: documents or arguments.
-        words: the most words of a passage, at least 1.
-        sentences: cut between sentences only, where they are not longer than a passage.
+        words: maximum words of a passage, at least 1.
+        sentences: cut only between sentences, if they are not longer than a passage.
 
     Raises:
         InputError: a record has a field of its own named `origin` or `passage`.
@@ -102,15 +102,17 @@ def split_evidence(
 
 
 def _running_text(record: Evidence) -> str:
-    """Return what is cut: of an argument what follows its conclusion, if anything does."""
+    """Return the text to cut: for an argument, the text after its conclusion, if any."""
     if not isinstance(record, Argument):
         return record.text
     conclusion, body = record.conclusion.strip(), (record.body or "").strip()
     if record.body is None:
         rest = replace(record, conclusion="").text
     else:
-        said = re.match(re.escape(conclusion) + r"(?!\w)[.:!?…]*", body) if conclusion else None
-        rest = body[said.end() :] if said else body
+        conclusion_match = (
+            re.match(re.escape(conclusion) + r"(?!\w)[.:!?…]*", body) if conclusion else None
+        )
+        rest = body[conclusion_match.end() :] if conclusion_match else body
     return rest if rest.strip() else record.text
 
 
@@ -122,7 +124,7 @@ def _extra(record: Evidence) -> dict[str, Any]:
     if clash:
         name = shorten(record.id)
         raise InputError(
-            f"{name!r} has a field {clash[0]}, which is to say where a passage is from"
+            f"{name!r} has a field {clash[0]}, which is reserved for the origin of a passage"
         )
     if isinstance(record, Argument):
         extra |= {k: v for k in ("topic", "stance") if (v := getattr(record, k))}
@@ -130,7 +132,7 @@ def _extra(record: Evidence) -> dict[str, Any]:
 
 
 def word_weight(text: str) -> int:
-    """Return for how many words a text counts; a long word counts for several."""
+    """Count the words of a text; a long word counts as several."""
     return sum(map(_one, text.split()))
 
 
@@ -139,26 +141,26 @@ def _one(word: str) -> int:
 
 
 def trim(text: str, words: int) -> str:
-    """Return the first `words` words (see `word_weight`), with ` …` where anything is lost."""
-    kept: list[str] = []
+    """Return the first `words` words (see `word_weight`), with ` …` if anything is lost."""
+    trimmed: list[str] = []
     left = words
     for word in text.split():
         left -= _one(word)
         if left < 0:
-            if not kept:
-                kept.append(word[: words * _LETTERS_PER_WORD])
-            return " ".join(kept) + " …"
-        kept.append(word)
-    return " ".join(kept)
+            if not trimmed:
+                trimmed.append(word[: words * _LETTERS_PER_WORD])
+            return " ".join(trimmed) + " …"
+        trimmed.append(word)
+    return " ".join(trimmed)
 
 
 def named_words(text: str) -> frozenset[str]:
-    """Return the numbers of a text, and its words with a capital but for the first."""
+    """Return the numbers of a text, and its capitalised words except the first."""
     words = re.findall(r"\w+", text)
     return frozenset(
         word
-        for place, word in enumerate(words)
-        if any(c.isdigit() for c in word) or (place and word[:1].isupper())
+        for position, word in enumerate(words)
+        if any(c.isdigit() for c in word) or (position and word[:1].isupper())
     )
 
 
@@ -172,11 +174,11 @@ UNITS: Final[dict[LengthUnit, str]] = {
     "nfkc-words": "words",
     "chars": "characters",
 }
-"""What a unit is called in messages."""
+"""Names of units in messages."""
 
 
 def count_length(texts: Iterable[str], unit: LengthUnit) -> int:
-    """Return the length of sentences in words, or in characters after NFKC as RAGTIME counts."""
+    """Return the length of sentences in words, or in characters after NFKC as in RAGTIME."""
     joined = " ".join(texts)
     if unit != "words":
         joined = unicodedata.normalize("NFKC", joined)

@@ -1,4 +1,4 @@
-"""Index terms of a text: for English those of Lucene's EnglishAnalyzer, else folded words."""
+"""Index terms of a text: for English as in Lucene's EnglishAnalyzer, else folded words."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _STEP_4: Final = {
 class EnglishWords:
     """How English texts become terms: those of Lucene 8's EnglishAnalyzer on composed letters.
 
-    Lucene takes a letter as it comes, in one character or two (NFC, NFD), so that a question as it
-    is typed would not match a text from macOS.
+    Lucene does not compose letters (NFC, NFD), so that a question as typed would not match a text
+    from macOS.
     """
 
     def words(self, text: str) -> list[str]:
@@ -61,11 +61,11 @@ class EnglishWords:
         return list(map(_lower, split_words(normalize("NFC", text))))
 
     def term(self, word: str) -> str | None:
-        """Return the term of a word, or None where it is left out."""
+        """Return the term of a word, or None if it is left out."""
         return _english(word)
 
     def to_manifest(self) -> dict[str, Any]:
-        """Return what names these terms in an index."""
+        """Return the identifier of these terms in an index."""
         return {
             "name": "lucene-english",
             "version": 1,
@@ -107,7 +107,7 @@ class Tokenizer:
         return self._words.words(text)
 
     def term(self, word: str) -> str | None:
-        """Return the index term of one word, or None where it is left out."""
+        """Return the index term of one word, or None if it is left out."""
         return self._words.term(word)
 
     def terms(self, text: str) -> list[str]:
@@ -116,7 +116,7 @@ class Tokenizer:
 
     @property
     def automaton(self) -> Automaton:
-        """What finds the words in a `prepared` text, but for their case."""
+        """The automaton that finds the words in a `prepared` text, ignoring case."""
         return automaton() if isinstance(self._words, EnglishWords) else spaces()
 
     def prepared(self, text: str) -> str:
@@ -144,7 +144,7 @@ class Tokenizer:
 
 
 def is_superseded(entry: Any) -> bool:
-    """Whether an index records the tokenizer that English had before Lucene's."""
+    """Whether an index records the English tokenizer used before Lucene's."""
     return bool(entry == FoldedWords("english").to_manifest())
 
 
@@ -191,7 +191,7 @@ def _shape(word: str) -> str:
 
 
 def _measure(shape: str) -> int:
-    """Return the m of the paper: how often a vowel is followed by a consonant."""
+    """Return the paper's m: how often a vowel is followed by a consonant."""
     return shape.count("vc")
 
 
@@ -225,7 +225,7 @@ def _participles(word: str) -> str:
 
 
 def _replace(word: str, pairs: tuple[tuple[str, str], ...]) -> str:
-    """Replace the first suffix that the word has, if a measure of more than 0 is left of it."""
+    """Replace the word's first matching suffix, if the measure of the rest is above 0."""
     for suffix, new in pairs:
         if word.endswith(suffix):
             left = word[: len(word) - len(suffix)]
@@ -234,7 +234,7 @@ def _replace(word: str, pairs: tuple[tuple[str, str], ...]) -> str:
 
 
 def _strip(word: str) -> str:
-    """Strip the first suffix that the word has, if a measure of more than 1 is left of it."""
+    """Strip the word's first matching suffix, if the measure of the rest is above 1."""
     for suffix in _STEP_4.get(word[-2], ()):
         if word.endswith(suffix):
             cut = 3 if suffix in ("sion", "tion") else len(suffix)

@@ -28,10 +28,10 @@ _FURNITURE = frozenset(
     "share sharing social related promo advert advertisement ad ads newsletter subscribe popup "
     "modal pagination pager toolbar skip".split()
 )
-"""Words of class names and ids for what surrounds the text of a page."""
+"""Words in class names and ids of elements around the text of a page."""
 _POSTS = frozenset("post comment message reply answer entry msg".split())
 _POST_PARTS = frozenset("item body text content list header footer meta form count author".split())
-"""Words next to a word for a post in the name of something else than the post as a whole."""
+"""Words next to a word for a post that name a part of a post or a list of posts."""
 _AUTHORS = frozenset("author user username nick nickname poster byline commenter fn handle".split())
 _META = frozenset(
     "date time timestamp meta permalink actions likes votes score avatar badge signature".split()
@@ -44,12 +44,12 @@ _SAYS = re.compile(
 )
 _MOST_AUTHOR = 60
 _MOST_FURNITURE = 0.5
-"""Share of a page's text above which an element is not taken for what surrounds the text."""
+"""Share of a page's text above which an element is not treated as surrounding the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebBlock:
-    """A block of a page, and what tells text from navigation.
+    """A block of a page, with features that distinguish text from navigation.
 
     Attributes:
         block: the block.
@@ -64,7 +64,7 @@ class WebBlock:
 
 @dataclass(slots=True)
 class _State:
-    """Where the walk through a page is."""
+    """The state of the walk through a page."""
 
     text: list[str] = field(default_factory=list)
     linked: int = 0
@@ -73,11 +73,11 @@ class _State:
     kinds: list[tuple[BlockKind, int]] = field(default_factory=lambda: [("paragraph", 0)])
     speakers: list[str] = field(default_factory=list)
     opened: bool = False
-    """Whether the post that is read has a block already."""
-    made: list[WebBlock] = field(default_factory=list)
+    """Whether the current post has a block already."""
+    blocks: list[WebBlock] = field(default_factory=list)
 
     def add(self, text: str | None) -> None:
-        """Add text to the block that is read."""
+        """Add text to the current block."""
         if not text:
             return
         self.text.append(text)
@@ -86,7 +86,7 @@ class _State:
             self.linked += len(text.strip()) if self.links else 0
 
     def flush(self) -> None:
-        """End the block that is read."""
+        """End the current block."""
         text = in_one_line("".join(self.text))
         linked, self.linked, self.broken = self.linked, 0, False
         self.text.clear()
@@ -98,13 +98,13 @@ class _State:
         if posted and not self.opened and kind != "heading":
             kind, self.opened = "turn", True
         block = Block(text.strip("| "), kind, level, "" if kind == "heading" else speaker)
-        self.made.append(WebBlock(block, linked / len(text), posted))
+        self.blocks.append(WebBlock(block, linked / len(text), posted))
         if kind == "item":  # further paragraphs of one item are not items of their own
             self.kinds[-1] = ("paragraph", 0)
 
 
 def parsed_page(content: bytes | str) -> Any:
-    """Return the root element of a page; None where there is none."""
+    """Return the root element of a page; None if there is none."""
     from lxml import etree, html
 
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
@@ -156,7 +156,7 @@ def web_blocks(root: Any) -> list[WebBlock]:
                     state.opened = False
             state.add(element.tail)
     state.flush()
-    return state.made
+    return state.blocks
 
 
 def _start(state: _State, element: Any, name: str) -> None:
@@ -259,9 +259,9 @@ def _posts(root: Any) -> frozenset[Any]:
         kind = (element.get("itemtype") or "").rsplit("/", 1)[-1]
         if words or kind in ("Comment", "Answer", "DiscussionForumPosting", "Review"):
             named.setdefault((element.tag, min(words, default=kind)), []).append(element)
-    found = [e for posts in named.values() if len(posts) > 1 for e in posts]
-    with_author = Counter(_author(e, frozenset(found)) is not None for e in found)
-    return frozenset(found) if with_author[True] > 1 else frozenset()
+    elements = [e for posts in named.values() if len(posts) > 1 for e in posts]
+    with_author = Counter(_author(e, frozenset(elements)) is not None for e in elements)
+    return frozenset(elements) if with_author[True] > 1 else frozenset()
 
 
 def _tokens(element: Any) -> list[str]:
@@ -274,7 +274,7 @@ def _is_post_name(token: str) -> bool:
 
 
 def _author(post: Any, posts: frozenset[Any]) -> Any:
-    """Return the element of a post that names who wrote it, or None."""
+    """Return the element of a post that names its author, or None."""
     for element in post.iter():
         if element is post or not isinstance(element.tag, str):
             continue

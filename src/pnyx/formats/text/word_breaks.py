@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 
 WINDOW = 255
-"""How far a word is looked for, in units of UTF-16; longer words are cut there."""
+"""Maximum length of a word, in UTF-16 units; longer words are cut there."""
 
 _POINTS = 0x110000
 _START = 1
@@ -20,9 +20,9 @@ _START = 1
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """What `split_words` goes by."""
+    """The automaton behind `split_words`."""
 
-    classes: bytes  # of every character
+    classes: bytes  # class of every character
     moves: Sequence[Sequence[int]]  # state and class -> state; 0 a dead end, 1 the start
     ends: Sequence[int]  # 1 where a word may end
     window: int  # in units of UTF-16
@@ -39,28 +39,28 @@ def automaton() -> Automaton:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of `text` in order, as they stand there."""
+    """Return the words of `text` in order, unchanged."""
     if text.isascii():
-        found = _ascii().findall(text)
+        candidates = _ascii().findall(text)
     else:
-        known = _plain()
-        if known.hard.search(text):
+        patterns = _plain()
+        if patterns.hard.search(text):
             return split_by_automaton(text)
-        found = known.word.findall(text)
-    words = [word for word in found if word]
+        candidates = patterns.word.findall(text)
+    words = [word for word in candidates if word]
     return words if max(map(len, words), default=0) <= WINDOW else split_by_automaton(text)
 
 
 def split_by_automaton(text: str) -> list[str]:
-    """Return what `split_words` does, by the automaton alone, in linear time."""
-    known = automaton()
-    moves, ends = known.moves, known.ends
+    """Split words with the automaton alone, in linear time, with the result of `split_words`."""
+    machine = automaton()
+    moves, ends = machine.moves, machine.ends
     codes = list(map(ord, text))
-    classes = [known.classes[code] for code in codes]
+    classes = [machine.classes[code] for code in codes]
     places = list(accumulate((1 + (code > 0xFFFF) for code in codes), initial=0))
     words = []
-    # Where nothing was found: the states that were passed and where they led. A long row of low
-    # lines or of joiners would be read again from each of its characters otherwise.
+    # Failed searches: the states passed and their result. Otherwise a long run of underscores or
+    # joiners would be read again from each of its characters.
     trail = bytearray(len(codes) + 1)
     reached = reached_state = start = 0
     while start < len(codes):
@@ -102,7 +102,7 @@ def _ascii() -> re.Pattern[str]:
 
 
 def _pattern(letter: str, digit: str, low: str, in_word: str, in_number: str) -> re.Pattern[str]:
-    """Return a pattern whose group is the word; a match without group is passed over."""
+    """Return a pattern whose group is the word; a match without group is skipped."""
     more = f"[{letter}{digit}{low}]"
     sign = f"(?:(?<=[{letter}])[{in_word}](?=[{letter}])|(?<=[{digit}])[{in_number}](?=[{digit}]))"
     return re.compile(f"([{low}]*[{letter}{digit}]{more}*(?:{sign}{more}+)*)|[{low}]+")

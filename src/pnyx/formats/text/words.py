@@ -11,7 +11,7 @@ def clean(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text on one line, by which two are told to be the same but for case and space."""
+    """Return a text on one line for comparison, ignoring case and white space."""
     return " ".join(text.casefold().split())
 
 

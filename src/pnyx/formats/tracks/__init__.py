@@ -1,1 +1,1 @@
-"""The rules of tracks: what a submission must keep to."""
+"""The rules of tracks for submissions."""

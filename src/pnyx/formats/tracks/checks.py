@@ -1,4 +1,4 @@
-"""A file of responses or of requests held to the rules of a track."""
+"""Checking a file of responses or requests against the rules of a track."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pnyx.formats.tracks.rules import Finding, TrackRules
 
 _LISTED = 12
 _OURS = ("sentences_key",)
-"""What is a warning whatever the track: autojudge-base takes either name."""
+"""Warnings in every track: autojudge-base accepts either name."""
 
 
 def _found(
@@ -26,7 +26,7 @@ def _found(
 def check_run(
     path: str, rules: TrackRules, requests: Mapping[str, ReportRequest] | None = None
 ) -> Iterator[int | Finding]:
-    """Yield the line of each response that could be read, and all that the track minds.
+    """Yield the line of each readable response, and all findings.
 
     Args:
         path: JSON Lines; `-` is standard input.
@@ -46,40 +46,40 @@ def check_run(
             continue
         line, values = row
         try:
-            one = submitted(values, rules)
+            response = submitted(values, rules)
         except InputError as error:
             yield Finding("structural", error.problem, line=line)
             continue
         yield line
-        yield from checked.response(line, one)
+        yield from checked.response(line, response)
     if empty:
         yield Finding("structural", "holds no responses")
     yield from checked.missing()
 
 
 class _Run:
-    """What can be said only of responses together."""
+    """Checks across responses."""
 
     def __init__(self, rules: TrackRules, requests: Mapping[str, ReportRequest]) -> None:
         self._rules, self._requests = rules, requests
         self._lines: dict[str, dict[str, int]] = {}
 
-    def response(self, line: int, one: Submitted) -> Iterator[Finding]:
-        """Yield what is wrong with the next response."""
-        rules, topic = self._rules, one.topic_id
-        for category, problem in problems_of(one, rules, self._requests.get(topic)):
+    def response(self, line: int, response: Submitted) -> Iterator[Finding]:
+        """Yield the findings for the next response."""
+        rules, topic = self._rules, response.topic_id
+        for category, problem in problems_of(response, rules, self._requests.get(topic)):
             yield _found(rules, category, problem, line, topic)
-        if rules.one_run and self._lines and one.run_id not in self._lines:
-            found, first = shorten(one.run_id, 40), shorten(next(iter(self._lines)), 40)
-            problem = f"run_id: found {found!r}, expected {first!r} as before"
+        if rules.one_run and self._lines and response.run_id not in self._lines:
+            run_id, first = shorten(response.run_id, 40), shorten(next(iter(self._lines)), 40)
+            problem = f"run_id: found {run_id!r}, expected {first!r} as before"
             yield _found(rules, "run_id_mixed", problem, line, topic)
-        seen = self._lines.setdefault(one.run_id, {})
+        seen = self._lines.setdefault(response.run_id, {})
         if topic and seen.setdefault(topic, line) != line:
             problem = f"topic {shorten(topic, 40)!r} again, first in line {seen[topic]}"
             yield _found(rules, "duplicate_topics", problem, line, topic)
-        yield from self._about(line, one, topic)
+        yield from self._about(line, response, topic)
 
-    def _about(self, line: int, one: Submitted, topic: str) -> Iterator[Finding]:
+    def _about(self, line: int, response: Submitted, topic: str) -> Iterator[Finding]:
         if not self._requests or not topic:
             return
         request = self._requests.get(topic)
@@ -88,13 +88,13 @@ class _Run:
             yield _found(self._rules, "new_topics", problem, line, topic)
             return
         field = self._rules.narrative_field
-        if self._rules.require_exact_narrative and one.metadata.get(field) != request.title:
-            problem = f"{field}: found {shorten(one.metadata.get(field), 40)}"
+        if self._rules.require_exact_narrative and response.metadata.get(field) != request.title:
+            problem = f"{field}: found {shorten(response.metadata.get(field), 40)}"
             problem += f", expected {shorten(request.title, 40)!r}"
             yield _found(self._rules, "narrative", problem, line, topic)
 
     def missing(self) -> Iterator[Finding]:
-        """Yield the topics that no response is about."""
+        """Yield the topics without a response."""
         for run_id, lines in self._lines.items():
             left = [topic for topic in self._requests if topic not in lines]
             if not left:
@@ -107,7 +107,7 @@ class _Run:
 
 
 def check_requests(rows: Iterable[Row[Question]], rules: TrackRules) -> Iterator[int | Finding]:
-    """Yield the line of each request, and what the track's reports could not be checked by."""
+    """Yield the line of each request, and fields missing for checks of the track's reports."""
     for row in rows:
         if isinstance(row, InputError):
             yield Finding("structural", row.problem, line=row.line)

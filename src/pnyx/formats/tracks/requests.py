@@ -1,4 +1,4 @@
-"""Report requests: what a report is to be about, for whom, and how long it may be."""
+"""Report requests: the topic, audience and maximum length of a report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ReportRequest:
 
     Attributes:
         id: the topic's id.
-        title: a line on what is wanted; the problem statement where there is no title.
-        problem: what the report must answer (`problem_statement`); empty where only a title is
+        title: a line on what is wanted; the problem statement if there is no title.
+        problem: what the report must answer (`problem_statement`); empty if only a title is
             given.
         background: who asks, and why (`background`, a user story).
-        limit: characters (after NFKC) that the report may have; None where it is not said.
+        limit: characters (after NFKC) that the report may have; None if not specified.
         word_limit: words that it may have, likewise.
         collection_ids: where its evidence is.
     """
@@ -44,7 +44,7 @@ class ReportRequest:
 
 
 def request_of(question: Question) -> ReportRequest:
-    """Read a question as a request; InputError: a limit is no positive whole number."""
+    """Read a question as a request; InputError: a limit is not a positive whole number."""
     collections = question.extra.get("collection_ids") or ()
     if isinstance(collections, str):
         collections = (collections,)
@@ -70,8 +70,10 @@ def _limit(question: Question, name: str) -> int | None:
         return None
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    found, shown = shorten(value, 40), shorten(question.id, 40)
-    raise InputError(f"{shown!r}: {name}: found {found}, expected a positive whole number")
+    limit_found, question_id = shorten(value, 40), shorten(question.id, 40)
+    raise InputError(
+        f"{question_id!r}: {name}: found {limit_found}, expected a positive whole number"
+    )
 
 
 def read_requests(path: str) -> Iterator[ReportRequest]:
@@ -79,9 +81,9 @@ def read_requests(path: str) -> Iterator[ReportRequest]:
     from pnyx.formats.base import Options
     from pnyx.formats.recognition import find_format
 
-    found = find_format(path, None, "questions")
+    detected = find_format(path, None, "questions")
     options = Options(on_warning=partial(warnings.warn, stacklevel=2))
-    for line, question in strict(found.scan(path, options), path, "requests"):
+    for line, question in strict(detected.scan(path, options), path, "requests"):
         try:
             yield request_of(question)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""The rules of each track, as data: those of autojudge-base where it is installed, else our own."""
+"""The rules of each track, as data: from autojudge-base if it is installed, else from Pnyx."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ CATEGORIES: Final = tuple(
     "metadata_recommended run_id_length run_id_characters run_id_mixed length response_length "
     "sentences_key duplicate_topics missing_topics new_topics narrative".split()
 )
-"""What a finding can be about, with the names of autojudge-base where it has one."""
+"""The categories of findings, with the names of autojudge-base where they exist."""
 
 Severity: TypeAlias = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with a submission: of what category, how grave, and where.
+    """A finding about a submission: its category, severity and location.
 
     Attributes:
         category: what it is about, one of `CATEGORIES`.
         problem: what was found and what was expected.
-        severity: whether the track refuses it, or only minds.
-        line: 1-based line of the file; None where the whole file is meant.
-        topic: the topic's id; empty where it is not known.
+        severity: whether the track rejects it or only warns.
+        line: 1-based line of the file; None for the whole file.
+        topic: the topic's id; empty if unknown.
     """
 
     category: str
@@ -56,7 +56,7 @@ DEFAULT_SMELLS: Final = (
     "duplicate_topics",
     "references_duplicate",
 )
-"""What is a warning where a track does not say (autojudge-base, `track_spec.py`)."""
+"""Default categories of warnings (autojudge-base, `track_spec.py`)."""
 
 _KINDS: Final = ("cited_only", "retrieval_list", "none", "ignore")
 _TAGS: Final = ("rag24", "ragtime", "neuclir")
@@ -64,39 +64,39 @@ _TAGS: Final = ("rag24", "ragtime", "neuclir")
 
 @dataclass(frozen=True, slots=True)
 class TrackRules:
-    """What a track asks of a response; the names are those of autojudge-base's `track_specs.yml`.
+    """A track's requirements for a response, named as in autojudge-base's `track_specs.yml`.
 
     Attributes:
         track: its name.
         sentence_type: accepted kinds of citations, the first is written: `rag24` (indices into
             references), `neuclir` (ids), `ragtime` (id to score).
         sentences_key: `answer` or `responses`.
-        topic_id_field: where the topic's id stands.
-        mandatory_metadata: fields that must be there and not blank.
+        topic_id_field: the field of the topic's id.
+        mandatory_metadata: fields that must be present and not blank.
         recommended_metadata: fields whose absence is a warning.
-        forbid_extra_metadata: whether no other fields may be there.
+        forbid_extra_metadata: whether other fields are forbidden.
         require_exact_narrative: whether the topic's text must be copied unchanged.
-        run_id_max_len: characters of a run's name at most.
+        run_id_max_len: maximum characters of a run's name.
         docid_pattern: how a document's id begins (`re.match`).
         collection_ids: the collection's names, for messages.
         references_kind: `cited_only` (exactly what is cited), `retrieval_list` (what is cited and
             more), `none` (must be absent) or `ignore`.
         references_optional: whether they may be absent or empty.
-        references_max: how many there may be.
-        max_citations_per_sentence: how many a sentence may have.
+        references_max: maximum number of references.
+        max_citations_per_sentence: maximum number in a sentence.
         length_unit: how length is counted.
         length_limit: the limit of all responses.
-        length_limit_request_field: the field of a request that holds the limit, in its place.
+        length_limit_request_field: the field of a request with the limit, instead.
         smells: categories that are warnings.
         run_id_pattern: what the whole name of a run must match.
-        flat: whether there is no `metadata`: its fields stand beside the answer.
-        one_run: whether a file holds one run.
-        response_length: whether the answer says its own length.
-        check_duplicate_citations: whether a sentence may cite a document once.
-        references_required: whether `references` must be there though nothing of it is checked.
-        typed_metadata: whether metadata of another type than autojudge-base's is refused, such as
-            an integer as `topic_id` (`narrative_id` may be one).
-        nuggets: format of the nugget banks that can be submitted; empty where there is none.
+        flat: whether there is no `metadata`: its fields are next to the answer.
+        one_run: whether a file must contain only one run.
+        response_length: whether the answer states its own length.
+        check_duplicate_citations: whether a sentence may cite a document only once.
+        references_required: whether `references` must be present even if it is not checked.
+        typed_metadata: whether metadata of another type than autojudge-base's is rejected, such
+            as an integer as `topic_id` (`narrative_id` may be one).
+        nuggets: format of the nugget banks that can be submitted; empty if none can.
         source: where the rules come from.
     """
 
@@ -132,7 +132,7 @@ class TrackRules:
 
     @property
     def narrative_field(self) -> str:
-        """Where the topic's text stands."""
+        """The field of the topic's text."""
         return "topic" if self.flat else "narrative"
 
 
@@ -140,23 +140,23 @@ _FIELDS: Final = {field.name: field for field in dataclasses.fields(TrackRules)}
 
 
 def _rules(track: str, row: Mapping[str, Any], source: str, path: str | Path) -> TrackRules:
-    """Make rules of a row as the file has it; null is the default, unknown keys are left out."""
+    """Build rules from a row of the file; null means the default, unknown keys are ignored."""
     values = {k: v for k, v in row.items() if v is not None and k in _FIELDS}
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     if isinstance(values.get("sentence_type"), str):
         values["sentence_type"] = (values["sentence_type"],)
     try:
-        made = TrackRules(**{**values, "track": track, "source": source})
-        _check(made)
+        rules = TrackRules(**{**values, "track": track, "source": source})
+        _check(rules)
     except (TypeError, ValueError, re.error) as error:
         raise InputError(f"track {shorten(track, 40)}: {error}", path=path) from None
-    return made
+    return rules
 
 
 def _check(rules: TrackRules) -> None:
-    """Raise ValueError for what no check here understands: rules that do nothing are no rules."""
+    """Raise ValueError for values that no check supports, which would have no effect."""
     unknown = [smell for smell in rules.smells if smell not in CATEGORIES]
-    unknown += [one for one in rules.sentence_type if one not in _TAGS]
+    unknown += [tag for tag in rules.sentence_type if tag not in _TAGS]
     if rules.references_kind not in _KINDS:
         unknown.append(rules.references_kind)
     if rules.length_unit not in UNITS:
@@ -183,17 +183,17 @@ def packaged_rules() -> dict[str, TrackRules]:
 
 
 def _with_more(track: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Add what autojudge-base's file does not say."""
+    """Add what autojudge-base's file does not contain."""
     return {**row, **_packaged()["more"].get(track, {})}
 
 
 @cache
 def _installed() -> tuple[Path, Mapping[str, Any]] | None:
     """Return autojudge-base's file and specs, found without importing it; None if not installed."""
-    found = importlib.util.find_spec("autojudge_base")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("autojudge_base")
+    if spec is None or not spec.submodule_search_locations:
         return None
-    path = Path(next(iter(found.submodule_search_locations)), "track_specs.yml")
+    path = Path(next(iter(spec.submodule_search_locations)), "track_specs.yml")
     if not path.is_file():  # versions before 1.0
         return None
     import yaml
@@ -206,10 +206,10 @@ def _installed() -> tuple[Path, Mapping[str, Any]] | None:
 
 
 def track_rules(track: str) -> TrackRules:
-    """Return the rules of a track, those of autojudge-base where it is installed.
+    """Return the rules of a track, from autojudge-base if it is installed.
 
     Raises:
-        InputError: no rules are known; the line says of which they are.
+        InputError: there are no rules for it; the message lists the tracks with rules.
     """
     name = _packaged()["aliases"].get(track, track)
     installed = _installed()
@@ -217,18 +217,18 @@ def track_rules(track: str) -> TrackRules:
         path, rows = installed
         source = f"autojudge-base {importlib.metadata.version('autojudge-base')}"
         return _rules(name, _with_more(name, rows[name]), source, path)
-    own = packaged_rules()
-    if name not in own:
-        known = ", ".join(dict.fromkeys([*own, *(installed[1] if installed else ())]))
-        raise InputError(f"no track {shorten(track, 40)!r}, expected one of {known}")
-    return own[name]
+    packaged = packaged_rules()
+    if name not in packaged:
+        tracks = ", ".join(dict.fromkeys([*packaged, *(installed[1] if installed else ())]))
+        raise InputError(f"no track {shorten(track, 40)!r}, expected one of {tracks}")
+    return packaged[name]
 
 
 def run_id_problems(run_id: str, rules: TrackRules) -> Iterator[Problem]:
-    """Yield what a track minds in the name of a run."""
+    """Yield the findings for the name of a run."""
     most = rules.run_id_max_len
     if most is not None and len(run_id) > most:
         yield "run_id_length", f"run_id has {len(run_id)} characters, expected at most {most}"
     if run_id and rules.run_id_pattern and not re.fullmatch(rules.run_id_pattern, run_id):
-        found = f"run_id: found {shorten(run_id, 40)!r}, expected letters of English, digits, -, _"
-        yield "run_id_characters", f"{found} and ., not first a full stop"
+        problem = f"run_id: found {shorten(run_id, 40)!r}, expected English letters, digits, -, _"
+        yield "run_id_characters", f"{problem} and ., not first a full stop"

@@ -1,7 +1,7 @@
-"""What an index knows of every document beside its words: quality, vectors, clusters.
+"""Features of the documents of an index in addition to words: quality, vectors, clusters.
 
 A feature is a set of arrays aligned with document numbers, in a checked, memory-mapped file,
-replaced whole. It may cover only the first documents of an index that grew since.
+always replaced as a whole. It may cover only the first documents of an index that has since grown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pnyx.search.lexical.storage import SegmentFile, SegmentWriter
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature open for reading: of the first `documents`, made as `meta` says."""
+    """A feature, open for reading, of the first `documents`; `meta` says how it was made."""
 
     name: str
     documents: int
@@ -39,7 +39,7 @@ class Feature:
     shapes: Mapping[str, tuple[int, ...]]
 
     def array(self, section: str) -> NDArray[Any]:
-        """Return a whole section, verified, read-only and in its shape."""
+        """Return a whole section, verified, read-only, in its original shape."""
         values, shape = self.file.section(section).whole(), self.shapes.get(section)
         if shape is None or values.size != math.prod(shape):
             raise damaged(self.file.folder, f"section {section} of {self.name} has another shape")
@@ -54,15 +54,15 @@ def put_feature(
     documents: int,
     meta: Mapping[str, Any],
 ) -> None:
-    """Write an index's feature, all or nothing; InputError for another number of documents."""
+    """Write an index's feature, all or nothing; InputError if the number of documents differs."""
     if not FEATURE_NAME.fullmatch(name):
         raise ValueError(f"feature {name!r}: expected small letters and _")
     folder = Path(path)
     with locked(folder), writing(path):
         manifest = read_manifest(folder)
         if manifest["statistics"]["documents"] != documents:
-            found = manifest["statistics"]["documents"]
-            raise InputError(f"has {found} documents, expected {documents}", path=path)
+            count = manifest["statistics"]["documents"]
+            raise InputError(f"has {count} documents, expected {documents}", path=path)
         remove_leftovers(folder, manifest)
         old = manifest.get("features", {}).get(name, {"file": "-0."})["file"]
         number = int(old.rpartition("-")[2].partition(".")[0]) + 1
@@ -95,7 +95,7 @@ def write_feature(
 
 
 def read_feature(path: str | Path, manifest: Mapping[str, Any], name: str) -> Feature | None:
-    """Open a feature by an index's manifest; None where it has none of that name."""
+    """Open a feature by an index's manifest; None if there is none of that name."""
     entry = manifest.get("features", {}).get(name)
     if entry is None:
         return None

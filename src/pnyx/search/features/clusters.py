@@ -48,15 +48,15 @@ DEFAULT_CLUSTERS = 300
 """The paper's k, for 387,740 arguments."""
 
 DEFAULT_SPACE: Space = "text"
-"""Chosen on development topics of five sets, reported on others (docs/decisions/touche.md)."""
+"""Chosen on development topics of five sets, evaluated on others (docs/decisions/touche.md)."""
 
 NO_CLUSTER = 0xFFFFFFFF
-"""Cluster of a document without any text to tell its topic; it is never boosted."""
+"""Cluster of a document without any text; it is never boosted."""
 
 _MAKE = "pnyx index --update INDEX --clusters"
 _PER_CLUSTER = 10
 _LONGEST = 1.01
-"""Length that no centroid, a unit vector, has."""
+"""A length below that of any centroid, which are unit vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class Clusters:
         cluster: of each document, 0 to k - 1 or `NO_CLUSTER`; uint32 (documents,).
         centroids: unit vectors, (k, d); in the dual space (k, 2 d), conclusions before premises.
         labels: what each is about, for people.
-        space: what was clustered.
-        embedder: its name; questions need the same.
+        space: the texts that were clustered.
+        embedder: its name; questions need the same embedder.
         meta: k, seed, engine, inertia (sum of squared distances), documents only assigned later.
     """
 
@@ -83,11 +83,11 @@ class Clusters:
         return len(self.centroids)
 
     def cosines(self, question: Vectors) -> NDArray[np.float64]:
-        """Return C of Touché's Eq. 1, in [0, 1], of each cluster for a question's vector (d,)."""
+        """Return C of Touché's Eq. 1, in [0, 1], for each cluster and a question's vector (d,)."""
         point = join_spaces(question[None], question[None])[0] if self.space == "dual" else question
         if point.shape != self.centroids.shape[1:]:
-            found = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers a text"
-            raise InputError(f"{found}, not those that the clusters were made with: {_MAKE}")
+            problem = f"{shorten(self.embedder, 40)} now gives {len(question)} numbers per text"
+            raise InputError(f"{problem}, unlike when the clusters were made: {_MAKE}")
         cosines: NDArray[np.float32] = self.centroids @ point.astype(np.float32)
         return np.clip(cosines.astype(np.float64), 0.0, 1.0)
 
@@ -95,13 +95,13 @@ class Clusters:
         """Return the topics of documents by number, None for those without."""
         clusters = self.cluster[numbers].tolist()
         labels = {n: self.labels[n] for n in set(clusters) if n != NO_CLUSTER}
-        known = {n: Topic(n, label.label, label.terms) for n, label in labels.items()}
-        return [known.get(cluster) for cluster in clusters]
+        topics = {n: Topic(n, label.label, label.terms) for n, label in labels.items()}
+        return [topics.get(cluster) for cluster in clusters]
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A topic among the documents of a result list, and how many of them are on it."""
+    """A topic in a result list, and how many of the documents are on it."""
 
     cluster: int
     label: str
@@ -110,7 +110,7 @@ class Facet:
 
 
 def default_k(distinct: int) -> int:
-    """Return how many clusters so many distinct conclusions get: one for ten, 1 to 300."""
+    """Return the number of clusters for `distinct` conclusions: one for ten, 1 to 300."""
     return max(1, min(DEFAULT_CLUSTERS, distinct // _PER_CLUSTER))
 
 
@@ -123,7 +123,7 @@ def cluster_documents(
     seed: int = 0,
     on_progress: Advance | None = None,
 ) -> Clusters:
-    """Find the topics of an index by k-means and keep them in it, in place of former ones.
+    """Find the topics of an index by k-means and store them in it, replacing earlier ones.
 
     Args:
         path: the index folder.
@@ -149,20 +149,20 @@ def find_clusters(
     seed: int = 0,
     on_progress: Advance | None = None,
 ) -> Clusters:
-    """Find the topics of an index, and keep them nowhere; see `cluster_documents`."""
+    """Find the topics of an index without storing them; see `cluster_documents`."""
     _check(k, space, seed)
-    means = k_means_engine()  # first of all: fail before minutes of embedding if it is missing
+    means = k_means_engine()  # first, so that a missing library fails before minutes of embedding
     index = source.index
     texts = read_conclusions(index, 0)
     points, rows = points_of(source, 0, texts, embedder, space, on_progress)
     if not len(points):
-        found = "no document has a conclusion, title or text to cluster by"
-        raise InputError(found, path=index.path)
+        problem = "no document has a conclusion, title or text to cluster by"
+        raise InputError(problem, path=index.path)
     distinct, weights, distinct_rows = distinct_points(points, rows)
-    asked = default_k(len(distinct)) if k is None else k
-    if asked > len(distinct):
-        raise InputError(f"k is {asked}, expected at most {len(distinct)}: so many differ")
-    centroids, engine = means(distinct, weights, asked, seed)
+    cluster_count = default_k(len(distinct)) if k is None else k
+    if cluster_count > len(distinct):
+        raise InputError(f"k is {cluster_count}, expected at most {len(distinct)} (distinct texts)")
+    centroids, engine = means(distinct, weights, cluster_count, seed)
     nearest, cosines = nearest_centroids(distinct, centroids)
     centroids, nearest = by_size(centroids, nearest, weights)
     cluster, likeness = _spread(nearest, distinct_rows), _spread(cosines, distinct_rows)
@@ -186,34 +186,34 @@ def cluster_new_documents(
     `cluster_documents` does, and InputError for no clusters or those of another embedder.
     """
     index = WordIndex.open(path)
-    known = known_clusters(index)
-    made = assign_clusters(_source(index), known, embedder, on_progress)
-    return made if made is known else _put(index, made)
+    existing = known_clusters(index)
+    updated = assign_clusters(_source(index), existing, embedder, on_progress)
+    return updated if updated is existing else _put(index, updated)
 
 
 def assign_clusters(
     source: TopicSource,
-    known: Clusters | None,
+    existing: Clusters | None,
     embedder: Embedder,
     on_progress: Advance | None = None,
 ) -> Clusters:
-    """Return these topics, of the first documents of an index, for all; keep them nowhere."""
+    """Extend topics of the first documents to the whole index, without storing them."""
     index = source.index
-    if known is None:
+    if existing is None:
         raise InputError(f"the index has no clusters: {_MAKE}", path=index.path)
-    check_embedder(known, embedder.name, index.path)
-    first = len(known.cluster)
+    check_embedder(existing, embedder.name, index.path)
+    first = len(existing.cluster)
     if first == len(index):
-        return known
+        return existing
     texts = read_conclusions(index, first)
-    points, rows = points_of(source, first, texts, embedder, known.space, on_progress)
-    nearest, _ = nearest_centroids(points, known.centroids)
-    meta = known.meta | {
-        "assigned": known.meta.get("assigned", 0) + len(index) - first,
-        "without": known.meta.get("without", 0) + int((rows < 0).sum()),
+    points, rows = points_of(source, first, texts, embedder, existing.space, on_progress)
+    nearest, _ = nearest_centroids(points, existing.centroids)
+    meta = existing.meta | {
+        "assigned": existing.meta.get("assigned", 0) + len(index) - first,
+        "without": existing.meta.get("without", 0) + int((rows < 0).sum()),
     }
     return replace(
-        known, cluster=np.concatenate([known.cluster, _spread(nearest, rows)]), meta=meta
+        existing, cluster=np.concatenate([existing.cluster, _spread(nearest, rows)]), meta=meta
     )
 
 
@@ -233,16 +233,16 @@ def _check(k: int | None, space: str, seed: int) -> None:
         raise InputError(f"seed is {seed}, expected 0 to 4294967295")
 
 
-def _put(index: WordIndex, made: Clusters) -> Clusters:
-    data = json.dumps(list(map(asdict, made.labels)), ensure_ascii=False)
+def _put(index: WordIndex, clusters: Clusters) -> Clusters:
+    data = json.dumps(list(map(asdict, clusters.labels)), ensure_ascii=False)
     coded: NDArray[Any] = np.frombuffer(data.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-    arrays = {"cluster": made.cluster, "centroids": made.centroids, "labels": coded}
-    put_feature(index.path, CLUSTERS, arrays, documents=len(made.cluster), meta=made.meta)
-    return made
+    arrays = {"cluster": clusters.cluster, "centroids": clusters.centroids, "labels": coded}
+    put_feature(index.path, CLUSTERS, arrays, documents=len(clusters.cluster), meta=clusters.meta)
+    return clusters
 
 
 def known_clusters(index: WordIndex) -> Clusters | None:
-    """Return the topics of as many documents as have one; None where there are none."""
+    """Return the topics of the documents that have one; None if there are none."""
     feature = index.known(CLUSTERS)
     return None if feature is None else index.once(CLUSTERS, lambda: _opened(feature))
 
@@ -250,7 +250,7 @@ def known_clusters(index: WordIndex) -> Clusters | None:
 def clusters_of(index: WordIndex) -> Clusters:
     """Return the topics of an index.
 
-    Raises InputError where it has none, or lacks those of documents that were added later.
+    Raises InputError if it has none, or documents were added after it got them.
     """
     feature = index.feature(CLUSTERS, _MAKE)
     return index.once(CLUSTERS, lambda: _opened(feature))
@@ -259,33 +259,33 @@ def clusters_of(index: WordIndex) -> Clusters:
 def facets(engine: Engine, ids: Sequence[str]) -> list[Facet]:
     """Return the topics of listed documents, the most frequent first; some documents have none.
 
-    Raises InputError where there are no clusters, or not of all documents.
+    Raises InputError if there are no clusters, or not for all documents.
     """
-    found = Counter(topic for topic in engine.topics(ids) if topic is not None)
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0].number))
+    counts = Counter(topic for topic in engine.topics(ids) if topic is not None)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0].number))
     return [Facet(*topic, count) for topic, count in ordered]
 
 
-def why_not_used(engine: Engine, asked: TopicQuery) -> list[str] | None:
-    """Return why documents on a question's topics cannot be found; None where they can."""
+def why_not_used(engine: Engine, query: TopicQuery) -> list[str] | None:
+    """Return why documents on a question's topics cannot be found; None if they can."""
     info = engine.feature_info(CLUSTERS)
     if info is None:
         return []
-    if info.made_by != asked.embedder:
-        name = f"{shorten(info.made_by, 60)} and not with {asked.embedder}"
+    if info.made_by != query.embedder:
+        name = f"{shorten(info.made_by, 60)} and not with {query.embedder}"
         return [f"the topic clusters, made with {name}, are not used"]
     if info.documents != len(engine):
-        return ["the topic clusters, which lack documents that were added, are not used"]
+        return ["the topic clusters are not used: documents were added after they were made"]
     return None
 
 
-def rank_on_topics(index: WordIndex, asked: TopicQuery) -> NDArray[np.int64]:
-    """Return the best documents on a question's topics, word or no word."""
-    known = clusters_of(index)
-    near = np.flatnonzero(known.cosines(asked.vector) >= asked.least)
-    members = np.flatnonzero(np.isin(known.cluster, near))
-    scores = index.score_all(asked.text)[members]
-    best: NDArray[np.int64] = members[np.argsort(-scores, kind="stable")[: asked.count]]
+def rank_on_topics(index: WordIndex, query: TopicQuery) -> NDArray[np.int64]:
+    """Return the best documents on a question's topics, even without a matching word."""
+    clusters = clusters_of(index)
+    near = np.flatnonzero(clusters.cosines(query.vector) >= query.least)
+    members = np.flatnonzero(np.isin(clusters.cluster, near))
+    scores = index.score_all(query.text)[members]
+    best: NDArray[np.int64] = members[np.argsort(-scores, kind="stable")[: query.count]]
     return best
 
 
@@ -300,11 +300,12 @@ def topic_factors(
 
 
 def check_embedder(clusters: Clusters, name: str, path: str | Path) -> None:
-    """Refuse an embedder whose vectors cannot be compared with the centroids."""
+    """Reject an embedder whose vectors cannot be compared with the centroids."""
     if clusters.embedder != name:
-        made = f"the index's clusters were made with the embedder {shorten(clusters.embedder, 60)}"
-        advice = f"use that one, or cluster anew with this one: {_MAKE}"
-        raise InputError(f"{made}, not with {shorten(name, 60)}: {advice}", path=path)
+        embedder = shorten(clusters.embedder, 60)
+        problem = f"the index's clusters were made with the embedder {embedder}"
+        advice = f"use that one, or cluster again with this one: {_MAKE}"
+        raise InputError(f"{problem}, not with {shorten(name, 60)}: {advice}", path=path)
 
 
 def _opened(feature: Feature) -> Clusters:
@@ -323,7 +324,7 @@ def _opened(feature: Feature) -> Clusters:
     )
     try:
         rows = json.loads(feature.array("labels").tobytes())
-        json.dumps(rows, ensure_ascii=False).encode()  # half characters cannot be shown
+        json.dumps(rows, ensure_ascii=False).encode()  # lone surrogates cannot be displayed
         labels = tuple(
             ClusterLabel(str(row["label"]), tuple(map(str, row["terms"])), int(row["documents"]))
             for row in rows
@@ -336,7 +337,7 @@ def _opened(feature: Feature) -> Clusters:
 
 
 def _spread(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Give each document its point's value; clusters as uint32 with `NO_CLUSTER` for none."""
+    """Return each document's cluster from its point's, uint32, `NO_CLUSTER` for none."""
     if values.dtype == np.float64:
         return np.where(rows >= 0, values[rows], 0.0)
     return np.where(rows >= 0, values[rows], NO_CLUSTER).astype(np.uint32)

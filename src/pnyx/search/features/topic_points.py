@@ -1,4 +1,4 @@
-"""What is clustered, the k-means, and what each cluster is about, for people."""
+"""The texts that are clustered, k-means, and readable descriptions of the clusters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TEXTS_AT_ONCE = 512
 class TopicSource:
     """Where topics are found: an index, and its unit vectors (n, d) by n numbers of documents.
 
-    Vectors are asked for where it has those of all documents.
+    `vectors` is called only if the index has vectors of all documents.
     """
 
     index: Readable
@@ -56,14 +56,14 @@ def conclusion_of(record: Evidence) -> str:
 
 
 def premise_of(record: Evidence) -> str:
-    """Return what a document gives as reasons: its premises, or else its text."""
+    """Return a document's reasons: its premises, or else its text."""
     premises = record.premises if isinstance(record, Argument) else ()
     text = "\n".join(p.text for p in premises) if premises else record.text
     return text[:_MAX_PREMISE].strip()
 
 
 class DistinctConclusions(NamedTuple):
-    """The conclusions of documents: each distinct one, and which is whose (-1 for none)."""
+    """The distinct conclusions, and the index of each document's (-1 for none)."""
 
     distinct: list[str]
     which: NDArray[np.int64]
@@ -71,13 +71,13 @@ class DistinctConclusions(NamedTuple):
 
 def read_conclusions(index: Readable, first: int) -> DistinctConclusions:
     """Read the conclusions of documents `first` and later."""
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     which = np.full(len(index) - first, -1, dtype=np.int64)
-    for place, record in enumerate(index.documents_at(range(first, len(index)))):
+    for row, record in enumerate(index.documents_at(range(first, len(index)))):
         text = conclusion_of(record)
         if text:
-            which[place] = known.setdefault(text, len(known))
-    return DistinctConclusions(list(known), which)
+            which[row] = numbers.setdefault(text, len(numbers))
+    return DistinctConclusions(list(numbers), which)
 
 
 def points_of(
@@ -88,7 +88,7 @@ def points_of(
     space: Space,
     on_progress: Advance | None,
 ) -> tuple[Vectors, NDArray[np.int64]]:
-    """Embed documents from `first` on; return unit vectors, and each document's, -1 for no text."""
+    """Embed documents from `first` on; return unit vectors, and each document's row or -1."""
     having = np.flatnonzero(texts.which >= 0)
     rows = np.full(len(texts.which), -1, dtype=np.int64)
     rows[having] = np.arange(len(having))
@@ -100,19 +100,22 @@ def points_of(
     out = np.empty((len(having), 2 * conclusions.shape[1]), dtype=np.float32)
     for start in range(0, len(having), _TEXTS_AT_ONCE):
         places = having[start : start + _TEXTS_AT_ONCE]
-        given = list(map(premise_of, source.index.documents_at((first + places).tolist())))
-        own = texts.which[places]
-        # Without a reason, the premises' space takes the conclusion.
-        given = [text or texts.distinct[at] for text, at in zip(given, own.tolist(), strict=True)]
-        premises = _embed(embedder, given, len(texts.distinct) + start, on_progress)
-        out[start : start + len(places)] = join_spaces(conclusions[own], premises)
+        documents = source.index.documents_at((first + places).tolist())
+        conclusion_rows = texts.which[places]
+        # A document without premises uses its conclusion in the premises' space.
+        premise_texts = [
+            premise_of(document) or texts.distinct[row]
+            for document, row in zip(documents, conclusion_rows.tolist(), strict=True)
+        ]
+        premises = _embed(embedder, premise_texts, len(texts.distinct) + start, on_progress)
+        out[start : start + len(places)] = join_spaces(conclusions[conclusion_rows], premises)
     return out, rows
 
 
 def _whole_texts(
     source: TopicSource, numbers: NDArray[np.int64], embedder: Embedder, on_progress: Advance | None
 ) -> Vectors:
-    """Return the vectors of documents: those that the index has, or else made now."""
+    """Return the vectors of documents: from the index if it has them, else computed now."""
     index = source.index
     if index.feature_info(VECTORS) == (len(index), embedder.name):
         return source.vectors(numbers)
@@ -149,10 +152,10 @@ def join_spaces(conclusions: Vectors, premises: Vectors) -> Vectors:
 
 
 MINI_BATCH_ABOVE = 20_000
-"""Distinct points above which k-means takes samples: all at once would take minutes."""
+"""Above this number of distinct points, k-means uses samples: all would take minutes."""
 
 _FEW = 2_000
-"""Distinct points up to which the best of four starts is taken; it costs next to nothing there."""
+"""Up to this number of distinct points, take the best of four starts, which is cheap there."""
 
 _ROWS_AT_ONCE = 16_384
 
@@ -176,7 +179,7 @@ def k_means_engine() -> Means:
             model = KMeans(k, random_state=seed, n_init=4 if len(points) <= _FEW else 1)
         centers = model.fit(points, sample_weight=weights).cluster_centers_
         engine = f"scikit-learn {sklearn.__version__} {type(model).__name__}"
-        # A centre of exactly zero has no direction; it stays, and no point is nearest to it.
+        # A centre of exactly zero has no direction; it is kept, and no point is nearest to it.
         lengths = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1e-12)
         return (centers / lengths).astype(np.float32), engine
 
@@ -184,10 +187,10 @@ def k_means_engine() -> Means:
 
 
 def distinct_points(points: Vectors, rows: Counts) -> tuple[Vectors, Counts, Counts]:
-    """Merge equal points (an embedder may ignore case): points, their documents, who has which."""
+    """Merge equal points (an embedder may ignore case): points, their counts, each row's point."""
     seen: dict[bytes, int] = {}
     hashed = (hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in points)
-    merged = np.array([seen.setdefault(one, len(seen)) for one in hashed])
+    merged = np.array([seen.setdefault(digest, len(seen)) for digest in hashed])
     _, firsts = np.unique(merged, return_index=True)
     out = np.where(rows >= 0, merged[rows], -1)
     return points[firsts], np.bincount(out[out >= 0], minlength=len(firsts)), out
@@ -206,7 +209,7 @@ def nearest_centroids(points: Vectors, centroids: Vectors) -> tuple[Counts, NDAr
 
 
 def by_size(centroids: Vectors, nearest: Counts, weights: Counts) -> tuple[Vectors, Counts]:
-    """Number clusters from the largest to the smallest; leave empty ones out."""
+    """Number clusters from the largest to the smallest; drop empty ones."""
     sizes = np.bincount(nearest, weights=weights, minlength=len(centroids))
     order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
     numbers = np.zeros(len(centroids), dtype=np.int64)
@@ -251,12 +254,12 @@ def label_clusters(
     counts = np.bincount(cluster[members], minlength=k).tolist()
     terms = _terms(conclusions, tokenizer)
     return [
-        ClusterLabel(_cut(next(iter(conclusion), "")), best, count)
+        ClusterLabel(_shortened(next(iter(conclusion), "")), best, count)
         for conclusion, best, count in zip(conclusions, terms, counts, strict=True)
     ]
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1].rstrip() + "…"
 
 
@@ -270,7 +273,7 @@ def _terms(clusters: Sequence[Iterable[str]], tokenizer: Tokenizer) -> list[tupl
     for counted in inside:
         overall.update(counted)
         clusters_with.update(counted.keys())
-    # Words that a quarter of the topics share (should, how, make) set none apart.
+    # Words shared by a quarter of the topics (should, how, make) distinguish none.
     common = max(2, len(clusters) // 4)
     mean = overall.total() / max(1, len(clusters))
     out = []
@@ -292,16 +295,16 @@ def _stems(
     stems: dict[str, str | None],
     surfaces: defaultdict[str, Counter[str]],
 ) -> Iterable[str]:
-    """Yield the stems of texts; count in `surfaces` which words each stands for."""
+    """Yield the stems of texts; count in `surfaces` the words of each stem."""
     for text in texts:
         for word in tokenizer.words(text):
             if word not in stems:
-                stems[word] = tokenizer.term(word) if _tells(word) else None
+                stems[word] = tokenizer.term(word) if _is_term(word) else None
             stem = stems[word]
             if stem is not None:
                 surfaces[stem][word.removesuffix("'s").removesuffix("’s")] += 1
                 yield stem
 
 
-def _tells(word: str) -> bool:
+def _is_term(word: str) -> bool:
     return len(word) > 1 and any(map(str.isalpha, word))

@@ -33,12 +33,12 @@ EMBED_FIRST = "pnyx index --update INDEX --vectors"
 """What to do about missing vectors, for errors."""
 
 _PARTIAL = ".vectors.partial"
-"""What was embedded so far. It is no file of `remove_leftovers`: it is to survive a kill, and the
-run that completes it removes it."""
+"""Vectors embedded so far. `remove_leftovers` leaves this file: it must survive a kill, and the run
+that completes it removes it."""
 
 _CHUNK = 512
-"""Documents embedded between two writes, at most: what a kill costs, seconds of work. It is less
-for an embedder that says how many texts are worth a call (`at_once`)."""
+"""Maximum number of documents embedded between two writes, so a kill costs seconds of work. Lower
+for an embedder that sets its own batch size (`at_once`)."""
 
 _TEXT = "title and text"
 _EXPONENT = np.uint16(0x7C00)
@@ -57,9 +57,8 @@ class EmbedStats:
         reused: of them, those that had one.
         embedded: distinct texts that were embedded.
         seconds: how long that took.
-        cut: of the texts embedded, those that the embedder did not read to the end; None where it
-            cannot say.
-        max_tokens: how many tokens of a text the embedder reads; None where it cannot say.
+        cut: how many embedded texts the embedder truncated; None if it does not report this.
+        max_tokens: how many tokens of a text the embedder reads; None if it does not report this.
     """
 
     documents: int
@@ -76,20 +75,20 @@ def embed_documents(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> EmbedStats:
-    """Give every document of an index, which may be searched meanwhile, a vector.
+    """Give every document of an index a vector; the index can be searched meanwhile.
 
-    The text is title and text, as far as the embedder (None for the packaged one) can hold it (the
-    packaged one: 256 tokens). Vectors by the same embedder are kept; a killed run is resumed and
-    loses at most 512 documents, of the packaged one 64. Returns how many `documents` have a vector,
-    how many were `reused`, how many distinct texts were `embedded`, and `seconds`. `on_progress`
-    is called with how many documents are done: at the start, where some are to be embedded, and
-    then now and then.
+    The embedded text is title and text, as far as the embedder (None for the packaged one) can hold
+    it (the packaged one: 256 tokens). Vectors by the same embedder are kept; a killed run is
+    resumed and loses at most 512 documents, of the packaged one 64. Returns how many `documents`
+    have a vector, how many were `reused`, how many distinct texts were `embedded`, and `seconds`.
+    `on_progress` is called with the number of finished documents, at the start if any are to be
+    embedded, and then from time to time.
 
     Raises:
         IndexFolderError: not an index, or a damaged one.
-        InputError: documents were added meanwhile; the same call again goes on.
-        ModelError: the embedder cannot go on; what it had embedded is kept.
-        PnyxError: the disk is full or read-only, or another process does the same.
+        InputError: documents were added meanwhile; repeat the call to continue.
+        ModelError: the embedder failed; what it had embedded is kept.
+        PnyxError: the disk is full or read-only, or another process is embedding too.
     """
     started = time.perf_counter()
     folder = Path(index_folder)
@@ -99,7 +98,7 @@ def embed_documents(
     feature = index.known(VECTORS)
     old = np.zeros((0, embedder.dimensions), dtype=np.float16)
     if feature is not None and dict(feature.meta) == meta:
-        old = _rows(feature)  # of the first documents, made by these settings
+        old = _rows(feature)  # vectors of the first documents, made with these settings
     if len(old) == len(index):
         with contextlib.suppress(OSError):  # left by a kill after the last step but one
             (folder / _PARTIAL).unlink()
@@ -120,7 +119,7 @@ def embed_documents(
 
 
 def vector_meta(embedder: Embedder) -> dict[str, Any]:
-    """Return what vectors are known again by."""
+    """Return what identifies vectors of the same kind."""
     max_tokens = getattr(embedder, "max_tokens", None)
     return {
         "embedder": embedder.name,
@@ -132,13 +131,13 @@ def vector_meta(embedder: Embedder) -> dict[str, Any]:
 def _rows(feature: Feature) -> Rows:
     rows: Rows = feature.array(VECTORS)
     shape = (feature.documents, feature.meta.get("dimensions"))
-    # By their bits, which is ten times faster than isfinite: all ones in the exponent.
+    # Tests for all ones in the exponent, which is ten times faster than isfinite.
     sound = rows.dtype == np.float16 and rows.shape == shape
     if not sound or any(
         (rows[start : start + _CHECK].view(np.uint16) & _EXPONENT == _EXPONENT).any()
         for start in range(0, len(rows), _CHECK)
     ):
-        raise damaged(feature.file.folder, f"feature {VECTORS} is not one vector a document")
+        raise damaged(feature.file.folder, f"feature {VECTORS} is not one vector per document")
     return rows
 
 
@@ -151,7 +150,7 @@ def _embed_rest(
     advance: Callable[[int], None],
 ) -> int:
     """Fill the rows from `done` on; return how many texts were embedded."""
-    places: dict[bytes, int] = {}  # text -> a document that has it
+    places: dict[bytes, int] = {}  # hash of a text -> first row with it
     new: dict[str, list[int]] = {}
     embedded, first = 0, done
     chunk = min(_CHUNK, getattr(embedder, "at_once", _CHUNK))
@@ -159,11 +158,11 @@ def _embed_rest(
     for number, record in enumerate(index.documents()):
         text = searched_text(record)
         coded = text.encode("utf-8", "surrogatepass")
-        place = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
+        row = places.setdefault(blake2b(coded, digest_size=16).digest(), number)
         if number < done:
             continue
-        if place < first:
-            rows[number] = rows[place]
+        if row < first:
+            rows[number] = rows[row]
         else:
             new.setdefault(text, []).append(number)
         if number + 1 - first == chunk or number + 1 == len(index):
@@ -179,9 +178,9 @@ def _embed_rest(
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of all documents: rows float16 (documents, d), read-only, of length about 1.
+    """The vectors of all documents: rows float16 (documents, d), read-only, of norm about 1.
 
-    `embedder` names what made them; `identity` distinguishes them from any others of this index.
+    `embedder` is the name of their model; `identity` distinguishes them from others of this index.
     """
 
     rows: Rows
@@ -190,7 +189,7 @@ class Vectors:
 
 
 def document_vectors(index: WordIndex) -> Vectors:
-    """Return the vectors of all documents; they are verified once for each open index."""
+    """Return the vectors of all documents; verified once per open index."""
     return index.once(VECTORS, lambda: _open(index))
 
 
@@ -214,15 +213,15 @@ def embed_question(index: WordIndex, embedder: Embedder, question: str) -> Quest
 
 
 def check_made_by(made_by: str, name: str, path: str | Path) -> None:
-    """Refuse an embedder whose vectors cannot be compared with the index's."""
+    """Reject an embedder whose vectors cannot be compared with the index's."""
     if made_by != name:
-        found = f"the index was embedded by {shorten(made_by, 60)}, and the question would be by"
+        problem = f"the index was embedded by {shorten(made_by, 60)}, but the question would be by"
         advice = "name the same embedder, or embed the index again"
-        raise InputError(f"{found} {shorten(name, 60)}: {advice}", path=path)
+        raise InputError(f"{problem} {shorten(name, 60)}: {advice}", path=path)
 
 
 class _Partial:
-    """Rows embedded so far, beside the index: a line of JSON, then chunks (count, CRC-32, rows)."""
+    """Rows embedded so far, in a file: a line of JSON, then chunks (count, CRC-32, rows)."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         self._path = folder / _PARTIAL
@@ -239,11 +238,11 @@ class _Partial:
 
     def __exit__(self, *_: object) -> None:
         unlock(self._stream.fileno())
-        with contextlib.suppress(OSError):  # a disk that is full; the first error is what counts
+        with contextlib.suppress(OSError):  # the disk is full; report the first error
             self._stream.close()
 
     def read_into(self, rows: Rows) -> int:
-        """Fill rows from what an earlier run has left; return how many. Later writes go on."""
+        """Fill rows from an interrupted run's file; return how many. Later writes append."""
         stream, done = self._stream, 0
         if stream.readline(len(self._header) + 1) != self._header:
             stream.seek(0)
@@ -252,10 +251,10 @@ class _Partial:
             return 0
         while True:
             end = stream.tell()
-            found = np.frombuffer(stream.read(8), dtype="<u4")
-            room = rows[done : done + int(found[0])] if len(found) == 2 else rows[:0]
+            header = np.frombuffer(stream.read(8), dtype="<u4")
+            room = rows[done : done + int(header[0])] if len(header) == 2 else rows[:0]
             content = stream.read(room.nbytes)
-            if not len(room) or len(content) < room.nbytes or zlib.crc32(content) != found[1]:
+            if not len(room) or len(content) < room.nbytes or zlib.crc32(content) != header[1]:
                 break
             room[:] = np.frombuffer(content, dtype="<f2").reshape(room.shape)
             done += len(room)

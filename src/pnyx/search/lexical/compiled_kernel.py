@@ -1,8 +1,9 @@
 """The compiled kernel; importing it loads numba.
 
-Documents are taken in blocks that fit the processor's cache. A posting outside of its block stops
-its term, so that no index, however hostile, makes this code write outside of its arrays. Scores are
-compared by their bits: as integers, +0.0 and above keep their order, and -0.0 is below them all.
+Documents are processed in blocks that fit the processor's cache. A posting outside of its block
+stops its term, so that no index, however hostile, makes this code write outside of its arrays.
+Scores are compared by their bits: as integers, +0.0 and above keep their order, and -0.0 is below
+them all.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pnyx.core.native import load_numba
 from pnyx.search.lexical.postings import FREQUENCY_BITS, MAX_FREQUENCY
 
 BLOCK = 1 << 13
-"""Documents a block: 64 KB of float64 scores."""
+"""Documents per block: 64 KB of float64 scores."""
 
 _FREQUENCY = np.uint8(MAX_FREQUENCY)
 _SHIFT = np.uint64(16 - FREQUENCY_BITS)
@@ -24,16 +25,16 @@ _BUCKETS = 1 << 11
 _BUCKET_BITS = 44
 _OCTAVES_BELOW = 6 << 52
 """Candidates are counted in buckets of scores, 256 to each power of two (an exponent begins at bit
-52), from six powers below the best of those seen first to two above it."""
+52), from six powers below the best of the first candidates to two above it."""
 
 
 def jit(function: Any) -> Any:
-    """Compile on first call; keep the machine code on disk where that is possible."""
+    """Compile on first call; cache the machine code on disk if possible."""
     numba = load_numba()
     # No fastmath: it would reorder and fuse, and the scores would differ from numpy's.
     try:
         return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable place for the cache
+    except RuntimeError:  # no writable folder for the cache
         return numba.njit(nogil=True)(function)
 
 
@@ -54,32 +55,32 @@ def _add_block(
         stop = min(stops[term], at + BLOCK)
         for here in range(np.uint64(at), np.uint64(stop)):
             low, high = lows[here], highs[here]
-            # Unsigned: a document before the block wraps around and is too large as well.
-            place = (np.uint64(high & ~_FREQUENCY) << _SHIFT | np.uint64(low)) - start
-            if place >= size:
+            # Unsigned: a document before the block wraps around and is also too large.
+            position = (np.uint64(high & ~_FREQUENCY) << _SHIFT | np.uint64(low)) - start
+            if position >= size:
                 break
             if places is not None:
-                places[named] = place
+                places[named] = position
                 named += np.uint64(1)
             frequency = np.uint64(high & _FREQUENCY)
             if frequency > 0:
-                length = length_values[block_lengths[place]]
+                length = length_values[block_lengths[position]]
                 if additive:
-                    scores[place] += weight * max(by_frequency[frequency] + length, 0.0)
+                    scores[position] += weight * max(by_frequency[frequency] + length, 0.0)
                 else:
-                    scores[place] += weight - weight / (1.0 + by_frequency[frequency] * length)
+                    scores[position] += weight - weight / (1.0 + by_frequency[frequency] * length)
             at += 1
         cursors[term] = at
         at = exception_cursors[term]
         while at < bounds[term + 1]:
-            place = np.uint64(exception_documents[at]) - start
-            if place >= size:
+            position = np.uint64(exception_documents[at]) - start
+            if position >= size:
                 break
-            length = length_values[block_lengths[place]]
+            length = length_values[block_lengths[position]]
             if additive:
-                scores[place] += weight * max(exception_values[at] + length, 0.0)
+                scores[position] += weight * max(exception_values[at] + length, 0.0)
             else:
-                scores[place] += weight - weight / (1.0 + exception_values[at] * length)
+                scores[position] += weight - weight / (1.0 + exception_values[at] * length)
             at += 1
         exception_cursors[term] = at
     return np.int64(named)
@@ -87,7 +88,7 @@ def _add_block(
 
 @jit
 def score(query: Any, scores: Any) -> None:
-    """Add to `scores` those of all documents of a segment; `query` is of `kernels.flat`."""
+    """Add the scores of a segment's documents to `scores`; `query` is from `kernels.flat`."""
     cursors, exception_cursors = query[3].copy(), query[7][:-1].copy()
     for first in range(0, len(query[0]), BLOCK):
         part = scores[first : first + BLOCK]
@@ -96,7 +97,7 @@ def score(query: Any, scores: Any) -> None:
 
 @jit
 def _compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
-    """Keep the best k of `count` candidates, of ties the lower numbers; return their count."""
+    """Keep the best k of `count` candidates, the lower numbers of ties; return their count."""
     if count <= k:
         return count
     cut = np.partition(scores[:count], count - k)[count - k]
@@ -108,20 +109,20 @@ def _compact(scores: Any, numbers: Any, count: Any, k: Any) -> Any:
     if above + tied > k:
         places = numbers[:count][scores[:count] == cut]
         last = np.partition(places, k - above - 1)[k - above - 1]
-    kept = 0
+    count_kept = 0
     for at in range(count):
         score, number = scores[at], numbers[at]
-        scores[kept], numbers[kept] = score, number
-        kept += score > cut or (score == cut and number <= last)
-    return kept
+        scores[count_kept], numbers[count_kept] = score, number
+        count_kept += score > cut or (score == cut and number <= last)
+    return count_kept
 
 
 def start(k: int) -> tuple[Any, Any, Any, Any]:
-    """Return what `top` fills: scores and numbers of candidates, its state, sizes of buckets.
+    """Return the arrays that `top` fills: candidates' scores and numbers, state, bucket sizes.
 
     The state: candidates; the cut, whose bits a score must exceed to become one; the bits at which
     the buckets begin; the bucket of the k-th best so far; candidates in that or above. There is
-    room for 4 k candidates, those of a block, and one that is written and not kept.
+    room for 4 k candidates, those of a block, and one that is written but not kept.
     """
     room = 4 * k + BLOCK + 1
     state = np.array([0, -1, 0, 0, 0])
@@ -132,15 +133,15 @@ def start(k: int) -> tuple[Any, Any, Any, Any]:
 def _collect(
     block: Any, places: Any, cut: Any, first: Any, scores: Any, numbers: Any, count: Any
 ) -> Any:
-    """Add a block's documents whose score is above the cut to the candidates; untouch the block."""
+    """Add a block's documents whose score is above the cut to the candidates; reset the block."""
     bits = block.view(np.int64)
-    start, kept = np.uint64(first), np.uint64(count)
-    for place in places:
-        # Written, then kept or not: no branch to mispredict.
-        scores[kept], numbers[kept] = block[place], start + np.uint64(place)
-        kept += np.uint64(bits[place] > cut)
-        block[place] = -0.0
-    return np.int64(kept)
+    start, written = np.uint64(first), np.uint64(count)
+    for position in places:
+        # Always written, then counted or not, to avoid mispredicted branches.
+        scores[written], numbers[written] = block[position], start + np.uint64(position)
+        written += np.uint64(bits[position] > cut)
+        block[position] = -0.0
+    return np.int64(written)
 
 
 @jit
@@ -155,20 +156,20 @@ def _collect_boosted(
     else:
         floor, here = state[1:2].view(np.float64)[0], codes[first : first + len(block)]
         start, stop = np.uint64(first), np.uint64(count)
-        for place in places:
-            score = block[place]
-            scores[stop], numbers[stop] = score, start + np.uint64(place)
-            stop += np.uint64(score * bounds[here[place]] > floor)
-            block[place] = -0.0
+        for position in places:
+            score = block[position]
+            scores[stop], numbers[stop] = score, start + np.uint64(position)
+            stop += np.uint64(score * bounds[here[position]] > floor)
+            block[position] = -0.0
     bits = scores.view(np.int64)
-    kept = np.uint64(count)
+    written = np.uint64(count)
     for candidate in range(np.uint64(count), stop):
         score, document = scores[candidate], np.uint64(numbers[candidate])
         score *= cluster_factors[codes[document] >> shift]
         score *= 1.0 + quality_weight * np.float64(quality[document])
-        scores[kept], numbers[kept] = score, document
-        kept += np.uint64(bits[kept] > cut)
-    return np.int64(kept)
+        scores[written], numbers[written] = score, document
+        written += np.uint64(bits[written] > cut)
+    return np.int64(written)
 
 
 @jit
@@ -179,7 +180,7 @@ def _count_buckets(bits: Any, base: Any, sizes: Any) -> None:
 
 @jit
 def _raise_cut(scores: Any, numbers: Any, before: Any, k: Any, state: Any, sizes: Any) -> None:
-    """Count the candidates from `before` on, and raise the cut as far as k of all stay above it."""
+    """Count the candidates from `before` on, and raise the cut while k of all stay above it."""
     count, cut, base, bucket, above = state
     bits = scores.view(np.int64)
     if before == 0 or count > 4 * k:
@@ -227,18 +228,18 @@ def top(
 def finish(scores: Any, numbers: Any, state: Any) -> Any:
     """Keep the best k candidates and few others; return keys to sort them by, and their low bits.
 
-    A key holds a candidate's place in its low bits, and above them as much of its score as has
-    room.
+    A key contains a candidate's position in its low bits, and above them as many bits of its score
+    as fit.
     """
     count, _, base, bucket, _ = state
     edge = base + (bucket << _BUCKET_BITS) if bucket > 0 else 0
     bits = scores.view(np.int64)
-    kept = np.uint64(0)
+    written = np.uint64(0)
     for at in range(count):
         score, number, keep = scores[at], numbers[at], bits[at] >= edge
-        scores[kept], numbers[kept] = score, number
-        kept += np.uint64(keep)
-    count = np.int64(kept)
+        scores[written], numbers[written] = score, number
+        written += np.uint64(keep)
+    count = np.int64(written)
     if count == 0:
         return np.zeros(0, dtype=np.int64), 0
     best = bits[:count].max()
@@ -252,7 +253,7 @@ def finish(scores: Any, numbers: Any, state: Any) -> Any:
 
 @jit
 def settle(keys: Any, low: Any, scores: Any, numbers: Any) -> Any:
-    """Return scores and numbers by sorted keys, few near ties put in order; are all in order?"""
+    """Return scores and numbers by sorted keys, with a few near ties reordered; is all in order?"""
     places = keys & ((1 << low) - 1)
     ranked, ordered = scores[places], numbers[places]
     moves = 0

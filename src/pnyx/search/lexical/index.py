@@ -26,18 +26,18 @@ from pnyx.search.ranking.models import CollectionStatistics, Floats, make_model
 DEFAULT_MODEL = "dirichlet"
 
 _RECENT = 32
-"""Rankings whose ids are remembered: they are asked about next."""
+"""Rankings whose ids are cached: they are usually requested next."""
 _GIVEN = 4_000
-"""Ids found lately, about so many, whose numbers are remembered."""
+"""Approximate number of recent ids whose numbers are cached."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStats:
-    """What an index holds; `added` and `seconds` are of the call that built it, or 0.
+    """Statistics of an index; `added` and `seconds` are from the call that built it, or 0.
 
-    `documents` counts what is found: whole documents, and `passages` of `split_documents`.
+    `documents` counts the searchable units: whole documents, and `passages` of `split_documents`.
     """
 
     documents: int
@@ -54,7 +54,7 @@ class IndexStats:
 class WordIndex(Remembering):
     """An index open for searching by words; immutable, so it may be shared between threads.
 
-    Later changes of the folder are seen after opening it again, even if the old files are gone.
+    Later changes of the folder are seen only after reopening it, even if the old files are gone.
     """
 
     def __init__(
@@ -66,15 +66,15 @@ class WordIndex(Remembering):
         self.tokenizer = opened.tokenizer
         entries, counts = manifest["segments"], opened.statistics
         size = sum(entry["bytes"] for entry in entries)
-        kept = {name: counts[name] for name in ("documents", "tokens", "postings")}
-        kept |= {name: counts[name] for name in PASSAGES if name in counts}
-        self.statistics = IndexStats(**kept, segments=len(entries), bytes=size)
+        totals = {name: counts[name] for name in ("documents", "tokens", "postings")}
+        totals |= {name: counts[name] for name in PASSAGES if name in counts}
+        self.statistics = IndexStats(**totals, segments=len(entries), bytes=size)
         collection = CollectionStatistics(counts["documents_with_terms"], counts["tokens"])
         self._segments = opened.segments
         self._starts = list(accumulate((len(s) for s in self._segments), initial=0))
         self._kernel = Kernel(kernel)
         self._queries = QueryCompiler(opened.segments, opened.tokenizer, collection)
-        # All at once: what is opened later may have been replaced by then.
+        # All at once: files opened later may have been replaced by then.
         self._features = {name: self._opened(name) for name in manifest.get("features", {})}
         super().__init__()
         self._latest: list[tuple[list[str], NDArray[np.int64]]] = []
@@ -84,7 +84,7 @@ class WordIndex(Remembering):
         try:
             return read_feature(self.path, self.manifest, name)
         except IndexFolderError as error:
-            return error  # for those who use it
+            return error  # for callers
 
     @classmethod
     def open(cls, path: str | Path, *, kernel: KernelName | None = None) -> Self:
@@ -101,7 +101,7 @@ class WordIndex(Remembering):
                 error = None
             except IndexFolderError as found:
                 error = found
-            # What is missing may have been replaced since; then there is a new manifest.
+            # Missing files may have been replaced since; then there is a new manifest.
             latest = read_manifest(folder)
             if latest == manifest:
                 if error is not None:
@@ -153,16 +153,16 @@ class WordIndex(Remembering):
         numbers = self.numbers(ids)
         scoring = make_model(model, parameters)
         by_length = self._queries.by_length(scoring)
-        found: dict[int, dict[str, float]] = {number: {} for number in numbers.tolist()}
+        by_document: dict[int, dict[str, float]] = {number: {} for number in numbers.tolist()}
         parts = self._queries.named_parts(text, scoring)
         for (start, stop), (terms, part) in zip(pairwise(self._starts), parts, strict=True):
-            own = numbers[(start <= numbers) & (numbers < stop)] - start
-            for term, document, score in score_terms(part, by_length, scoring.combine, own):
-                found[start + document][terms[term]] = score
-        return [found[number] for number in numbers.tolist()]
+            local = numbers[(start <= numbers) & (numbers < stop)] - start
+            for term, document, score in score_terms(part, by_length, scoring.combine, local):
+                by_document[start + document][terms[term]] = score
+        return [by_document[number] for number in numbers.tolist()]
 
     def compile(self) -> None:
-        """Load the compiled kernel now rather than once that pays; searches go on meanwhile."""
+        """Load the compiled kernel now, not when it pays off; searches continue meanwhile."""
         if len(self) < WORTH_COMPILING or not can_compile():
             return
         kernel = Kernel("numba")
@@ -179,14 +179,14 @@ class WordIndex(Remembering):
         return list(map(tuple.__new__, repeat(Hit), rows))  # Hit(*row) takes three times as long
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was indexed; KeyError where there is none."""
+        """Return the record with this id, as it was indexed; KeyError if there is none."""
         number = self._number(doc_id)
         if number is None:
             raise KeyError(doc_id)
         return self.document_at(number)
 
     def document_at(self, number: int) -> Evidence:
-        """Return the record with this 0-based number: its place in the order of indexing."""
+        """Return the record with this 0-based number in the order of indexing."""
         if not 0 <= number < len(self):
             raise IndexError(f"document {number} of {len(self)}")
         owner = int(np.searchsorted(self._starts, number, side="right")) - 1
@@ -215,34 +215,34 @@ class WordIndex(Remembering):
         for owner in np.unique(owners).tolist():
             places = np.flatnonzero(owners == owner)
             ids = self._segments[owner].ids.some(numbers[places] - self._starts[owner])
-            for place, doc_id in zip(places.tolist(), ids, strict=True):
-                out[place] = doc_id
+            for position, doc_id in zip(places.tolist(), ids, strict=True):
+                out[position] = doc_id
         return out
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of documents by id; InputError for an unknown one."""
         latest, self._latest = self._latest, []
         for some, places in latest:
-            known = self._given if len(self._given) < _GIVEN else {}
-            self._given = known | dict(zip(some, places.tolist(), strict=True))
-        found = list(map(self._given.get, ids))
-        for at in [at for at, number in enumerate(found) if number is None]:
-            found[at] = self._number(ids[at])
-            if found[at] is None:
+            cache = self._given if len(self._given) < _GIVEN else {}
+            self._given = cache | dict(zip(some, places.tolist(), strict=True))
+        numbers = list(map(self._given.get, ids))
+        for at in [at for at, number in enumerate(numbers) if number is None]:
+            numbers[at] = self._number(ids[at])
+            if numbers[at] is None:
                 raise InputError(f"has no document {shorten(ids[at], 60)!r}", path=self.path)
-        return np.array(found, dtype=np.int64)
+        return np.array(numbers, dtype=np.int64)
 
     def _number(self, doc_id: str) -> int | None:
-        if (given := self._given.get(doc_id)) is not None:
-            return given
+        if (cached := self._given.get(doc_id)) is not None:
+            return cached
         for start, segment in zip(self._starts, self._segments, strict=False):
-            place = segment.ids.find(doc_id)
-            if place is not None:
-                return start + place
+            position = segment.ids.find(doc_id)
+            if position is not None:
+                return start + position
         return None
 
     def known(self, name: str) -> Feature | None:
-        """Return a feature, for as many documents as it has; None where there is none."""
+        """Return a feature, perhaps of some documents only; None if there is none."""
         feature = self._features.get(name)
         if isinstance(feature, IndexFolderError):
             raise feature
@@ -265,8 +265,8 @@ class WordIndex(Remembering):
         if feature is None:
             raise InputError(f"the index has no {shorten(name, 40)}: {how}", path=self.path)
         if feature.documents != len(self):
-            found = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
-            raise InputError(f"{found} documents: {how}", path=self.path)
+            problem = f"the index has {shorten(name, 40)} of {feature.documents} of its {len(self)}"
+            raise InputError(f"{problem} documents: {how}", path=self.path)
         return feature
 
     def verify(self) -> None:

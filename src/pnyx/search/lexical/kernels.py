@@ -1,7 +1,7 @@
-"""From postings to scores to the best k, twice: in numpy, and compiled by numba.
+"""Scoring postings and selecting the best k, twice: in numpy, and compiled by numba.
 
 Both add the terms in the same order in float64, so scores are equal bit for bit. `Kernel` starts
-with numpy and moves to numba (the extra `fast`, a second to load) once that pays. A document
+with numpy and switches to numba (the extra `fast`, a second to load) once that pays off. A document
 without any query term scores -0.0; a matched one +0.0 or more (Lucene returns those clipped to 0).
 """
 
@@ -23,7 +23,7 @@ from pnyx.search.ranking.models import Combine, Floats
 KernelName: TypeAlias = Literal["numpy", "numba"]
 
 UNMATCHED = -0.0
-"""Score of a document that holds no query term; `np.signbit` tells it from a matched 0.0."""
+"""Score of a document without query terms; `np.signbit` distinguishes it from a matched 0.0."""
 
 _SWITCH_AFTER = 40_000_000
 """Postings scored by numpy after which numba is loaded. Measured: numba takes about a second to
@@ -47,7 +47,7 @@ class TermPart:
 
 @dataclass(frozen=True, slots=True)
 class SegmentPart:
-    """What a query needs of one segment; `lows` and `highs` are verified in `terms`' ranges."""
+    """The data of one segment for a query; `lows` and `highs` are verified in `terms`' ranges."""
 
     lengths: NDArray[np.uint8]
     lows: NDArray[np.uint16]
@@ -57,7 +57,7 @@ class SegmentPart:
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """What each document's score is multiplied by: its cluster's factor, then that of its quality.
+    """The factors of each document's score: its cluster's factor, then that of its quality.
 
     A code is a row of `cluster_factors` shifted left by `shift` bits, plus a step that bounds the
     quality; `bounds` (float32) is at least the product of both factors for each code. The factor of
@@ -94,7 +94,7 @@ def score_numpy(part: SegmentPart, length_values: Floats, combine: Combine) -> F
 
 
 def _added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Floats:
-    """Return what a term adds to the scores of documents."""
+    """Return a term's contribution to the scores of documents."""
     if combine == "add":
         added: Floats = weight * np.maximum(values + lengths, 0.0)
     else:
@@ -105,7 +105,7 @@ def _added(weight: Any, values: Floats, lengths: Floats, combine: Combine) -> Fl
 def score_terms(
     part: SegmentPart, length_values: Floats, combine: Combine, only: NDArray[np.int64]
 ) -> list[tuple[int, int, float]]:
-    """Return what terms add to some documents: term, document, value; terms ascend."""
+    """Return the contributions of terms to some documents: term, document, value; terms ascend."""
     if not part.terms or not len(only):
         return []
     spans = [slice(term.first, term.stop) for term in part.terms]
@@ -136,7 +136,7 @@ def best(scores: Floats, k: int) -> NDArray[np.int64]:
 
 
 class Kernel:
-    """Scores queries; chooses between numpy and numba unless told which."""
+    """Scores queries; chooses between numpy and numba unless one is specified."""
 
     def __init__(self, name: KernelName | None = None) -> None:
         self._forced = name
@@ -201,7 +201,7 @@ class Kernel:
 
 
 def flat(part: SegmentPart, length_values: Floats, combine: Combine) -> tuple[Any, ...]:
-    """Lay a query and a segment out as flat arrays, the form that compiled code takes."""
+    """Lay a query and a segment out as flat arrays, the form for compiled code."""
     terms = part.terms
     ends = list(accumulate((len(term.exception_documents) for term in terms), initial=0))
     bounds = np.array(ends, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The index folder as a whole: its manifest, its lock, and what a killed writer left behind.
+"""The index folder as a whole: its manifest, its lock, and leftovers of a killed writer.
 
 The manifest, which holds its own checksum, names segments (`storage`) and features (`features`). It
 is replaced in one step, so a reader sees the old index or the new one.
@@ -25,18 +25,18 @@ SEGMENT_NAME: Final = re.compile(r"(segment|feature-[a-z_]{1,40})-[0-9]{6,12}\.d
 FEATURE_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 PASSAGES: Final = ("passages", "split_documents")
-"""Statistics of an index with passages: how many it has, and of how many documents they are."""
+"""Statistics of an index with passages: the numbers of passages and of their documents."""
 
 _MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 _MOST = 1 << 53
-"""More than any number in a manifest: what is below is exact wherever it is computed with."""
+"""Limit for any number in a manifest: below it, all arithmetic is exact."""
 _EXPECTED = "expected a folder made by pnyx index"
 INDEX_AGAIN = "index the corpus again"
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
 
 
 def damaged(path: str | Path, what: str) -> IndexFolderError:
-    """Return the error for an index whose bytes are not those that were written."""
+    """Return the error for an index whose bytes differ from those written."""
     return IndexFolderError(f"{what}: the index is damaged, {INDEX_AGAIN}", path=path)
 
 
@@ -46,16 +46,16 @@ def segment_name(number: int) -> str:
 
 
 def is_index(folder: Path) -> bool:
-    """Whether the folder holds a manifest of this kind, in whatever state it may be."""
+    """Whether the folder contains a manifest of this kind, in whatever state."""
     try:
         with open_regular(folder / MANIFEST) as stream:
             return KIND.encode() in (stream.read(_MAX_MANIFEST_BYTES) or b"")
-    except (OSError, ValueError):  # ValueError: the name holds a NUL
+    except (OSError, ValueError):  # ValueError: the name contains a NUL
         return False
 
 
 def write_manifest(folder: Path, content: dict[str, Any]) -> None:
-    """Put a manifest in place in one step: a kill leaves the old one or the new one."""
+    """Replace a manifest atomically: a kill leaves the old one or the new one."""
     body = {"kind": KIND, "format_version": FORMAT_VERSION, "pnyx_version": __version__} | content
     raw = json.dumps(body | {"checksum": "0" * 64}, indent=1).encode()
     raw = raw.replace(b"0" * 64, hashlib.sha256(raw).hexdigest().encode())
@@ -75,13 +75,13 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
 
 
 def contents(manifest: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """Return what a manifest says of its index, with changes, for `write_manifest`."""
+    """Return the contents of a manifest, with changes, for `write_manifest`."""
     names = ("tokenizer", "fields", "statistics", "segments", "features", "sources")
     return {name: manifest[name] for name in names if name in manifest} | changes
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the checked manifest of an index folder; IndexFolderError where it is not sound."""
+    """Return the checked manifest of an index folder; IndexFolderError if it is invalid."""
     raw = _manifest_bytes(folder)
     try:
         content = json.loads(raw)
@@ -93,8 +93,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if isinstance(version, int) and version != FORMAT_VERSION:
         newer = version > FORMAT_VERSION
         age, advice = ("a newer", "upgrade pnyx") if newer else ("an older", _again(folder))
-        found = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
-        raise IndexFolderError(f"{found}: {advice}", path=folder)
+        problem = f"written by {age} Pnyx (format {version}, this one reads {FORMAT_VERSION})"
+        raise IndexFolderError(f"{problem}: {advice}", path=folder)
     sums = _CHECKSUM.findall(raw)
     blank = _CHECKSUM.sub(b'"checksum": "' + b"0" * 64 + b'"', raw)
     if len(sums) != 1 or hashlib.sha256(blank).hexdigest().encode() != sums[0]:
@@ -107,7 +107,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _again(folder: Path) -> str:
-    """Return the command that makes an index again, of the documents that it is kept next to."""
+    """Return the command that remakes an index kept next to its documents."""
     source = folder.with_suffix("")
     corpus = str(source) if folder.suffix == ".index" and source.exists() else "CORPUS"
     line = shlex.join(["pnyx", "index", corpus, "--out", str(folder), "--force"])
@@ -167,10 +167,10 @@ def _check_sources(sources: Mapping[str, Any], documents: int) -> None:
         known_by = set(source) - {"unit"}
         if known_by != {"path", "format", "columns"} or not isinstance(source["path"], str):
             raise ValueError("a source is not a path and how it is read")
-    known = len(sources["sources"])
+    source_count = len(sources["sources"])
     for number, name, mark, *_ in sources["files"]:
         texts = isinstance(name, str) and isinstance(mark, str)
-        if type(number) is not int or not -1 <= number < known or not texts:
+        if type(number) is not int or not -1 <= number < source_count or not texts:
             raise ValueError("a file is of no source")
     if sum(_whole(file[3]) for file in sources["files"]) != documents:
         raise ValueError("its files do not have its documents")
@@ -194,7 +194,7 @@ def _whole(value: object) -> int:
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a file of an index without waiting: a pipe in its place must not hang the reader."""
+    """Open a file of an index without blocking: a pipe in its place must not hang the reader."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -203,14 +203,15 @@ def _manifest_bytes(folder: Path) -> bytes:
         try:
             stream = open_regular(folder / MANIFEST)
         except FileNotFoundError:
-            if not recover_folder(folder):  # put back, where a kill has left it aside
+            if not recover_folder(folder):  # restored, if a kill has left it aside
                 raise
             stream = open_regular(folder / MANIFEST)
         with stream:
             return stream.read(_MAX_MANIFEST_BYTES)
     except FileNotFoundError as error:
-        found = f"is not a Pnyx index (it has no {MANIFEST})" if folder.is_dir() else "is not there"
-        raise IndexFolderError(f"{found}, {_EXPECTED}", path=folder) from error
+        no_manifest = f"is not a Pnyx index (it has no {MANIFEST})"
+        problem = no_manifest if folder.is_dir() else "is not there"
+        raise IndexFolderError(f"{problem}, {_EXPECTED}", path=folder) from error
     except NotADirectoryError as error:
         raise IndexFolderError(f"is a file, {_EXPECTED}", path=folder) from error
     except (OSError, ValueError) as error:
@@ -219,16 +220,16 @@ def _manifest_bytes(folder: Path) -> bytes:
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Turn what the disk refuses into one line that names the folder."""
+    """Turn errors of the disk into one line that names the folder."""
     try:
         yield
     except OSError as error:
-        found = f"{escaped(str(path))}: cannot be written"
-        raise PnyxError(f"{found}: {error.strerror}") from error
+        problem = f"{escaped(str(path))}: cannot be written"
+        raise PnyxError(f"{problem}: {error.strerror}") from error
 
 
 def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
-    """Remove what a killed writer left behind: files that the manifest does not name."""
+    """Remove leftovers of a killed writer: files that the manifest does not name."""
     entries = [*manifest["segments"], *manifest.get("features", {}).values()]
     named = {entry["file"] for entry in entries}
     for path in folder.iterdir():
@@ -238,6 +239,6 @@ def remove_leftovers(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def to_disk(stream: IO[bytes]) -> None:
-    """Push a file's content to the disk, so that it survives a power cut."""
+    """Flush a file to the disk, so that it survives a power cut."""
     stream.flush()
     os.fsync(stream.fileno())

@@ -1,7 +1,7 @@
-"""Sorting tokens into postings: document and frequency, term after term, by document.
+"""Sorting tokens into postings (document and frequency), by term, then by document.
 
-A posting has 24 bits: 20 of the document, 4 of the frequency, kept as two arrays: the 16 low bits
-of the document, and its 4 high bits above the frequency.
+A posting has 24 bits: 20 for the document, 4 for the frequency, stored as two arrays: the 16 low
+bits of the document, and its 4 high bits above the frequency.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 DOCUMENT_BITS: Final = 20
 FREQUENCY_BITS: Final = 4
 MAX_FREQUENCY: Final = (1 << FREQUENCY_BITS) - 1
-"""Higher frequencies (about one posting in 2,000 of real text) are exceptions: their posting holds
-0, which no real posting does."""
+"""Higher frequencies (about one posting in 2,000 of real text) are exceptions: their posting has
+the frequency 0, which no other posting has."""
 
 
 def split(postings: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """Return postings (document << FREQUENCY_BITS | frequency) as they are kept: low, high bits."""
+    """Return the low and high bits of postings (document << FREQUENCY_BITS | frequency)."""
     lows = (postings >> FREQUENCY_BITS).astype(np.uint16)
     highs = postings >> 16 & ~np.uint32(MAX_FREQUENCY) | postings & np.uint32(MAX_FREQUENCY)
     return lows, highs.astype(np.uint8)
@@ -29,7 +29,7 @@ def split(postings: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.
 def join(
     lows: NDArray[np.uint16], highs: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return the documents and the frequencies of postings as they are kept."""
+    """Return the documents and the frequencies of postings in their stored form."""
     documents = highs.astype(np.uint32)
     documents >>= np.uint32(FREQUENCY_BITS)
     documents <<= np.uint32(16)
@@ -41,7 +41,7 @@ def join(
 class Postings:
     """A segment's postings by term number t: `postings[offsets[t]:offsets[t + 1]]`.
 
-    A posting is document << FREQUENCY_BITS | frequency; 0 stands for a frequency that is an
+    A posting is document << FREQUENCY_BITS | frequency; 0 means a frequency that is an
     exception, found by `exception_positions` (ascending). Lengths are tokens of each document.
     """
 
@@ -54,7 +54,7 @@ class Postings:
 
 
 class PostingsBuilder:
-    """Takes tokens in document order and gives the postings of a whole segment."""
+    """Collects tokens in document order and returns the postings of a whole segment."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -68,8 +68,8 @@ class PostingsBuilder:
     def add(self, terms: NDArray[np.int32], words: NDArray[np.int64], vocabulary: int) -> None:
         """Add the next documents: the term number of each word (-1 where left out), words each."""
         documents = np.repeat(np.arange(len(words)), words)
-        kept = terms >= 0
-        documents, terms = documents[kept], terms[kept]
+        indexed = terms >= 0
+        documents, terms = documents[indexed], terms[indexed]
         self._lengths.append(np.bincount(documents, minlength=len(words)))
         keys = terms.astype(np.int64) << DOCUMENT_BITS | documents + self._documents
         self._documents += len(words)
@@ -103,9 +103,9 @@ class PostingsBuilder:
         free = offsets[:-1].copy()
         postings = np.empty(self.count, dtype=np.uint32)
         while self._chunks:
-            terms, counts, own = self._chunks.pop(0)
+            terms, counts, chunk = self._chunks.pop(0)
             shift = np.repeat(free[terms] - (np.cumsum(counts) - counts), counts)
-            postings[np.arange(len(shift)) + shift] = own
+            postings[np.arange(len(shift)) + shift] = chunk
             free[terms] += counts
         positions, frequencies = self._place_exceptions(offsets, postings)
         lengths = np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths])
@@ -135,11 +135,11 @@ def _from_int4(code: int) -> int:
 
 
 _EXACT: Final = 24
-"""Byte values that the small float leaves free: they extend the exact range."""
+"""Byte values not used by the small float: they extend the exact range."""
 
 
 def decode_length(byte: int) -> int:
-    """Return the length, in tokens, that a byte 0 to 255 stands for."""
+    """Return the length, in tokens, encoded by a byte 0 to 255."""
     return byte if byte < _EXACT else _EXACT + _from_int4(byte - _EXACT)
 
 

@@ -1,4 +1,4 @@
-"""From the words of a question to what the kernels add: each term's postings and its tables."""
+"""Compiling a question for the kernels: each term's postings and tables of values."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pnyx.search.lexical.segments import IndexSegment
 from pnyx.search.ranking.models import CollectionStatistics, Floats, Model, Term
 
 _FREQUENCIES = np.arange(MAX_FREQUENCY + 1, dtype=np.float64)
-_FREQUENCIES[0] = 1.0  # stands for the exceptions; its value is never used
+_FREQUENCIES[0] = 1.0  # placeholder for exceptions; its value is never used
 _DECODED_LENGTHS = LENGTHS.astype(np.float64)
 _REMEMBERED_TERMS = 100_000
 _REMEMBERED_TABLES = 20_000
-"""Terms whose tables of weights are kept: about half a kilobyte each."""
+"""Number of terms whose tables of weights are cached: about half a kilobyte each."""
 
 
 class _Place(NamedTuple):
-    """Where a term's postings lie in one segment, and those that are exceptions."""
+    """The range of a term's postings in one segment, and its exceptions."""
 
     segment: int
     first: int
@@ -41,7 +41,7 @@ class _Occurrence(NamedTuple):
 
 
 class QueryCompiler:
-    """Compiles questions for one collection; remembers the terms that it has looked up."""
+    """Compiles questions for one collection; caches the terms that it has looked up."""
 
     def __init__(
         self,
@@ -56,12 +56,12 @@ class QueryCompiler:
         self.by_length = lru_cache(1)(partial(_by_length, collection))
 
     def parts(self, text: str, model: Model) -> list[SegmentPart] | None:
-        """Compile a query against each segment; None where no word of it is in the index."""
+        """Compile a query against each segment; None if no word of it is in the index."""
         parts = [part for _, part in self.named_parts(text, model)]
         return parts if any(part.terms for part in parts) else None
 
     def named_parts(self, text: str, model: Model) -> list[tuple[list[str], SegmentPart]]:
-        """Compile a query against each segment; return the terms found there beside each part."""
+        """Compile a query against each segment; return each part with the terms found there."""
         names: list[list[str]] = [[] for _ in self._segments]
         terms: list[list[TermPart]] = [[] for _ in self._segments]
         for term, count in Counter(self._tokenizer.terms(text)).items():
@@ -70,8 +70,11 @@ class QueryCompiler:
                 names[segment].append(term)
                 terms[segment].append(repeated)
         return [
-            (own, SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts))
-            for s, own, parts in zip(self._segments, names, terms, strict=True)
+            (
+                term_names,
+                SegmentPart(s.lengths.whole(), s.lows.unverified(), s.highs.unverified(), parts),
+            )
+            for s, term_names, parts in zip(self._segments, names, terms, strict=True)
         ]
 
 
@@ -86,21 +89,21 @@ def _compile(
     term: str,
     model: Model,
 ) -> list[tuple[int, TermPart]]:
-    """Return what one occurrence of a term in a query adds, with the numbers of segments."""
-    found = find(term)
-    if found is None:
+    """Return the contribution of one occurrence of a term in a query, by segment number."""
+    entry = find(term)
+    if entry is None:
         return []
-    weight = model.weight(found.term, collection)
-    values = model.term_values(_FREQUENCIES, found.term, collection)
+    weight = model.weight(entry.term, collection)
+    values = model.term_values(_FREQUENCIES, entry.term, collection)
     out: list[tuple[int, TermPart]] = []
-    for segment, first, stop, documents, frequencies in found.places:
-        exceptional = model.term_values(frequencies, found.term, collection)
+    for segment, first, stop, documents, frequencies in entry.places:
+        exceptional = model.term_values(frequencies, entry.term, collection)
         out.append((segment, TermPart(first, stop, weight, values, documents, exceptional)))
     return out
 
 
 def _look_up(segments: Sequence[IndexSegment], term: str) -> _Occurrence | None:
-    """Return where a term occurs, None where it does not."""
+    """Return where a term occurs, None if it does not."""
     places: list[_Place] = []
     frequency = 0
     for number, segment in enumerate(segments):

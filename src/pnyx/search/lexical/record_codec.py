@@ -1,4 +1,4 @@
-"""Records as an index stores them: one JSON object a line, lossless, private to the format."""
+"""The stored form of records: one JSON object per line, lossless, private to the format."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def from_row(row: dict[str, Any]) -> Evidence:
     if fields.pop("kind") == "document":
         return Document(**_checked(fields), passage=passage)
     premises = fields.pop("premises", [])
-    made = tuple(Premise(**_checked(premise)) for premise in premises)
-    return Argument(**_checked(fields), premises=made, passage=passage)
+    checked_premises = tuple(Premise(**_checked(premise)) for premise in premises)
+    return Argument(**_checked(fields), premises=checked_premises, passage=passage)
 
 
 def _passage(row: dict[str, Any] | None) -> Passage | None:
@@ -65,7 +65,7 @@ def _passage(row: dict[str, Any] | None) -> Passage | None:
         return None
     for name, value in row.items():
         if type(value) is not _PASSAGE[name]:
-            raise TypeError(f"{name} of a passage is not what it must be")
+            raise TypeError(f"{name} of a passage is invalid")
     return Passage(**row)
 
 
@@ -73,7 +73,7 @@ def _checked(fields: dict[str, Any]) -> dict[str, Any]:
     for name, value in fields.items():
         kind = dict if name == "extra" else str
         if not isinstance(value, kind) or (name == "stance" and value not in STANCES):
-            raise TypeError(f"{name} is not what it must be")
+            raise TypeError(f"{name} is invalid")
     return fields
 
 
@@ -86,8 +86,8 @@ def encode(record: Evidence, *, number: int) -> bytes:
     try:
         line = json_line(to_row(record))
     except (TypeError, ValueError, RecursionError) as error:
-        found = f"record {number} ({shorten(record.id, 40)}) cannot be stored as JSON"
-        raise InputError(f"{found}: {shorten(str(error))}") from error
+        problem = f"record {number} ({shorten(record.id, 40)}) cannot be stored as JSON"
+        raise InputError(f"{problem}: {shorten(str(error))}") from error
     try:
         return line.encode() + b"\n"
     except UnicodeEncodeError:
@@ -100,7 +100,7 @@ def decode(line: bytes) -> Evidence:
 
 
 def searched_text(record: Evidence, extra_fields: Iterable[str] = ()) -> str:
-    """Return what is searched of a record: what is judged of it, and the extra fields asked for."""
+    """Return the searched text of a record: its judged text and the extra fields requested."""
     return "\n".join([judged_text(record), *(_extra_field(record, n) for n in extra_fields)])
 
 

@@ -1,4 +1,4 @@
-"""One segment of an index: how it is written from records and read back."""
+"""One segment of an index: writing records and reading them back."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from pnyx.search.lexical.storage import Keys, SegmentFile, SegmentWriter, hash_k
 from pnyx.search.lexical.term_numbers import WordNumbers
 
 FIELDS = ["title", "text"]
-"""What is searched of every record."""
+"""The fields searched in every record."""
 
 _MAX_POSTINGS = 1 << 27
-"""Postings after which a segment ends, within a chunk or two: half a gigabyte."""
+"""Approximate maximum postings of a segment, to within a chunk or two: half a gigabyte."""
 
 _CHUNK_CHARACTERS = 12_000_000
 _WRITTEN_AT_ONCE = 1 << 21
@@ -43,7 +43,7 @@ _NONE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class SegmentBuilder:
-    """Writes one segment; use as a context manager, so that nothing half-written stays."""
+    """Writes one segment; use as a context manager, so that no partial file remains."""
 
     def __init__(self, path: Path, tokenizer: Tokenizer, extra_fields: Sequence[str]) -> None:
         self._extra_fields = extra_fields
@@ -53,7 +53,7 @@ class SegmentBuilder:
         # the next one is read.
         self._worker = WorkerThreads(1, thread_name_prefix="pnyx-postings")
         self._working: Future[None] | None = None
-        self._done = 0  # postings, without those of the chunk that is worked on
+        self._done = 0  # postings, without those of the current chunk
         self._texts: list[str] = []
         self._characters = 0
         self._ids: list[bytes] = []
@@ -74,7 +74,7 @@ class SegmentBuilder:
 
     @property
     def full(self) -> bool:
-        """Whether the next record must go to a further segment."""
+        """Whether the next record must go to a new segment."""
         return len(self._ids) >= 1 << DOCUMENT_BITS or self._done >= _MAX_POSTINGS
 
     def add(self, record: Evidence, *, number: int) -> None:
@@ -150,18 +150,18 @@ class SegmentBuilder:
         equal = np.flatnonzero(np.diff(hashes[order]) == 0)
         suspects = np.unique(order[np.concatenate([equal, equal + 1])])
         seen: dict[bytes, int] = {}
-        for place in suspects.tolist():
-            first = seen.setdefault(self._ids[place], place)
-            if first != place:
-                numbers = f"records {first_number + first} and {first_number + place}"
-                shown = shorten(self._ids[place].decode(), 60)
-                raise InputError(f"{numbers} have the same id {shown!r}, expected distinct ids")
+        for position in suspects.tolist():
+            first = seen.setdefault(self._ids[position], position)
+            if first != position:
+                numbers = f"records {first_number + first} and {first_number + position}"
+                doc_id = shorten(self._ids[position].decode(), 60)
+                raise InputError(f"{numbers} have the same id {doc_id!r}, expected distinct ids")
         for segment in earlier:
-            for place in np.flatnonzero(segment.ids.clashes(hashes)).tolist():
-                key = self._ids[place].decode()
+            for position in np.flatnonzero(segment.ids.clashes(hashes)).tolist():
+                key = self._ids[position].decode()
                 if segment.ids.find(key) is not None:
-                    found = f"record {first_number + place} has the id {shorten(key, 60)!r}"
-                    raise InputError(f"{found}, which is in the index already")
+                    problem = f"record {first_number + position} has the id {shorten(key, 60)!r}"
+                    raise InputError(f"{problem}, which is in the index already")
 
 
 class IndexSegment:
@@ -195,13 +195,13 @@ class IndexSegment:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def document(self, place: int) -> Evidence:
-        """Return the record at a 0-based place in this segment."""
-        first, stop = self._document_offsets.read(place, place + 2).tolist()
+    def document(self, position: int) -> Evidence:
+        """Return the record at a 0-based position in this segment."""
+        first, stop = self._document_offsets.read(position, position + 2).tolist()
         try:
             return record_codec.decode(self._documents.read(first, stop).tobytes())
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
-            raise damaged(self.folder, f"document {place} cannot be decoded") from error
+            raise damaged(self.folder, f"document {position} cannot be decoded") from error
 
     def posting_range(self, term: int) -> tuple[int, int]:
         """Return where a term's postings begin and end; their documents ascend, verified."""
@@ -214,10 +214,11 @@ class IndexSegment:
 
     def frequency(self, term: int, documents: int) -> int:
         """Return how often a term occurs, at least once in each of its documents."""
-        found = int(self.frequencies.read(term, term + 1)[0])
-        if not documents <= found <= self._tokens:
-            raise damaged(self.folder, f"term {term} occurs {found} times in {documents} documents")
-        return found
+        frequency = int(self.frequencies.read(term, term + 1)[0])
+        if not documents <= frequency <= self._tokens:
+            problem = f"term {term} occurs {frequency} times in {documents} documents"
+            raise damaged(self.folder, problem)
+        return frequency
 
     def exceptions(self, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return documents and frequencies of the exceptions among postings `first` to `stop`."""
@@ -245,12 +246,12 @@ class IndexSegment:
             if ends != (0, end) or (offsets[1:] < offsets[:-1]).any():
                 raise damaged(self.folder, "its offsets do not fit")
         self._verify_postings()
-        for place, doc_id in enumerate(self.ids.all()):
-            if self.document(place).id != doc_id:
-                raise damaged(self.folder, f"document {place} is not {shorten(doc_id, 60)}")
+        for position, doc_id in enumerate(self.ids.all()):
+            if self.document(position).id != doc_id:
+                raise damaged(self.folder, f"document {position} is not {shorten(doc_id, 60)}")
 
     def _verify_postings(self) -> None:
-        """Check of all terms at once what `posting_range` and the rest check of one."""
+        """Check all terms at once as `posting_range` and the other methods check one."""
         offsets = self.offsets.whole().astype(np.int64)
         documents, _ = join(self.lows.whole(), self.highs.whole())
         falls = np.flatnonzero(documents[1:] <= documents[:-1]) + 1  # only where a term begins
@@ -268,7 +269,7 @@ class IndexSegment:
 
 @dataclass(frozen=True, slots=True)
 class OpenedIndex:
-    """The parts of an index that a manifest names, opened and found to fit each other."""
+    """The parts of an index named by a manifest, opened and checked for consistency."""
 
     segments: list[IndexSegment]
     tokenizer: Tokenizer
@@ -277,10 +278,10 @@ class OpenedIndex:
 
 
 def open_segments(folder: Path, manifest: dict[str, Any]) -> OpenedIndex:
-    """Open what a manifest names; IndexFolderError for anything missing, damaged or unknown."""
+    """Open the files named by a manifest; IndexFolderError if one is missing or damaged."""
     if is_superseded(manifest.get("tokenizer")):
-        found = "written by an older Pnyx, which took other words from English texts"
-        raise IndexFolderError(f"{found}: {INDEX_AGAIN}", path=folder)
+        problem = "written by an older Pnyx, which tokenized English texts differently"
+        raise IndexFolderError(f"{problem}: {INDEX_AGAIN}", path=folder)
     try:
         entries, fields = manifest["segments"], manifest["fields"]
         opened = OpenedIndex(

@@ -2,7 +2,7 @@
 
 It holds arrays end to end in plain binary (no pickle), then the checksum of every block, and is
 never changed once the manifest names it. Blocks are verified when first read, so opening takes
-milliseconds and damage is still never scored.
+milliseconds and damaged data is still never scored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pnyx.core.errors import IndexFolderError, shorten
 from pnyx.search.lexical.manifest import INDEX_AGAIN, MANIFEST, damaged, open_regular, to_disk
 
 BLOCK_BYTES: Final = 1 << 16
-"""Bytes per checksum: small enough that fetching one document checks little more than it."""
+"""Bytes per checksum: small enough that fetching one document checks few other bytes."""
 
 _ALIGNMENT = 64
 _CHECKSUM = np.dtype("<u4")
@@ -48,7 +48,7 @@ class SegmentWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A close that fails (disk full) has released the file; the first error is what counts.
+        # A failed close (disk full) has released the file; report the first error.
         with contextlib.suppress(OSError):
             self._stream.close()
         if not self._finished:
@@ -82,7 +82,7 @@ class SegmentWriter:
         self.write(np.ascontiguousarray(values, dtype=dtype).reshape(-1).view(np.uint8).data)
 
     def finish(self) -> dict[str, Any]:
-        """Write the checksums, push all to the disk and return the segment's manifest entry."""
+        """Write the checksums, flush all to the disk and return the segment's manifest entry."""
         if self._position % BLOCK_BYTES:
             self._crcs.append(self._crc)
         checksums = np.array(self._crcs, dtype="<u4").tobytes()
@@ -100,7 +100,7 @@ class SegmentWriter:
 
 
 class SegmentFile:
-    """One memory-mapped segment; every byte is verified before it is first handed out."""
+    """One memory-mapped segment; every byte is verified before it is first returned."""
 
     def __init__(self, folder: Path, entry: dict[str, Any]) -> None:
         """Map the file that an entry of a manifest (`read_manifest`) names."""
@@ -123,9 +123,9 @@ class SegmentFile:
         path = self.folder / self._name
         try:
             with open_regular(path) as stream:
-                found = os.fstat(stream.fileno()).st_size
-                if found != size:
-                    raise damaged(self.folder, f"{self._name} has {found} bytes, expected {size}")
+                actual = os.fstat(stream.fileno()).st_size
+                if actual != size:
+                    raise damaged(self.folder, f"{self._name} has {actual} bytes, expected {size}")
                 return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -160,7 +160,7 @@ class SegmentFile:
     def verify_each(self, positions: NDArray[np.int64]) -> None:
         """Check the blocks that hold these scattered byte positions."""
         if self.pending:
-            # What is empty may lie just behind the last block.
+            # An empty range may start directly after the last block.
             blocks = np.minimum(positions // BLOCK_BYTES, len(self._verified) - 1)
             unseen = blocks[np.frombuffer(self._verified, dtype=np.bool_)[blocks] == 0]
             for block in set(unseen.tolist()):
@@ -182,7 +182,7 @@ class SegmentFile:
 
 
 class Section:
-    """A typed array in a segment file whose parts are verified before they are handed out."""
+    """A typed array in a segment file whose parts are verified before they are returned."""
 
     def __init__(self, file: SegmentFile, name: str, entry: dict[str, Any]) -> None:
         self.name = name
@@ -202,7 +202,7 @@ class Section:
         return self._array[first:stop]
 
     def unverified(self) -> NDArray[Any]:
-        """Return the whole section; only parts that were `read` before may be used."""
+        """Return the whole section; only parts that were `read` before are verified."""
         return self._array
 
     def whole(self) -> NDArray[Any]:
@@ -252,7 +252,7 @@ def write_keys(writer: SegmentWriter, name: str, keys: Sequence[bytes]) -> None:
 
 
 class Keys:
-    """A key table as it lies in a segment file."""
+    """A key table in a segment file."""
 
     def __init__(self, file: SegmentFile, name: str) -> None:
         self._folder, self._name = file.folder, name
@@ -267,7 +267,7 @@ class Keys:
         return len(self._numbers)
 
     def find(self, key: str) -> int | None:
-        """Return the number of a key, or None where there is no such key."""
+        """Return the number of a key, or None if there is no such key."""
         wanted = key.encode("utf-8", "surrogatepass")
         hashes = self._hashes.whole()
         code = hash_keys([wanted])[0]
@@ -284,7 +284,7 @@ class Keys:
         try:
             return [key.decode() for key in keys]
         except UnicodeDecodeError as error:
-            raise damaged(self._folder, f"one of its {self._name} is no text") from error
+            raise damaged(self._folder, f"one of its {self._name} is not text") from error
 
     def some(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the keys with these numbers."""
@@ -292,7 +292,7 @@ class Keys:
             return []
         firsts, stops = (self._offsets.take(at).astype(np.int64) for at in (numbers, numbers + 1))
         keys = self._texts([self._bytes.joined(firsts, stops)])[0].split("\0")
-        if len(keys) != len(numbers):  # some hold a 0
+        if len(keys) != len(numbers):  # some keys contain a 0
             spans = zip(firsts.tolist(), stops.tolist(), strict=True)
             keys = self._texts(self._bytes.read(a, b).tobytes() for a, b in spans)
         return keys
@@ -304,7 +304,9 @@ class Keys:
 
     def clashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which of these hashes occur here: keys that may be, and mostly are, present."""
-        own = self._hashes.whole()
-        at = np.searchsorted(own, hashes)
-        found: NDArray[np.bool_] = own[np.minimum(at, len(own) - 1)] == hashes
-        return found
+        sorted_hashes = self._hashes.whole()
+        at = np.searchsorted(sorted_hashes, hashes)
+        clashing: NDArray[np.bool_] = (
+            sorted_hashes[np.minimum(at, len(sorted_hashes) - 1)] == hashes
+        )
+        return clashing

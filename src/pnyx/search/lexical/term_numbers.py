@@ -1,7 +1,7 @@
-"""From the texts of documents to term numbers, which is most of the work of indexing.
+"""Converting texts to term numbers, which is most of the work of indexing.
 
-A dictionary serves small corpora, a compiled scan large ones. Both number terms in the order in
-which they are met, so the index is the same to the last byte.
+A dictionary serves small corpora, a compiled scan large ones. Both number terms in order
+of first occurrence, so the index is the same to the last byte.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pnyx.core.native import can_compile
 from pnyx.formats.text.tokens import Tokenizer
 
 _COMPILE_AFTER: Final = 16_000_000
-"""Characters after which loading the compiled scan, about a second, has paid."""
+"""Characters after which loading the compiled scan (about a second) pays off."""
 
 _REMEMBERED: Final = 1 << 21
-"""Different words after which both ways forget them all: memory."""
+"""Different words after which both methods clear their caches, to limit memory."""
 
 _MISSING: Final = -1
 
@@ -42,7 +42,7 @@ class WordNumbers:
         self._table: _Table | None = None
 
     def number(self, texts: Sequence[str]) -> tuple[Tokens, Counts]:
-        """Return the term number of each word, -1 where left out, and words of each document."""
+        """Return the term number of each word, -1 if left out, and the words per document."""
         self._seen += sum(map(len, texts))
         pays = self._seen > _COMPILE_AFTER and can_compile()
         large = pays if self._compiled is None else self._compiled
@@ -55,27 +55,27 @@ class WordNumbers:
     def _by_dictionary(self, texts: Sequence[str]) -> tuple[Tokens, Counts]:
         numbers: list[int] = []
         counts = []
-        known = self._known
+        cache = self._known
         for text in texts:
             words = self._tokenizer.words(text)
             counts.append(len(words))
             for word in words:
-                number = known.get(word)
+                number = cache.get(word)
                 if number is None:
-                    if len(known) >= _REMEMBERED:
-                        known.clear()
-                    number = known[word] = self.of_word(word)
+                    if len(cache) >= _REMEMBERED:
+                        cache.clear()
+                    number = cache[word] = self.of_word(word)
                 numbers.append(number)
         return np.array(numbers, dtype=np.int32), np.array(counts, dtype=np.int64)
 
     def of_word(self, word: str) -> int:
-        """Return the number of a word's term, a new one for a new term; -1 where it is left out."""
+        """Return the number of a word's term, a new one for a new term; -1 if it is left out."""
         term = self._tokenizer.term(word)
         return _MISSING if term is None else self.terms.setdefault(term, len(self.terms))
 
 
 class _Table:
-    """Words that the compiled scan knows: a hash table with open addressing."""
+    """The words of the compiled scan: a hash table with open addressing."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         from pnyx.search.lexical import wordscan
@@ -105,7 +105,7 @@ class _Table:
         coded = [self._prepared(text).encode("utf-8", "surrogatepass") for text in texts]
         stops = np.cumsum([0, *map(len, coded)])[1:]
         text = np.frombuffer(b"".join(coded), dtype=np.uint8)
-        numbers = np.empty(len(text), dtype=np.int32)  # a sign of one byte may be a word
+        numbers = np.empty(len(text), dtype=np.int32)  # a one-byte character may be a word
         counts = np.zeros(len(texts), dtype=np.int64)
         state = np.array([0, len(self._terms), 0, 0, 0], dtype=np.int64)
         tables = (self._hashes, self._slots, self._letters, self._ends)
@@ -117,15 +117,15 @@ class _Table:
         self._learn(int(state[1]), owner)
         return self._terms[numbers[: state[2]]], counts
 
-    def _learn(self, known: int, owner: WordNumbers) -> None:
+    def _learn(self, word_count: int, owner: WordNumbers) -> None:
         first = len(self._terms)
-        places = self._ends[first : known + 1].tolist()
+        places = self._ends[first : word_count + 1].tolist()
         letters = self._letters[places[0] : places[-1]].tobytes()
-        found = [
+        numbers = [
             owner.of_word(letters[a - places[0] : b - places[0]].decode("utf-8", "surrogatepass"))
             for a, b in pairwise(places)
         ]
-        self._terms = np.concatenate([self._terms, np.array(found, dtype=np.int32)])
+        self._terms = np.concatenate([self._terms, np.array(numbers, dtype=np.int32)])
 
     def _grow(self, rest: int) -> None:
         """Make room for twice as many words, and for the longest one that may come."""

@@ -1,4 +1,4 @@
-"""The compiled way from text to word numbers. Importing this module loads numba: see `words`."""
+"""The compiled conversion of text to word numbers. Importing this module loads numba."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _TWO_UNITS = 4
 
 
 @jit
-def scan(text: Any, stops: Any, rules: Any, basis: Any, tables: Any, state: Any, found: Any) -> Any:
+def scan(
+    text: Any, stops: Any, rules: Any, basis: Any, tables: Any, state: Any, results: Any
+) -> Any:
     """Number the words of documents until the text ends or the tables are full; return which.
 
     The letters A to Z count as a to z. Hashing starts from the random `basis`, so that no corpus
@@ -33,62 +35,76 @@ def scan(text: Any, stops: Any, rules: Any, basis: Any, tables: Any, state: Any,
             first 0
         state: place in the text, words known, numbers written, documents ended, numbers before this
             one
-        found: int32, the number of each word of the text; int64, how many words each document has
+        results: int32, the number of each word of the text; int64, how many words each document has
     """
     hashes, slots, letters, ends = tables
-    numbers, counts = found
+    numbers, counts = results
     mask = np.uint64(len(slots) - 1)
-    place, known, written, documents, before = state[0], state[1], state[2], state[3], state[4]
+    position, word_count, written, documents, before = (
+        state[0],
+        state[1],
+        state[2],
+        state[3],
+        state[4],
+    )
     done = True
     while done and documents < len(stops):
         size = stops[documents]
-        while place < size:
-            stop, code = _word(text, place, size, rules, basis)
+        while position < size:
+            stop, code = _word(text, position, size, rules, basis)
             if stop < 0:  # no word begins here
-                place = -stop
+                position = -stop
                 continue
             code = (code ^ (code >> _FOLD)) * _MIX
             slot = (code ^ (code >> _FOLD)) & mask
             number = np.int32(-1)
             while slots[slot] >= 0:
-                if hashes[slot] == code and _equal(text, place, stop, letters, ends, slots[slot]):
+                if hashes[slot] == code and _equal(
+                    text, position, stop, letters, ends, slots[slot]
+                ):
                     number = slots[slot]
                     break
                 slot = (slot + np.uint64(1)) & mask
             if number < 0:
-                used = ends[known]
+                used = ends[word_count]
                 if (
-                    2 * (known + 1) > len(slots)
-                    or known + 1 >= len(ends)
-                    or used + stop - place > len(letters)
+                    2 * (word_count + 1) > len(slots)
+                    or word_count + 1 >= len(ends)
+                    or used + stop - position > len(letters)
                 ):
                     done = False
                     break
-                number = np.int32(known)
+                number = np.int32(word_count)
                 slots[slot] = number
                 hashes[slot] = code
-                for step in range(stop - place):
-                    letters[used + step] = _LOWER[text[place + step]]
-                known += 1
-                ends[known] = used + stop - place
+                for step in range(stop - position):
+                    letters[used + step] = _LOWER[text[position + step]]
+                word_count += 1
+                ends[word_count] = used + stop - position
             numbers[written] = number
             written += 1
-            place = stop
+            position = stop
         if done:
             counts[documents] = written - before
             documents += 1
             before = written
-    state[0], state[1], state[2], state[3], state[4] = place, known, written, documents, before
+    state[0], state[1], state[2], state[3], state[4] = (
+        position,
+        word_count,
+        written,
+        documents,
+        before,
+    )
     return done
 
 
 @jit
-def _word(text: Any, place: Any, size: Any, rules: Any, basis: Any) -> Any:
+def _word(text: Any, start: Any, size: Any, rules: Any, basis: Any) -> Any:
     """Return where the longest word from a place ends, and its hash; or -(the next place)."""
     classes, moves, ends_word, left = rules
-    at, state = place, _START
-    stop = -(place + _width(text[place]))
-    code = found = basis
+    at, state = start, _START
+    stop = -(start + _width(text[start]))
+    code = hashed = basis
     while at < size:
         byte = text[at]
         if byte < _BEYOND_ASCII:
@@ -111,8 +127,8 @@ def _word(text: Any, place: Any, size: Any, rules: Any, basis: Any) -> Any:
                 code = (code ^ np.uint64(text[step])) * _PRIME
             at += width
         if ends_word[state]:
-            stop, found = at, code
-    return stop, found
+            stop, hashed = at, code
+    return stop, hashed
 
 
 @jit
@@ -123,12 +139,12 @@ def _width(byte: Any) -> Any:
 
 
 @jit
-def _equal(text: Any, place: Any, stop: Any, letters: Any, ends: Any, number: Any) -> Any:
+def _equal(text: Any, start: Any, stop: Any, letters: Any, ends: Any, number: Any) -> Any:
     first = ends[number]
-    if ends[number + 1] - first != stop - place:
+    if ends[number + 1] - first != stop - start:
         return False
-    for step in range(stop - place):  # noqa: SIM110
-        if letters[first + step] != _LOWER[text[place + step]]:
+    for step in range(stop - start):  # noqa: SIM110
+        if letters[first + step] != _LOWER[text[start + step]]:
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""RetrieverCorrelation ranked by how far they agree with annotated pairs (DIRAS, 4.1, RQ4)."""
+"""Retrievers ranked by their agreement with annotated pairs (DIRAS, 4.1, RQ4)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pnyx.stats.significance import Test
 TAU = "kendall_tau_b"
 
 DocumentsOf: TypeAlias = Literal["run", "every-run", "annotations"]
-"""The annotated documents on which a run is compared: those that it has; those that every run has;
-all, where those that it lacks share the last place."""
+"""The annotated documents on which a run is compared: those in the run; those in every run; or all,
+where those missing from the run share the last place."""
 
 Scores: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRetriever:
-    """One run; a question's tau is None where a side puts no document before another."""
+    """One run; a question's tau is None if either ranking ties all documents."""
 
     name: str
     tags: tuple[str, ...]
@@ -47,7 +47,7 @@ class MeasuredRetriever:
 
     @property
     def compared(self) -> int:
-        """How many annotated documents its taus rest on, over all questions."""
+        """Number of annotated documents compared, over all questions."""
         return sum(values[TAU].scored for values in self.per_topic.values())
 
     def row(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def measure_correlation(
 
     Raises:
         InputError: an annotation names no question or document, or a pair occurs twice; a run
-            shares no question with the annotations, or contradicts itself.
+            shares no question with the annotations, or is inconsistent.
         ValueError: no run, or no run of the baseline's name.
     """
     runs = named_runs(runs)
@@ -168,8 +168,8 @@ def _gold(annotations: Source) -> tuple[dict[str, dict[str, float]], int]:
     scores: dict[str, dict[str, float | None]] = {}
     for annotation in read_annotations(annotations):
         if not (annotation.question_id and annotation.doc_id):
-            lacking = "doc_id" if annotation.question_id else "question_id"
-            raise InputError(f"annotation {shorten(annotation.id, 40)!r} has no {lacking}")
+            missing = "doc_id" if annotation.question_id else "question_id"
+            raise InputError(f"annotation {shorten(annotation.id, 40)!r} has no {missing}")
         documents = scores.setdefault(annotation.question_id, {})
         if annotation.doc_id in documents:
             question, document = shorten(annotation.question_id, 40), shorten(annotation.doc_id, 40)
@@ -197,14 +197,14 @@ def _read(
 def _taus(
     gold: Scores, scores: Scores, chosen: Mapping[str, Sequence[str]], documents_of: DocumentsOf
 ) -> dict[str, dict[str, Measured]]:
-    """Return a run's tau on each annotated question, resting on the documents compared."""
+    """Return a run's tau on each annotated question, over the documents compared."""
     taus = {}
     for question, docs in chosen.items():
         run, wanted = scores.get(question, {}), gold[question]
         if documents_of != "annotations":
             docs = [doc for doc in docs if doc in run]
         last = min(run.values(), default=0.0)
-        # Below all that it has, whatever the scale: absent first, then the score.
+        # Missing documents sort below all retrieved ones, whatever the scale of the scores.
         keys = [(doc in run, run.get(doc, last)) for doc in docs]
         places = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
         mine = [places[key] for key in keys]

@@ -1,8 +1,8 @@
 """Retrieval measures by their ir-measures notation: `nDCG@10`, `AP(rel=2)`, `MRecall@5`.
 
-ir-measures (MacAvaney et al., ECIR 2022) passes on to trec_eval, ndeval and others what kills the
-process (`P@0`) or gives zeros (two diversity measures with other parameters, computed together). So
-measures are checked here first, and only those of trec_eval are computed together.
+ir-measures (MacAvaney et al., ECIR 2022) does not reject measures that kill the process (`P@0`) or
+give zeros (two diversity measures with different parameters, computed together). So measures are
+checked here first, and only those of trec_eval are computed together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pnyx.formats.runs.rankings import MAX_GRADE, Judgements
 
 DEFAULT_MEASURES = ("nDCG@10", "P@10", "AP", "R@100")
 DEFAULT_DIVERSITY = ("alpha_nDCG@10", "ERR_IA@10", "StRecall@10")
-"""Also computed where the qrels are diversity qrels."""
+"""Additional defaults for diversity qrels."""
 
 _MAX_CUTOFF = 1_000_000
 _MAX_DIVERSITY_CUTOFF = 20
@@ -37,7 +37,7 @@ def _library() -> Any:
 
 
 def parse_measures(names: Sequence[str]) -> dict[str, Any]:
-    """Return the named measures by their canonical names; InputError: unknown or unfit."""
+    """Return the named measures by their canonical names; InputError: unknown or unsuitable."""
     measures = {}
     for name in names:
         measure = _parse(name)
@@ -67,17 +67,17 @@ def _parse(name: str) -> Any:
 def _read(library: Any, name: str) -> Any:
     """Return the measure of a name such as `nDCG(dcg='exp-log2')@10`; NameError: there is none.
 
-    `parse_measure` of ir-measures 0.4 rests on `ast.Num`, which Python 3.14 no longer has.
+    `parse_measure` of ir-measures 0.4 uses `ast.Num`, which Python 3.14 removed.
     """
     try:
         node: Any = ast.parse(name, mode="eval").body
         at: list[Any] = []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             node, at = node.left, [ast.literal_eval(node.right)]
-        given: list[ast.keyword] = []
+        keywords: list[ast.keyword] = []
         if isinstance(node, ast.Call) and not node.args:
-            node, given = node.func, node.keywords
-        parameters = {keyword.arg or "**": ast.literal_eval(keyword.value) for keyword in given}
+            node, keywords = node.func, node.keywords
+        parameters = {keyword.arg or "**": ast.literal_eval(keyword.value) for keyword in keywords}
     except (SyntaxError, ValueError):
         node = None
     if not isinstance(node, ast.Name):
@@ -89,7 +89,7 @@ def _read(library: Any, name: str) -> Any:
 
 
 def _unfit(measure: Any) -> str:
-    """Return what is wrong with a measure's parameters, empty where nothing is."""
+    """Describe the error in a measure's parameters, empty if nothing is."""
     limit = _MAX_DIVERSITY_CUTOFF if _is_ndevals(measure) else _MAX_CUTOFF
     cutoff = measure.params.get("cutoff")
     spec = measure.SUPPORTED_PARAMS.get("cutoff")
@@ -123,21 +123,21 @@ class RunScorer:
 
     def __init__(self, measures: Mapping[str, Any], judgements: Judgements) -> None:
         library = _library()
-        # Some of the programs behind ir-measures take no topics but numbers.
+        # Some of the programs behind ir-measures accept only numbers as topics.
         self._numbers = {topic: str(n) for n, topic in enumerate(judgements.by_topic, 1)}
         self._measures = measures
         plain = {n: judgements.grades(topic) for topic, n in self._numbers.items()}
         together: list[Any] = []
-        apart: list[Any] = []
+        separate: list[Any] = []
         for name, measure in measures.items():
             if _is_diverse(measure) and not judgements.diverse:
                 problem = "needs diversity qrels (topic subtopic document grade)"
                 raise InputError(f"{name} {problem}, but no topic here has several subtopics")
             if _is_ndevals(measure) and not library.pyndeval.is_available():
                 raise MissingExtra(name, "retrieval")
-            (together if library.pytrec_eval.supports(measure) else apart).append(measure)
+            (together if library.pytrec_eval.supports(measure) else separate).append(measure)
         self._evaluators = []
-        for group in ([together] if together else []) + [[measure] for measure in apart]:
+        for group in ([together] if together else []) + [[measure] for measure in separate]:
             qrels = self._diverse(judgements) if _is_diverse(group[0]) else plain
             self._evaluators.append(_guarded(group, library.evaluator, group, qrels))
 
@@ -152,7 +152,7 @@ class RunScorer:
 
     def score(self, rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float | None]]:
         """Return topic -> measure -> value (None: undefined); no ranking is an empty one."""
-        # Scores by place, so that every measure sees the same order.
+        # Scores by rank, so that every measure sees the same order.
         run = {
             number: {doc: float(len(ranking) - rank) for rank, doc in enumerate(ranking)}
             for topic, number in self._numbers.items()
@@ -171,10 +171,10 @@ class RunScorer:
 
 
 def _guarded(measures: Sequence[Any], compute: Any, *arguments: Any) -> Any:
-    """Run code that is not ours; whatever it raises becomes one line."""
+    """Run third-party code; whatever it raises becomes an InputError of one line."""
     try:
         return compute(*arguments)
-    except Exception as error:  # any program of the field may be behind it
+    except Exception as error:  # it may call any evaluation program
         names = ", ".join(map(repr, measures))
         reason = shorten(" ".join(str(error).split()) or type(error).__name__, 200)
         raise InputError(f"{shorten(names)}: ir-measures cannot compute it: {reason}") from error

@@ -46,7 +46,7 @@ class MeasuredRun:
     absent: tuple[str, ...]  # measured as an empty ranking
     unjudged: tuple[str, ...]  # not measured
     rearranged: tuple[str, ...]
-    judged_documents: int  # 0 means that qrels and run are of other documents
+    judged_documents: int  # 0: qrels and run are of different collections
 
     def row(self) -> dict[str, Any]:
         """Return the object of `--json` for this run (docs/measures.md)."""
@@ -75,7 +75,7 @@ class Retrieval(ComparedRuns):
     without_relevant: tuple[str, ...]
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md); one run also stands at the top."""
+        """Return the object of `--json` (docs/measures.md), with a single run also at the top."""
         return {
             "task": "retrieval",
             **self._runs_row(),
@@ -110,13 +110,13 @@ def measure_retrieval(
         baseline: name of the run that the others are compared with.
         test: of the differences to the baseline, over topics; two-sided, corrected by
             Holm-Bonferroni over all runs and measures.
-        margin: also test, one-sided, that a run is not lower than the baseline by so much or more;
-            in the measure's units, chosen before the runs are looked at.
+        margin: also test, one-sided, that a run is not lower than the baseline by this
+            much or more; in the measure's units, chosen before the runs are looked at.
         bootstrap: over topics; its seed is also that of the randomisation test.
 
     Raises:
         InputError: a measure cannot be computed from these qrels, a run shares no topic with them,
-            or a run or the qrels contradict themselves.
+            or a run or the qrels are inconsistent.
         MissingExtra: the extra `retrieval` is not installed.
         ValueError: no run, no run of the baseline's name, or a margin that is not above 0.
     """
@@ -183,6 +183,6 @@ def _run(
 
 
 def check_runs(runs: Mapping[str, Run], baseline: str | None) -> None:
-    """Refuse to measure nothing, or against a baseline that is not there."""
+    """Reject an empty list of runs, or a baseline that is not among them."""
     if not runs or (baseline is not None and baseline not in runs):
         raise ValueError(f"found the runs {', '.join(runs)}, expected one, and the baseline")

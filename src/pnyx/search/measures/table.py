@@ -1,8 +1,8 @@
-"""The one table of runs: run x topic x measure, with how much each value rests on.
+"""The table of runs: run x topic x measure, with the number of items behind each value.
 
 Whatever measures runs (retrieval, reports, perspectives, leaderboards, the benchmark of BERDS)
-fills it; means over topics, their intervals and comparisons of two runs are taken here. Topics
-stand in one order (`topic_order`), so that the same values have the same intervals everywhere.
+fills it; it computes means over topics, their intervals and comparisons of two runs. Topics are in
+one order (`topic_order`), so that the same values have the same intervals everywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RunPair: TypeAlias = tuple[str, str, str]
 
 
 class Cell(Protocol):
-    """The value of a run on a topic by a measure; None where it is unscored or undefined."""
+    """The value of a run on a topic by a measure; None if it is unscored or undefined."""
 
     @property
     def value(self) -> float | None: ...  # noqa: D102
@@ -37,21 +37,21 @@ class Cell(Protocol):
 
 
 class Metric(NamedTuple):
-    """One value of the table, named as by ir_measures, with its run and what it rests on."""
+    """One value of the table, with the names of ir_measures, its run and its number of items."""
 
     run: str
     query_id: str
     measure: str
     value: float | None
     scored: int
-    asked: int
+    total: int
 
 
 C_co = TypeVar("C_co", bound=Cell, covariant=True)
 
 
 class RunTable(Generic[C_co]):
-    """Values: run -> topic, in order -> measure; absent topics and cells do not count."""
+    """Values: run -> topic, in order -> measure; absent topics and cells are ignored."""
 
     def __init__(self, cells: Mapping[str, Mapping[str, Mapping[str, C_co]]]) -> None:
         self.cells = {
@@ -74,7 +74,7 @@ class RunTable(Generic[C_co]):
         return {run: topics for run, topics in cells.items() if topics}
 
     def column(self, run: str, measure: str, topics: Iterable[str]) -> Floats:
-        """Return a run's values (topics,) by a measure, NaN where there is none."""
+        """Return a run's values (topics,) by a measure, NaN if there is none."""
         row = self.cells.get(run, {})
         cells = (row.get(topic, {}).get(measure) for topic in topics)
         return numbers([None if cell is None else cell.value for cell in cells])
@@ -90,10 +90,10 @@ class RunTable(Generic[C_co]):
         topics = self.cells[run]
         table = np.stack([self.column(run, name, topics) for name in measures], axis=1)
         means = column_means(table, bootstrap, UNIT if ranges is None else list(ranges))
-        asked = [sum(name in values for values in topics.values()) for name in measures]
+        counts = [sum(name in values for values in topics.values()) for name in measures]
         return {
             name: replace(mean, asked=count)
-            for name, mean, count in zip(measures, means, asked, strict=True)
+            for name, mean, count in zip(measures, means, counts, strict=True)
         }
 
     def compare(
@@ -125,7 +125,7 @@ class RunTable(Generic[C_co]):
 
 
 def against(runs: Iterable[str], baseline: str | None, measures: Sequence[str]) -> list[RunPair]:
-    """Return each other run with the baseline, measure by measure; nothing without one."""
+    """Return each other run with the baseline, measure by measure; empty without one."""
     others = [run for run in runs if baseline is not None and run != baseline]
     return [(run, str(baseline), name) for run in others for name in measures]
 
@@ -154,7 +154,7 @@ class ComparedRuns(Result):
 
     @property
     def undefined(self) -> int:
-        """How many values of single topics are not defined."""
+        """How many values of single topics are undefined."""
         return sum(m.asked - m.scored for run in self.runs for m in run.measures.values())
 
     def rows(self) -> list[dict[str, Any]]:
@@ -166,13 +166,13 @@ class ComparedRuns(Result):
         ]
 
     def _runs_row(self) -> dict[str, Any]:
-        """Return the runs for `--json`; a single one also stands at the top."""
+        """Return the runs for `--json`; a single one is also at the top level."""
         runs = plain(self.runs)
         top = {key: runs[0][key] for key in ("measures", "per_group")} if len(runs) == 1 else {}
         return {**top, "runs": runs}
 
     def _methods_row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
-        """Return the comparisons for `--json`, how runs were tested, and by what intervals."""
+        """Return the comparisons for `--json`, the test and the kind of intervals."""
         compared, random = self.comparisons, self.test != "t"
         test = {
             "method": f"paired {self.test}",

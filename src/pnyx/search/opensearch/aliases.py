@@ -1,4 +1,4 @@
-"""Which index of a cluster a name stands for, now and lately, and whether it can be asked."""
+"""Which index of a cluster an alias points to, now and recently, and whether it can be queried."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from pnyx.search.opensearch.client import INDEX_NAME, OLDEST, Cluster, ClusterAd
 
 _STATES: Final[dict[str, tuple[float, str]]] = {}
 _LOOKED: Final = 5.0
-"""Seconds after which it is looked again which index has the name."""
+"""Seconds after which an alias is resolved again."""
 
 
 def forget(where: str) -> None:
-    """Look again, when it is asked next, which index an address stands for."""
+    """Resolve an address again at the next query."""
     _STATES.pop(where, None)
 
 
 def remote_state(where: str) -> tuple[str]:
-    """Return which index an address stands for, or did some seconds ago; see `index_state`.
+    """Return the index an address points to, or did some seconds ago; see `index_state`.
 
-    Nobody waits for it but the first who asks.
+    Only the first caller waits for the answer.
     """
     key = str(ClusterAddress.parse(where))
     looked, concrete = _STATES.get(key, (0.0, ""))
     if not concrete:
         try:
-            concrete = _look(key)
+            concrete = _resolve(key)
         except PnyxError as error:
             raise OSError(str(error)) from error
     elif time.monotonic() - looked >= _LOOKED:
         _STATES[key] = time.monotonic(), concrete
-        start_thread(lambda: _look_again(key), "pnyx-opensearch")
+        start_thread(lambda: _resolve_quietly(key), "pnyx-opensearch")
     return (concrete,)
 
 
-def _look(where: str) -> str:
+def _resolve(where: str) -> str:
     address = ClusterAddress.parse(where)
     answer = Cluster(address).ask("GET", f"/_alias/{address.name}", seconds=2.0)
     indexes = answer.entries()
@@ -52,13 +52,13 @@ def _look(where: str) -> str:
     return names
 
 
-def _look_again(where: str) -> None:
-    with contextlib.suppress(PnyxError):  # being replaced, or away for a while
-        _look(where)
+def _resolve_quietly(where: str) -> None:
+    with contextlib.suppress(PnyxError):  # being replaced, or temporarily unavailable
+        _resolve(where)
 
 
 def check_version(cluster: Cluster) -> None:
-    """Refuse a server that is not OpenSearch, or one that is too old."""
+    """Reject a server that is not OpenSearch, or is too old."""
     version = cluster.ask("GET", "/").field("version")
     where, oldest = escaped(str(cluster.address)), ".".join(map(str, OLDEST))
     distribution = version.optional("distribution")
@@ -71,7 +71,7 @@ def check_version(cluster: Cluster) -> None:
 
 
 def behind(cluster: Cluster) -> tuple[str, ClusterAnswer]:
-    """Return the index that an address stands for, and the cluster's answer about it."""
+    """Return the index that an address points to, and the cluster's answer about it."""
     address = cluster.address
     answer = cluster.ask("GET", f"/{address.name}")
     indexes = answer.entries()
@@ -79,7 +79,7 @@ def behind(cluster: Cluster) -> tuple[str, ClusterAnswer]:
         if not INDEX_NAME.fullmatch(name):
             raise answer.wrong("the name of an index as the only key")
     if len(indexes) != 1:
-        problem = f"stands for {len(indexes)} indexes, expected one"
+        problem = f"points to {len(indexes)} indexes, expected one"
         raise IndexFolderError(problem, path=str(address))
     ((concrete, index),) = indexes.items()
     return concrete, index

@@ -1,4 +1,4 @@
-"""The answers of a cluster, read in one place: another shape than OpenSearch's is one line."""
+"""Parsing a cluster's answers; any unexpected shape becomes an error of one line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Final, NoReturn
 
 from pnyx.core.errors import PnyxError, shorten
 
-_ADVICE: Final = "check that OpenSearch answers here, with no proxy that changes its answers"
+_ADVICE: Final = "check that OpenSearch answers here, without a proxy that changes its answers"
 _SHOWN_KEYS: Final = 4
 _ROUNDED: Final = 1e-4
-"""Difference of a score, as a share of it, from the sum of its parts: they have 32 bits."""
+"""Relative tolerance between a score and the sum of its parts, which are 32-bit floats."""
 
 
 class PartialAnswerError(PnyxError):
@@ -21,13 +21,13 @@ class PartialAnswerError(PnyxError):
 
 
 class AnswerShapeError(PnyxError):
-    """An answer has another shape than OpenSearch's, or contradicts itself or the request."""
+    """An answer is not shaped like OpenSearch's, or is inconsistent with itself or the request."""
 
 
 class ClusterAnswer:
-    """A value of a cluster's JSON that knows the request it answers and its place in the answer.
+    """A value of a cluster's JSON, with its request and its path in the answer, for errors.
 
-    Every method raises AnswerShapeError where the value is of another type than the method reads.
+    Every method raises AnswerShapeError if the value is not of the type that it reads.
     """
 
     __slots__ = ("_key", "_parent", "value")
@@ -37,7 +37,7 @@ class ClusterAnswer:
 
     @classmethod
     def decoded(cls, text: str, request: str) -> ClusterAnswer:
-        """Return the answer to `request`, which messages name."""
+        """Return the answer to `request`, which error messages name."""
         try:
             return cls(_parsed(text), None, request)
         except (ValueError, RecursionError) as error:
@@ -45,7 +45,7 @@ class ClusterAnswer:
 
     @property
     def request(self) -> str:
-        """The request that is answered, as messages name it."""
+        """The request that is answered, for error messages."""
         return str(self._key) if self._parent is None else self._parent.request
 
     @property
@@ -56,11 +56,11 @@ class ClusterAnswer:
             return f"{self._parent._place}[{self._key}]"
         return f"{self._parent._place}.{shorten(self._key, 60)}"
 
-    def wrong(self, expected: str, found: str | None = None) -> AnswerShapeError:
+    def wrong(self, expected: str, description: str | None = None) -> AnswerShapeError:
         """Return the error for a value that is not as expected."""
-        where = f"{place.removeprefix('.')}: " if (place := self._place) else ""
-        found = _description(self.value) if found is None else found
-        problem = f"{where}expected {expected}, found {found}"
+        where = f"{path.removeprefix('.')}: " if (path := self._place) else ""
+        description = _description(self.value) if description is None else description
+        problem = f"{where}expected {expected}, found {description}"
         return AnswerShapeError(f"{self.request}: {problem}; {_ADVICE}")
 
     # Objects and lists ---------------------------------------------------------------------------
@@ -72,7 +72,7 @@ class ClusterAnswer:
         return {key: ClusterAnswer(value, self, key) for key, value in self.value.items()}
 
     def optional(self, name: str) -> ClusterAnswer | None:
-        """Return a field of an object, None where it has none of this name."""
+        """Return a field of an object, None if it has none of this name."""
         if not isinstance(self.value, dict):
             raise self.wrong("an object")
         return ClusterAnswer(self.value[name], self, name) if name in self.value else None
@@ -88,12 +88,12 @@ class ClusterAnswer:
         return node
 
     def elements(self, count: int | None = None) -> list[ClusterAnswer]:
-        """Return the values of a list, of `count` ones if that is given."""
+        """Return the values of a list, which must have `count` values if that is given."""
         if not isinstance(self.value, list):
             raise self.wrong("a list")
         if count is not None and len(self.value) != count:
             raise self.wrong(f"a list of {count}")
-        return [ClusterAnswer(value, self, place) for place, value in enumerate(self.value)]
+        return [ClusterAnswer(value, self, position) for position, value in enumerate(self.value)]
 
     # Values --------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class ClusterAnswer:
         return float(value)
 
     def parsed(self) -> ClusterAnswer:
-        """Return the value of JSON that is within a string."""
+        """Return the JSON value encoded in a string."""
         try:
             return ClusterAnswer(_parsed(self.text()), self._parent, self._key)
         except (ValueError, RecursionError) as error:
@@ -173,7 +173,7 @@ def _description(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A document of a search's answer: its `_id`, and the rest of it."""
+    """A document in a search's answer: its `_id`, and the rest of it."""
 
     id: str
     answer: ClusterAnswer
@@ -187,7 +187,7 @@ class SearchHit:
         return self.answer.field("_source", name)
 
     def fields(self) -> dict[str, ClusterAnswer]:
-        """Return the values of the document's fields that were asked for, as far as it has them."""
+        """Return the values of the requested fields that the document has."""
         fields = self.answer.optional("fields")
         if fields is None:
             return {}
@@ -205,7 +205,7 @@ class SearchHit:
 
 
 def check_shards(answer: ClusterAnswer) -> None:
-    """Raise PartialAnswerError where some shards did not give their part."""
+    """Raise PartialAnswerError if some shards did not answer."""
     if (error := answer.optional("error")) is not None:
         kind = error.field("type").text()
         raise PartialAnswerError(f"{answer.request}: {shorten(kind, 60)}")
@@ -213,18 +213,18 @@ def check_shards(answer: ClusterAnswer) -> None:
     total = shards.field("total").integer(1)
     successful = shards.field("successful").integer(0, total)
     failed = shards.field("failed").integer(0, total)
-    # Copies that are not assigned to a node count in the total of a refresh, and do not fail.
+    # In a refresh, unassigned replicas count in the total but do not fail.
     searched = answer.optional("timed_out")
     if failed or not successful or (searched is not None and successful < total):
         raise _partial(answer, f"{successful} of {total} shards answered")
 
 
 def _partial(answer: ClusterAnswer, problem: str) -> PartialAnswerError:
-    return PartialAnswerError(f"{answer.request}: {problem}, and a part is not shown as the whole")
+    return PartialAnswerError(f"{answer.request}: {problem}, and a partial result is not used")
 
 
 def read_total(answer: ClusterAnswer, least: int = 0) -> tuple[int, bool]:
-    """Return how many documents a query has, and whether that is exact; else at least `least`."""
+    """Return how many documents match a query, and whether that is exact or a lower bound."""
     check_shards(answer)
     if answer.field("timed_out").flag():
         raise _partial(answer, "not all shards answered in time")
@@ -237,7 +237,7 @@ def read_total(answer: ClusterAnswer, least: int = 0) -> tuple[int, bool]:
 
 
 def read_count(answer: ClusterAnswer) -> int:
-    """Return the exact number of documents that a query has; the answer shows none of them."""
+    """Return the exact number of documents that match a query, from an answer without hits."""
     value, exact = read_total(answer)
     if not exact:
         raise answer.field("hits", "total", "relation").wrong("eq")
@@ -299,7 +299,7 @@ def read_ranking(
 
 
 def read_shares(answer: ClusterAnswer, count: int, documents: int) -> list[float]:
-    """Return which share of the values of a field is below each of `count` ascending bounds.
+    """Return the share of a field's values below each of `count` ascending bounds.
 
     `documents` is the largest number of values.
     """
@@ -318,7 +318,7 @@ def read_shares(answer: ClusterAnswer, count: int, documents: int) -> list[float
 
 
 def read_documents(answer: ClusterAnswer, keys: Sequence[str]) -> list[ClusterAnswer | None]:
-    """Return the sources of documents that were asked for by `_id`, None for those not there."""
+    """Return the sources of documents requested by `_id`, None for missing ones."""
     sources: list[ClusterAnswer | None] = []
     for key, row in zip(keys, answer.field("docs").elements(len(keys)), strict=True):
         if row.field("_id").text() != key:
@@ -331,7 +331,7 @@ def read_documents(answer: ClusterAnswer, keys: Sequence[str]) -> list[ClusterAn
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What became of one document that was sent; `error` is its type, `reason` says more."""
+    """The outcome for one document that was sent; `error` is its type, `reason` the details."""
 
     status: int
     error: str
@@ -339,7 +339,7 @@ class BulkResult:
 
 
 def read_bulk(answer: ClusterAnswer, action: str, keys: Sequence[str]) -> list[BulkResult]:
-    """Return what became of each document, in the order of sending."""
+    """Return the outcome for each document, in the order of sending."""
     results: list[BulkResult] = []
     for key, item in zip(keys, answer.field("items").elements(len(keys)), strict=True):
         row = item.field(action)
@@ -362,7 +362,7 @@ def read_bulk(answer: ClusterAnswer, action: str, keys: Sequence[str]) -> list[B
 
 
 def check_acknowledged(answer: ClusterAnswer) -> None:
-    """Refuse a change that the cluster has not confirmed."""
+    """Reject a change that the cluster has not confirmed."""
     done = answer.field("acknowledged")
     if not done.flag():
         raise done.wrong("true")

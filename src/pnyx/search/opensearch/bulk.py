@@ -24,11 +24,11 @@ _LONGEST_WAIT: Final = 30.0
 _SECONDS: Final = 120.0
 
 Row = dict[str, Any]
-"""A document as the mapping has it; `_id` is its key."""
+"""A document in the form of the mapping; `_id` is its key."""
 
 
 class Bulk:
-    """Creates documents in an index; what is there already is told from what comes twice."""
+    """Creates documents in an index, and distinguishes documents already sent from duplicates."""
 
     def __init__(self, cluster: Cluster, index: str, *, patience: float = _PATIENCE) -> None:
         self._cluster, self._index, self._patience = cluster, index, patience
@@ -36,7 +36,7 @@ class Bulk:
         self.waited = 0.0
 
     def known(self, keys: Sequence[str]) -> dict[str, Row]:
-        """Return number and digest of those documents that are there."""
+        """Return number and digest of those documents that are in the index."""
         body = {"ids": list(keys)}
         path = f"/{self._index}/_mget"
         answer = self._patiently(
@@ -46,7 +46,7 @@ class Bulk:
         return {key: _identity(source) for key, source in sources if source is not None}
 
     def loaded(self, first: int, stop: int) -> dict[int, tuple[str, Row]]:
-        """Return the documents with these numbers that an earlier load has left: key, and so on."""
+        """Return the documents with these numbers from an earlier load, each with its key."""
         numbers = {"range": {"number": {"gte": first, "lt": stop}}}
         body = {"query": numbers, "size": stop - first, "_source": ["number", "digest"]}
         hits = self._patiently(lambda: self._cluster.hits(self._index, body))
@@ -61,8 +61,8 @@ class Bulk:
     def create(self, rows: Sequence[Row]) -> None:
         """Create documents, in smaller parts and more slowly where the cluster is overloaded.
 
-        Raises InputError where another document has an id already, PnyxError where the cluster
-        refuses a document, or everything for too long.
+        Raises InputError if another document already has an id, PnyxError if the cluster
+        rejects a document, or everything for too long.
         """
         left, begun = list(rows), time.monotonic()
         while left:
@@ -78,14 +78,14 @@ class Bulk:
             self._wait(begun)
 
     def _sent(self, rows: Sequence[Row]) -> list[Row]:
-        """Send some; return those that the cluster had no room for."""
+        """Send some; return those that the cluster was too busy for."""
         lines: list[Row] = []
         for row in rows:
             lines += [
                 {"create": {"_id": row["_id"]}},
                 {k: v for k, v in row.items() if k != "_id"},
             ]
-        path, shown = f"/{self._index}/_bulk", escaped(str(self._cluster.address))
+        path, address = f"/{self._index}/_bulk", escaped(str(self._cluster.address))
         try:
             answer = self._cluster.lines(path, lines, seconds=_SECONDS)
         except (OverloadedError, PartialAnswerError, UnreachableError):
@@ -96,17 +96,17 @@ class Bulk:
             if result.status == 409:
                 there.append(row)
             elif result.error == "cluster_block_exception":
-                raise PnyxError(f"{shown}: is blocked: {shorten(result.reason, 160)}")
+                raise PnyxError(f"{address}: is blocked: {shorten(result.reason, 160)}")
             elif result.status in (429, 503) or result.error == "circuit_breaking_exception":
                 refused.append(row)
             elif result.error:
                 problem = f"{escaped(result.error, 60)}: {shorten(result.reason, 160)}"
-                raise PnyxError(f"{shown}: refuses document {row['number'] + 1}: {problem}")
+                raise PnyxError(f"{address}: rejects document {row['number'] + 1}: {problem}")
         self._check_same(there)
         return refused
 
     def _check_same(self, rows: Sequence[Row]) -> None:
-        """Refuse rows whose ids other documents of the index have."""
+        """Reject rows whose ids other documents of the index have."""
         stored = self.known([row["_id"] for row in rows]) if rows else {}
         for row in rows:
             if row["_id"] not in stored:
@@ -117,9 +117,9 @@ class Bulk:
     def _wait(self, begun: float) -> None:
         gone = time.monotonic() - begun
         if gone > self._patience:
-            shown = escaped(str(self._cluster.address))
-            told = f"takes nothing for {gone:.0f} s; the same command goes on"
-            raise PnyxError(f"{shown}: {told}")
+            address = escaped(str(self._cluster.address))
+            problem = f"accepted nothing for {gone:.0f} s; run the same command to continue"
+            raise PnyxError(f"{address}: {problem}")
         pause = min(_LONGEST_WAIT, 0.2 + gone / 2) * random.uniform(0.7, 1.3)
         self.waited += pause
         time.sleep(pause)
@@ -134,21 +134,22 @@ class Bulk:
 
 
 def _identity(source: ClusterAnswer) -> Row:
-    """Return what a document is recognised by."""
+    """Return the digest that identifies a document."""
     return {"number": source.field("number").integer(), "digest": source.field("digest").text()}
 
 
-def check_same(row: Row, key: str, known: Row) -> None:
-    """Refuse a document whose id another has, or another document in its place."""
-    place, same = row["number"] + 1, known["number"] == row["number"]
-    if same and (row["_id"], row["digest"]) == (key, known["digest"]):
+def check_same(row: Row, key: str, stored: Row) -> None:
+    """Reject a document whose id another has, or whose number had another document."""
+    record_number, same = row["number"] + 1, stored["number"] == row["number"]
+    if same and (row["_id"], row["digest"]) == (key, stored["digest"]):
         return
     name = shorten(row["_id"], 60)
     if same:
-        raise OtherCorpusError(f"record {place} ({name}) is not the one that was loaded before")
-    first, second = sorted((known["number"] + 1, place))
+        problem = f"record {record_number} ({name}) is not the one that was loaded before"
+        raise OtherCorpusError(problem)
+    first, second = sorted((stored["number"] + 1, record_number))
     raise InputError(f"records {first} and {second} have the same id {name!r}")
 
 
 class OtherCorpusError(InputError):
-    """What an unfinished load holds is of another corpus."""
+    """An unfinished load is of another corpus."""

@@ -1,6 +1,6 @@
-"""Where an index of a cluster is, and how the cluster is asked.
+"""The address of an index in a cluster, and the client for requests to the cluster.
 
-Every failure is one line that names the address, never a user or a password.
+Every error is one line that names the address, never a user or a password.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ USER, PASSWORD = "PNYX_OPENSEARCH_USER", "PNYX_OPENSEARCH_PASSWORD"
 INDEX_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,199}")
 _EXPECTED: Final = "expected opensearch://HOST:PORT/NAME or opensearch+https://HOST:PORT/NAME"
 _READS: Final = ("/_search", "/_msearch", "/_mget")
-"""Asked once more when a node goes meanwhile: another has a copy of its shards."""
+"""Requests retried once when a node goes down: another has a copy of its shards."""
 _SECONDS: Final = 60.0
 _CONNECTIONS: Final = 32
-"""Kept open to each node: as many as threads of `pnyx serve` ask at once, and more."""
+"""Connections kept open to each node: more than `pnyx serve` has concurrent threads."""
 _BLOCKED: Final = "cluster_block_exception"
 _GONE: Final = (
     "no_shard_available_action_exception",
@@ -46,7 +46,7 @@ _GONE: Final = (
     "node_not_connected_exception",
     "connect_transport_exception",
 )
-"""What is told of a node that went while it was asked."""
+"""Error for a node that went down during a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class ClusterAddress:
         """Read `opensearch://HOST:PORT[,HOST:PORT...]/NAME`; InputError for anything else."""
         scheme, _, rest = str(text).partition("://")
         nodes, _, name = rest.partition("/")
-        if "@" in nodes:  # not echoed: it may be a password
-            told = f"{USER} and {PASSWORD} name them in the environment"
-            raise InputError(f"an address with user or password is not taken: {told}")
+        if "@" in nodes:  # not repeated in the message: it may be a password
+            advice = f"set {USER} and {PASSWORD} in the environment"
+            raise InputError(f"an address must not contain a user or password: {advice}")
         hosts = []
         for node in nodes.split(","):
             try:
@@ -73,11 +73,11 @@ class ClusterAddress:
             except ValueError:
                 host, port = None, 0
             if not host or not re.fullmatch(r"[\w.:-]+", host):
-                raise InputError(f"{shorten(node, 60)!r} is no host: {_EXPECTED}")
+                raise InputError(f"{shorten(node, 60)!r} is not a host: {_EXPECTED}")
             hosts.append((host, port))
         if not INDEX_NAME.fullmatch(name):
-            told = "a name has small letters, digits, '.', '_' and '-'"
-            raise InputError(f"{shorten(name, 60)!r} names no index: {_EXPECTED}; {told}")
+            advice = "a name has small letters, digits, '.', '_' and '-'"
+            raise InputError(f"{shorten(name, 60)!r} is not an index name: {_EXPECTED}; {advice}")
         return cls(tuple(hosts), name, scheme.endswith("https"))
 
     def __str__(self) -> str:
@@ -90,13 +90,13 @@ class UnreachableError(PnyxError):
 
 
 class OverloadedError(PnyxError):
-    """The cluster has too much to do; the same may be asked again later."""
+    """The cluster is overloaded; the request can be repeated later."""
 
 
 class Cluster:
-    """Asks the nodes of an address by the official client; safe in several threads.
+    """Sends requests to the nodes of an address with the official client; thread-safe.
 
-    `gone` is called where an index is no more.
+    `gone` is called if an index no longer exists.
     """
 
     def __init__(self, address: ClusterAddress, gone: Callable[[], Any] = lambda: None) -> None:
@@ -109,17 +109,17 @@ class Cluster:
         except ImportError as error:
             raise MissingExtra("an index in OpenSearch", "opensearch") from error
         check_network(*(host for host, _ in self.address.hosts))
-        logging.getLogger("opensearch").addHandler(logging.NullHandler())  # what fails is told once
-        own: dict[str, Any] = {}
+        logging.getLogger("opensearch").addHandler(logging.NullHandler())  # reported once
+        settings: dict[str, Any] = {}
         if user := os.environ.get(USER):
-            own["http_auth"] = (user, os.environ.get(PASSWORD, ""))
+            settings["http_auth"] = (user, os.environ.get(PASSWORD, ""))
         if self.address.secure:
             insecure = os.environ.get(INSECURE) == "1"
-            own |= {"use_ssl": True, "verify_certs": not insecure, "ssl_show_warn": False}
+            settings |= {"use_ssl": True, "verify_certs": not insecure, "ssl_show_warn": False}
             if (ca := os.environ.get(CA)) and not insecure:
                 if not Path(ca).is_file():
-                    raise InputError(f"{CA} names no file", path=ca)
-                own["ca_certs"] = ca
+                    raise InputError(f"{CA} does not name a file", path=ca)
+                settings["ca_certs"] = ca
         hosts = [{"host": host, "port": port} for host, port in self.address.hosts]
         retried: dict[str, Any] = {
             "max_retries": 3,
@@ -127,7 +127,7 @@ class Cluster:
             "retry_on_timeout": False,
             "pool_maxsize": _CONNECTIONS,
         }
-        transport: Any = OpenSearch(hosts, timeout=_SECONDS, **retried, **own).transport
+        transport: Any = OpenSearch(hosts, timeout=_SECONDS, **retried, **settings).transport
         transport.deserializer = _UnreadAnswers()
         return transport
 
@@ -140,22 +140,22 @@ class Cluster:
         seconds: float = _SECONDS,
         **params: str | float,
     ) -> ClusterAnswer:
-        """Return what the cluster answers; PnyxError for whatever goes wrong."""
+        """Return the cluster's answer; PnyxError for any failure."""
         transport = self._transport
         from opensearchpy.exceptions import OpenSearchException
 
         request = f"{escaped(str(self.address))}: {method} {escaped(path)}"
-        own = {**params, "request_timeout": seconds}
+        query_params = {**params, "request_timeout": seconds}
         reads = path.endswith(_READS)
         for again in (reads, False):
             try:
-                text = transport.perform_request(method, path, params=dict(own), body=body)
+                text = transport.perform_request(method, path, params=dict(query_params), body=body)
             except OpenSearchException as error:
                 failure = self._failure(error, request)
                 if not (again and isinstance(failure, PartialAnswerError)):
                     raise failure from error
             except (AttributeError, RecursionError) as error:
-                # The client takes the JSON of an error for an object of few levels, unchecked.
+                # The client assumes, unchecked, that the JSON of an error is a shallow object.
                 raise ClusterAnswer(None, None, request).wrong(
                     "an error as an object", "another"
                 ) from error
@@ -164,19 +164,19 @@ class Cluster:
         raise AssertionError
 
     def lines(self, path: str, rows: Iterable[Mapping[str, Any]], **params: Any) -> ClusterAnswer:
-        """Ask with a body of one JSON object a line."""
+        """Send a body with one JSON object per line."""
         body = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         return self.ask("POST", path, body.encode("utf-8", "replace"), **params)
 
     def exists(self, method: str, path: str, **params: Any) -> ClusterAnswer | None:
-        """Return what the cluster answers, None for "not found"."""
+        """Return the cluster's answer, None for "not found"."""
         try:
             return self.ask(method, path, **params)
         except IndexFolderError:
             return None
 
     def search(self, index: str, body: Mapping[str, Any], **params: Any) -> ClusterAnswer:
-        """Return the answer of all shards of an index, never of some of them."""
+        """Return the answer of all shards of an index, never only of some."""
         params["allow_partial_search_results"] = "false"
         return self.ask("POST", f"/{index}/_search", dict(body), **params)
 
@@ -194,12 +194,12 @@ class Cluster:
         return read_hits(answer, index, body["size"], before, matching)
 
     def count(self, index: str, query: Mapping[str, Any]) -> int:
-        """Return how many documents of an index a query has."""
-        # `_count` would leave out, without saying so, the documents of shards that are away.
+        """Return how many documents of an index match a query."""
+        # `_count` would silently leave out the documents of unavailable shards.
         return read_count(self.search(index, {"size": 0, "track_total_hits": True, "query": query}))
 
     def _failure(self, error: Exception, request: str) -> PnyxError:
-        """Return what went wrong, in a line; never what was sent."""
+        """Describe an error in one line, without the data that was sent."""
         from opensearchpy import exceptions as known
 
         where = escaped(str(self.address))
@@ -215,34 +215,34 @@ class Cluster:
         return self._refusal(getattr(error, "status_code", None), info)
 
     def _refusal(self, status: Any, info: Any) -> PnyxError:
-        """Return what an error of the cluster says, by its HTTP status and its JSON."""
+        """Describe an error of the cluster by its HTTP status and its JSON."""
         where = escaped(str(self.address))
         kind, reason = cause_of(info.get("error") if isinstance(info, dict) else None)
         if status == 401:
-            return PnyxError(f"{where}: refuses user and password ({USER}, {PASSWORD})")
+            return PnyxError(f"{where}: rejects user and password ({USER}, {PASSWORD})")
         if status == 404:
             self._gone()
             return IndexFolderError("is not there", path=where)
         if kind == _BLOCKED:
             return PnyxError(f"{where}: is blocked: {shorten(reason, 160)}")
         if status == 429 or kind == "circuit_breaking_exception":
-            return OverloadedError(f"{where}: has too much to do ({escaped(kind, 60)})")
+            return OverloadedError(f"{where}: is overloaded ({escaped(kind, 60)})")
         if status == 503 or kind in _GONE:
-            return PartialAnswerError(f"{where}: some shards cannot be asked ({escaped(kind, 60)})")
+            return PartialAnswerError(f"{where}: some shards are unavailable ({escaped(kind, 60)})")
         if status == 403:
-            return PnyxError(f"{where}: the user may not do this")
-        told = f"{escaped(kind, 60)}: {shorten(reason, 200)}" if kind else f"status {status}"
-        return PnyxError(f"{where}: {told}")
+            return PnyxError(f"{where}: the user has no permission for this")
+        reason_text = f"{escaped(kind, 60)}: {shorten(reason, 200)}" if kind else f"status {status}"
+        return PnyxError(f"{where}: {reason_text}")
 
 
 def _tls(error: str) -> str:
     if "CERTIFICATE_VERIFY_FAILED" in error:
-        return f"its certificate is not trusted; {CA} names the file of one that vouches for it"
-    return "speaks no TLS that is understood; opensearch:// asks without TLS"
+        return f"its certificate is not trusted; set {CA} to the file of its CA certificate"
+    return "does not support TLS; use opensearch:// for a connection without TLS"
 
 
 def cause_of(error: Any) -> tuple[str, str]:
-    """Return type and reason of the deepest cause of an error as the cluster words it."""
+    """Return type and reason of the innermost cause of an error, as reported by the cluster."""
     kind, reason = "", ""
     while isinstance(error, dict):
         kind, reason = str(error.get("type", "")), str(error.get("reason", ""))
@@ -255,7 +255,7 @@ def cause_of(error: Any) -> tuple[str, str]:
 
 
 class _UnreadAnswers:
-    """In place of the client's reader of answers, which takes whatever is JSON, or plain text."""
+    """Replaces the client's deserialiser, which accepts any JSON or plain text."""
 
     def loads(self, text: str, _kind: str | None = None) -> str:
         return text

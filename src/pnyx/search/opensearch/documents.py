@@ -1,4 +1,4 @@
-"""Reading the documents of an index in a cluster, each compared with what was asked for."""
+"""Reading the documents of an index in a cluster, checking each against the request."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pnyx.search.opensearch.client import Cluster
 
 _AT_ONCE: Final = 500
 _RECORD: Final = ("record", "digest")
-"""The fields that a record is read from."""
+"""The fields from which a record is read."""
 
 
 class StoredDocuments:
-    """The documents of one index, by `_id` (`keys`) or by number; safe in several threads.
+    """The documents of one index, by `_id` (`keys`) or by number; thread-safe.
 
     Raises AnswerShapeError for an answer that does not fit the request, IndexFolderError for a
-    document that is missing or is not as it was loaded.
+    document that is missing or has changed since it was loaded.
     """
 
     def __init__(self, cluster: Cluster, index: str, meta: Mapping[str, Any]) -> None:
@@ -55,7 +55,7 @@ class StoredDocuments:
         return np.array(values, dtype=np.int64)
 
     def values(self, keys: Sequence[str], feature: str) -> list[Any]:
-        """Return a feature of documents, in their order, None where one has none.
+        """Return a feature of documents, in their order, None if one has none.
 
         Qualities are floats, topics integers, vectors arrays; InputError for an unknown document.
         """
@@ -76,7 +76,7 @@ class StoredDocuments:
         return [values[key] for key in keys]
 
     def unknown(self, key: str) -> InputError:
-        """Return the error for a document that is not there."""
+        """Return the error for a missing document."""
         return InputError(f"has no document {shorten(key, 60)!r}", path=self.path)
 
     def _known(self, keys: Sequence[str], *fields: str) -> list[ClusterAnswer]:
@@ -107,8 +107,8 @@ class StoredDocuments:
         """Return vectors, in the order asked; shape (documents, dimensions)."""
         field, dimensions = schema.FEATURES["vectors"], self._features["vectors"]["dimensions"]
         vectors = np.zeros((len(numbers), dimensions), np.float32)
-        for place, (number, hit) in enumerate(self._at(numbers, fields=[field])):
-            vectors[place] = self._features_of(hit, [field], number)[field]
+        for row, (number, hit) in enumerate(self._at(numbers, fields=[field])):
+            vectors[row] = self._features_of(hit, [field], number)[field]
         return vectors
 
     def rows(self, first: int = 0) -> Iterator[tuple[Evidence, dict[str, Any]]]:
@@ -116,16 +116,16 @@ class StoredDocuments:
         fields = list(schema.FEATURES.values())
         for number in range(first, self.count, _AT_ONCE):
             stop = min(number + _AT_ONCE, self.count)
-            for place, hit in self._page(number, stop, fields):
-                record = self._record(hit.id, hit.answer.field("_source"), str(place + 1))
-                yield record, self._features_of(hit, fields, place)
+            for position, hit in self._page(number, stop, fields):
+                record = self._record(hit.id, hit.answer.field("_source"), str(position + 1))
+                yield record, self._features_of(hit, fields, position)
 
     def topics(self, count: int) -> Iterator[int | None]:
         """Return the topics of the first documents."""
         field = schema.FEATURES["clusters"]
         for number in range(0, count, _AT_ONCE):
-            for place, hit in self._page(number, min(number + _AT_ONCE, count), [field]):
-                yield self._features_of(hit, [field], place).get(field)
+            for position, hit in self._page(number, min(number + _AT_ONCE, count), [field]):
+                yield self._features_of(hit, [field], position).get(field)
 
     def _page(
         self, first: int, stop: int, fields: Sequence[str]
@@ -178,12 +178,12 @@ class StoredDocuments:
         except (InputError, KeyError, TypeError, ValueError):
             sound = False
         if not sound:
-            problem = f"is damaged: document {shorten(name, 60)} is not as it was loaded"
+            problem = f"is damaged: document {shorten(name, 60)} has changed since it was loaded"
             raise IndexFolderError(problem, path=self.path)
         return record
 
     def _features_of(self, hit: SearchHit, fields: Sequence[str], number: int) -> dict[str, Any]:
-        """Return the values of a document's features, which has all that its number requires."""
+        """Return the values of a document's features, checking that all it must have are there."""
         answers, values = hit.fields(), {}
         for field in fields:
             if field in answers:

@@ -1,4 +1,4 @@
-"""An index in OpenSearch, open for searching: an `Engine` as an index folder is one."""
+"""An index in OpenSearch, open for searching: an `Engine`, like an index folder."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _HOW: Final = {
 
 
 class RemoteIndex(Remembering):
-    """An index in a cluster as it was when it was opened; safe in several threads.
+    """An index in a cluster as it was when opened; thread-safe.
 
-    Once another has taken its place, its methods raise IndexFolderError: it is to be opened anew.
+    Once another index has replaced it, its methods raise IndexFolderError; open it again.
     """
 
     def __init__(self, cluster: Cluster, concrete: str, meta: Mapping[str, Any]) -> None:
@@ -54,7 +54,7 @@ class RemoteIndex(Remembering):
     def open(cls, where: str | ClusterAddress) -> Self:
         """Open the index at an address.
 
-        Raises IndexFolderError where there is none, or another one than Pnyx's; PnyxError where
+        Raises IndexFolderError if there is none, or it is not one of Pnyx's; PnyxError if
         the cluster cannot be reached, is too old, or has lost shards of it.
         """
         address = where if isinstance(where, ClusterAddress) else ClusterAddress.parse(where)
@@ -63,20 +63,20 @@ class RemoteIndex(Remembering):
         concrete, described = behind(cluster)
         meta = schema.meta_of(described, str(address))
         if not meta.get("complete"):
-            raise IndexFolderError("is not loaded to the end", path=str(address))
+            raise IndexFolderError("is not completely loaded", path=str(address))
         health = cluster.ask("GET", f"/_cluster/health/{concrete}")
         status = health.field("status")
         if status.text() == "red":
-            told = (
-                f"is red: only {health.field('active_shards').integer()} shards of it can be asked"
+            problem = (
+                f"is red: only {health.field('active_shards').integer()} shards of it are available"
             )
-            raise PnyxError(f"{escaped(str(address))}: {told}")
+            raise PnyxError(f"{escaped(str(address))}: {problem}")
         if status.value not in ("green", "yellow"):
             raise status.wrong("green, yellow or red")
         return cls(cluster, concrete, meta)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle its address and what it holds; another process has its own connection."""
+        """Pickle its address and identity; another process opens its own connection."""
         return open_again, (type(self).open, self.path, self.known_by)
 
     @property
@@ -86,7 +86,7 @@ class RemoteIndex(Remembering):
 
     @property
     def known_by(self) -> Any:
-        """What its documents are known again by, as JSON."""
+        """The identity of its documents, as JSON."""
         return self.meta["content"]
 
     def __len__(self) -> int:
@@ -129,14 +129,14 @@ class RemoteIndex(Remembering):
     def _fused(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None, ids: dict[int, str]
     ) -> RankedList:
-        rankings, known = self._parts(text, scoring, k, embedder)
-        ids.update(known)
+        rankings, fetched_ids = self._parts(text, scoring, k, embedder)
+        ids.update(fetched_ids)
         return fuse(scoring, rankings, k)
 
     def _parts(
         self, text: str, scoring: Scoring, k: int, embedder: Embedder | None
     ) -> tuple[list[RankedList], dict[int, str]]:
-        """Return the rankings that a hybrid fuses in the end, and the keys of their documents."""
+        """Return the rankings that a hybrid fuses, and the keys of their documents."""
         deep = depth_of_parts(k)
 
         def rank() -> tuple[list[RankedList], dict[int, str]]:
@@ -160,7 +160,7 @@ class RemoteIndex(Remembering):
         return self.lately(("parts", text, repr(scoring), deep, by), rank)
 
     def _question(self, text: str, embedder: Embedder | None) -> NDArray[np.float32] | None:
-        """Return the question's vector; None for no words, which are near by chance."""
+        """Return the question's vector; None without words, whose neighbours are arbitrary."""
         if embedder is None:
             raise InputError("a dense ranking needs an embedder, to compare question and documents")
         check_made_by(self._needs("vectors").made_by, embedder.name, self.path)
@@ -180,11 +180,11 @@ class RemoteIndex(Remembering):
         query = EVERY if scoring.flat else self._ranking.words(text, "dirichlet", mu)
         if query is None:
             return None
-        own = {"flat": scoring.flat, "topics": wc > 0, "factors": factors, "wq": wq}
-        return scored(query, schema.BOOSTED, own)
+        parameters = {"flat": scoring.flat, "topics": wc > 0, "factors": factors, "wq": wq}
+        return scored(query, schema.BOOSTED, parameters)
 
     def _factors(self, text: str, wc: float, embedder: Embedder | None) -> list[float]:
-        """Return what a document's score is multiplied by, for each topic it may be on."""
+        """Return the factor of a document's score for each topic."""
         self._needs("clusters")
         factors: list[float] = topic_factors(self.clusters, text, wc, embedder, self.path).tolist()
         return factors
@@ -200,8 +200,8 @@ class RemoteIndex(Remembering):
         """Return the ids of documents by their keys."""
         hashed = [key for key in keys if schema.is_hashed(key)]
         records = self.stored.records(hashed)
-        known = {key: record.id for key, record in zip(hashed, records, strict=True)}
-        return [known.get(key, key) for key in keys]
+        names = {key: record.id for key, record in zip(hashed, records, strict=True)}
+        return [names.get(key, key) for key in keys]
 
     # Parts of a score ----------------------------------------------------------------------------
 
@@ -223,8 +223,8 @@ class RemoteIndex(Remembering):
         question = self._question(text, embedder)
         if question is None or not ids:
             return np.zeros(len(ids))
-        found: NDArray[np.float64] = self.vectors(ids).astype(np.float64) @ question
-        return found
+        similarities: NDArray[np.float64] = self.vectors(ids).astype(np.float64) @ question
+        return similarities
 
     def boosts(
         self, text: str, ids: Sequence[str], wc: float, wq: float, embedder: Embedder | None
@@ -233,8 +233,8 @@ class RemoteIndex(Remembering):
         topics, quality = np.ones(len(ids)), np.zeros(len(ids), dtype=np.float32)
         if wc > 0:
             factors = self._factors(text, wc, embedder)
-            own = self._of(ids, "clusters")
-            topics = np.array([1.0 if topic is None else factors[int(topic)] for topic in own])
+            clusters = self._of(ids, "clusters")
+            topics = np.array([1.0 if topic is None else factors[int(topic)] for topic in clusters])
         if wq > 0:
             quality = np.nan_to_num(self.quality(ids))
         return topics, quality
@@ -257,7 +257,7 @@ class RemoteIndex(Remembering):
         return self.stored.records([schema.key_of(doc_id) for doc_id in ids])
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id, as it was loaded; KeyError where there is none."""
+        """Return the record with this id, as it was loaded; KeyError if there is none."""
         if doc_id not in self:
             raise KeyError(doc_id)
         return self.fetch([doc_id])[0]
@@ -285,19 +285,19 @@ class RemoteIndex(Remembering):
         if name == "passages":
             passages = self.meta.get("statistics", {}).get("passages", 0)
             return FeatureInfo(passages, "pnyx index") if passages else None
-        known = self.meta.get("features", {}).get(name)
-        if known is None:
+        feature = self.meta.get("features", {}).get(name)
+        if feature is None:
             return None
-        return FeatureInfo(known["documents"], str(known.get("embedder", known.get("model"))))
+        return FeatureInfo(feature["documents"], str(feature.get("embedder", feature.get("model"))))
 
     def _needs(self, name: str) -> FeatureInfo:
-        known = self.feature_info(name)
-        if known is None:
+        info = self.feature_info(name)
+        if info is None:
             raise InputError(f"the index has no {name}: {_HOW[name]}", path=self.path)
-        if known.documents != len(self):
-            found = f"the index has {name} of {known.documents} of its {len(self)} documents"
-            raise InputError(f"{found}: {_HOW[name]}", path=self.path)
-        return known
+        if info.documents != len(self):
+            problem = f"the index has {name} of {info.documents} of its {len(self)} documents"
+            raise InputError(f"{problem}: {_HOW[name]}", path=self.path)
+        return info
 
     def _of(self, ids: Sequence[str], name: str) -> list[Any]:
         self._needs(name)
@@ -314,13 +314,13 @@ class RemoteIndex(Remembering):
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """See `Engine`."""
-        known = self._of(ids, "quality")
-        return np.array([np.nan if value is None else value for value in known], dtype=np.float32)
+        values = self._of(ids, "quality")
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float32)
 
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """See `Engine`."""
-        own = self.quality(ids).astype(np.float64)
-        values = np.unique(own[~np.isnan(own)]).tolist()
+        qualities = self.quality(ids).astype(np.float64)
+        values = np.unique(qualities[~np.isnan(qualities)]).tolist()
         shares: dict[float, float] = {}
         if values:
             ranges = [{"key": str(at), "to": value} for at, value in enumerate(values)]
@@ -328,38 +328,38 @@ class RemoteIndex(Remembering):
             aggregated = {"below": below, "all": {"value_count": {"field": "quality"}}}
             answer = self.cluster.search(self.concrete, {"size": 0, "aggs": aggregated})
             shares = dict(zip(values, read_shares(answer, len(values), len(self)), strict=True))
-        return np.array([shares.get(value, np.nan) for value in own.tolist()])
+        return np.array([shares.get(value, np.nan) for value in qualities.tolist()])
 
     @cached_property
     def clusters(self) -> Clusters:
-        """The topics; which document is on which is known to the cluster alone."""
+        """The topics; only the cluster knows which document is on which."""
         return read_topics(self.cluster, self.concrete, self.meta["features"]["clusters"])
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:
         """See `Engine`."""
-        found: list[Topic | None] = []
+        topics: list[Topic | None] = []
         for number in self._of(ids, "clusters"):
             if number is None:
-                found.append(None)
+                topics.append(None)
                 continue
             label = self.clusters.labels[int(number)]
-            found.append(Topic(int(number), label.label, tuple(label.terms)))
-        return found
+            topics.append(Topic(int(number), label.label, tuple(label.terms)))
+        return topics
 
-    def on_topics(self, asked: TopicQuery) -> tuple[list[str], list[str]]:
+    def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:
         """See `Engine`."""
-        if (problems := why_not_used(self, asked)) is not None:
+        if (problems := why_not_used(self, query)) is not None:
             return [], problems
-        near = np.flatnonzero(self.clusters.cosines(asked.vector) >= asked.least).tolist()
-        words = self._ranking.words(asked.text, "dirichlet", {})
-        own: Query = {"filter": [{"terms": {"cluster": near}}]}
-        own |= {"should": [] if words is None else [words]}
+        near = np.flatnonzero(self.clusters.cosines(query.vector) >= query.least).tolist()
+        words = self._ranking.words(query.text, "dirichlet", {})
+        clauses: Query = {"filter": [{"terms": {"cluster": near}}]}
+        clauses |= {"should": [] if words is None else [words]}
         ids: dict[int, str] = {}
-        numbers, scores = self._ranking.top({"bool": own}, asked.count, ids)
+        numbers, scores = self._ranking.top({"bool": clauses}, query.count, ids)
         return [hit.doc_id for hit in self._hits(numbers, scores, ids)], []
 
     def compile(self) -> None:
-        """Do nothing: the cluster keeps its scripts compiled."""
+        """Do nothing: the cluster caches compiled scripts."""
 
 
 _NOTHING: Final[RankedList] = (np.zeros(0, dtype=np.int64), np.zeros(0))

@@ -1,4 +1,4 @@
-"""Loading an index of a cluster: streamed, resumable, seen by searches only when it is complete.
+"""Loading an index in a cluster: streamed, resumable, visible to searches only when complete.
 
 What is loaded goes into an index of its own, `NAME-v000001`, and `NAME` is an alias that is
 switched once all documents are there. An index is never changed after that: adding to one clones it
@@ -35,10 +35,10 @@ def load(
 ) -> LoadStats:
     """Load records into a new index; `where` is its address.
 
-    A load that was stopped, even killed, goes on where the same records come again.
+    An interrupted or killed load resumes when it is given the same records again.
 
-    Raises InputError for no records, an id that comes twice or an index that is there already;
-    PnyxError where the cluster cannot be used.
+    Raises InputError for no records, an id that occurs twice or an index that exists already;
+    PnyxError if the cluster cannot be used.
     """
     plan = plan or LoadPlan()
     work = Loading(where)
@@ -54,7 +54,7 @@ def copy(
     *,
     words_only: bool = False,
 ) -> LoadStats:
-    """Load an index folder with its topics, vectors and quality; `plan` makes what it lacks."""
+    """Load an index folder with its topics, vectors and quality; `plan` makes what is missing."""
     index = Index.open(folder)
     plan = replace(plan, fields=tuple(index.manifest["fields"][2:]))
     plan = replace(plan, language=str(index.tokenizer.to_manifest()["language"]))
@@ -73,14 +73,14 @@ def _carried(index: Index, features: Mapping[str, Any]) -> Iterator[Carried]:
     rows = document_vectors(index).rows if VECTORS in features else None
     cluster = clusters_of(index).cluster if "clusters" in features else None
     for number, record in enumerate(index.documents()):
-        own: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if quality is not None and not np.isnan(quality[number]):
-            own["quality"] = float(quality[number])
+            values["quality"] = float(quality[number])
         if rows is not None:
-            own["vector"] = schema.coded(rows[number])
+            values["vector"] = schema.coded(rows[number])
         if cluster is not None and cluster[number] != NO_CLUSTER:
-            own["cluster"] = int(cluster[number])
-        yield record, own
+            values["cluster"] = int(cluster[number])
+        yield record, values
 
 
 def add(
@@ -104,16 +104,14 @@ def update(
     on_progress: Callable[[int], None] | None = None,
     topics: Callable[[RemoteIndex], Clusters] | None = None,
 ) -> LoadStats:
-    """Give every document of an index features that it lacks or that are by another model.
+    """Give every document of an index the features that are missing or by another model.
 
-    `topics` finds those of the index as it is, of all its documents.
+    `topics` finds the topics of all documents of the index.
     """
     work = Loading(where)
     old = RemoteIndex.open(work.address)
-    kept = {
-        name: known
-        for name, known in old.meta["features"].items()
-        if not _remade(name, known, plan)
+    features = {
+        name: meta for name, meta in old.meta["features"].items() if not _remade(name, meta, plan)
     }
     shards, replicas = work.settings(old.concrete)
     plan = replace(
@@ -124,40 +122,42 @@ def update(
         shards=shards,
         replicas=replicas,
     )
-    made = old.clusters if "clusters" in kept else None
-    fields = {schema.FEATURES[name] for name in kept}
+    clusters = old.clusters if "clusters" in features else None
+    fields = {schema.FEATURES[name] for name in features}
     new: NDArray[np.uint32] | None = None
     if topics is not None:
-        made = topics(old)
-        kept["clusters"], new = {**made.meta, "documents": len(old)}, made.cluster
+        clusters = topics(old)
+        features["clusters"], new = {**clusters.meta, "documents": len(old)}, clusters.cluster
         fields -= {"cluster"}
-    work.begin(plan, kept, made)
+    work.begin(plan, features, clusters)
     return work.run(_updated(old, fields, new), plan, on_progress)
 
 
 def _updated(
     old: RemoteIndex, fields: Container[str], cluster: NDArray[np.uint32] | None
 ) -> Iterator[Carried]:
-    for number, (record, known) in enumerate(old.stored.rows()):
-        own = {name: value for name, value in known.items() if name in fields}
-        if "vector" in own:
-            own["vector"] = schema.coded(own["vector"])
+    for number, (record, stored_values) in enumerate(old.stored.rows()):
+        values = {name: value for name, value in stored_values.items() if name in fields}
+        if "vector" in values:
+            values["vector"] = schema.coded(values["vector"])
         if cluster is not None and cluster[number] != NO_CLUSTER:
-            own["cluster"] = int(cluster[number])
-        yield record, own
+            values["cluster"] = int(cluster[number])
+        yield record, values
 
 
 def topics_so_far(index: RemoteIndex) -> Clusters | None:
-    """Return the topics of an index with those of its documents, as far as these have one."""
-    known = index.meta["features"].get("clusters")
-    if known is None:
+    """Return the topics of an index, and the topic of each document that has one."""
+    feature = index.meta["features"].get("clusters")
+    if feature is None:
         return None
-    topics = index.stored.topics(known["documents"])
+    topics = index.stored.topics(feature["documents"])
     numbers = [NO_CLUSTER if topic is None else topic for topic in topics]
     return replace(index.clusters, cluster=np.array(numbers, dtype=np.uint32))
 
 
-def _remade(name: str, known: Mapping[str, Any], plan: LoadPlan) -> bool:
+def _remade(name: str, feature: Mapping[str, Any], plan: LoadPlan) -> bool:
     if name == "quality":
-        return plan.quality is not None and plan.quality.name != known.get("model")
-    return name == VECTORS and plan.embedder is not None and plan.embedder.name != known["embedder"]
+        return plan.quality is not None and plan.quality.name != feature.get("model")
+    return (
+        name == VECTORS and plan.embedder is not None and plan.embedder.name != feature["embedder"]
+    )

@@ -43,7 +43,7 @@ _BATCH_BYTES: Final = 5_000_000
 _PROGRESS_EVERY: Final = 1000
 
 Carried = tuple[Evidence, dict[str, Any]]
-"""A record with the fields of features that are known already."""
+"""A record with the fields of the features it already has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LoadPlan:
         fields: searched in addition to title and text.
         shards: parts of the index, at least 1.
         replicas: further copies of each part, each on another node.
-        quality: predicts the quality of documents; None where they have one or get none.
+        quality: predicts the quality of documents; None if they have one or get none.
         embedder: embeds documents; None likewise.
         replace: whether an index of that name is replaced once the new one is complete.
     """
@@ -71,7 +71,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadStats:
-    """What an index holds, and what was done for it."""
+    """What an index contains after a load, and what the load did."""
 
     documents: int
     added: int
@@ -83,7 +83,7 @@ class LoadStats:
 
 
 class Loading:
-    """One load: the index that is made, and what takes its name in the end."""
+    """One load: creates a new index and finally switches the name to it."""
 
     def __init__(self, where: str) -> None:
         self.address = ClusterAddress.parse(where)
@@ -98,9 +98,9 @@ class Loading:
         self._resumed = False
 
     def _live(self) -> str | None:
-        """Return the index that has the name now; an index that is not ours is refused."""
-        found = self.cluster.exists("GET", f"/{self.address.name}")
-        if found is None:
+        """Return the index that has the name now; reject an index that Pnyx did not make."""
+        response = self.cluster.exists("GET", f"/{self.address.name}")
+        if response is None:
             return None
         concrete, index = behind(self.cluster)
         schema.check_own(index, str(self.address))
@@ -110,9 +110,9 @@ class Loading:
         return concrete
 
     def _unfinished(self) -> str | None:
-        """Return the newest index that nothing stands for yet."""
-        own = re.compile(re.escape(self.address.name) + r"-v\d{6,}")
-        names = sorted(name for name in self._found if own.fullmatch(name))
+        """Return the newest index that no alias points to yet."""
+        name_pattern = re.compile(re.escape(self.address.name) + r"-v\d{6,}")
+        names = sorted(name for name in self._found if name_pattern.fullmatch(name))
         newest = names[-1] if names else None
         return None if newest == self.live else newest
 
@@ -126,20 +126,20 @@ class Loading:
         features: Mapping[str, Any] | None = None,
         topics: Clusters | None = None,
     ) -> None:
-        """Make the new index, or go on with one that was begun by the same choices."""
+        """Make the new index, or resume one that was begun with the same choices."""
         if self.live is not None and not plan.replace:
             raise InputError("exists already: --force replaces it", path=str(self.address))
-        made = dict(features or {})
-        if plan.quality is not None and "quality" not in made:
-            made["quality"] = {"model": plan.quality.name, "neutral": plan.quality.neutral}
-        if plan.embedder is not None and VECTORS not in made:
-            made[VECTORS] = vector_meta(plan.embedder)
+        feature_meta = dict(features or {})
+        if plan.quality is not None and "quality" not in feature_meta:
+            feature_meta["quality"] = {"model": plan.quality.name, "neutral": plan.quality.neutral}
+        if plan.embedder is not None and VECTORS not in feature_meta:
+            feature_meta[VECTORS] = vector_meta(plan.embedder)
         self._topics = topics
         self.meta = {
             "format": schema.FORMAT,
             "tokenizer": Tokenizer(plan.language).to_manifest(),
             "fields": list(plan.fields),
-            "features": made,
+            "features": feature_meta,
             "first": 0,
             "complete": False,
         }
@@ -156,7 +156,7 @@ class Loading:
         check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}", body))
 
     def _has_choices(self, unfinished: ClusterAnswer) -> bool:
-        """Whether a load was begun by the same choices as this one."""
+        """Whether a load was begun with the same choices as this one."""
         try:
             meta = schema.meta_of(unfinished, str(self.address))
         except IndexFolderError:  # by another version of Pnyx
@@ -165,36 +165,40 @@ class Loading:
 
     def _drop(self, unfinished: str, plan: LoadPlan) -> None:
         if not plan.replace:
-            told = "a load by other choices is unfinished: --force drops it"
-            raise InputError(told, path=str(self.address))
+            problem = "a load with other choices is unfinished: --force deletes it"
+            raise InputError(problem, path=str(self.address))
         path = f"/{unfinished},{topics_of(unfinished)}*"
         check_acknowledged(self.cluster.ask("DELETE", path))
 
     def begin_adding(self, plan: LoadPlan) -> None:
-        """Make a copy of the index, or go on with one that was begun."""
+        """Make a copy of the index, or resume one that was begun."""
         if self.live is None or self._described is None:
             raise IndexFolderError("is not there", path=str(self.address))
-        known = schema.meta_of(self._described, str(self.address))
-        self.meta = dict(known) | {"first": known["statistics"]["documents"], "complete": False}
+        live_meta = schema.meta_of(self._described, str(self.address))
+        self.meta = dict(live_meta) | {
+            "first": live_meta["statistics"]["documents"],
+            "complete": False,
+        }
         for name, maker in (("quality", plan.quality), (VECTORS, plan.embedder)):
-            made = known["features"].get(name, {}).get("documents", self.meta["first"])
-            if maker is not None and made != self.meta["first"]:
-                told = f"has {name} of {made} of its {self.meta['first']} documents"
-                raise InputError(f"{told}: --update --{name} first", path=str(self.address))
-        if "clusters" in known["features"]:
-            self._topics = RemoteIndex(self.cluster, self.live, known).clusters
+            count = live_meta["features"].get(name, {}).get("documents", self.meta["first"])
+            if maker is not None and count != self.meta["first"]:
+                problem = f"has {name} of {count} of its {self.meta['first']} documents"
+                raise InputError(f"{problem}: --update --{name} first", path=str(self.address))
+        if "clusters" in live_meta["features"]:
+            self._topics = RemoteIndex(self.cluster, self.live, live_meta).clusters
         unfinished = self._unfinished()
         if unfinished is not None:
-            own = schema.meta_of(self._found[unfinished], str(self.address))
-            if own.get("first") != self.meta["first"] and own.get("content") != known["content"]:
-                told = "another load is unfinished: its own command goes on"
-                raise InputError(told, path=str(self.address))
+            unfinished_meta = schema.meta_of(self._found[unfinished], str(self.address))
+            other_first = unfinished_meta.get("first") != self.meta["first"]
+            if other_first and unfinished_meta.get("content") != live_meta["content"]:
+                problem = "another load is unfinished: run its command to continue it"
+                raise InputError(problem, path=str(self.address))
         self._resumed = unfinished is not None
         self.concrete = unfinished or self._next()
         if unfinished is None:
             _, replicas = self.settings(self.live)  # which are not cloned
-            own = {"index.blocks.write": False, "index.number_of_replicas": replicas}
-            body = {"settings": own}
+            settings = {"index.blocks.write": False, "index.number_of_replicas": replicas}
+            body = {"settings": settings}
             path = f"/{self.live}/_clone/{self.concrete}"
             waits: dict[str, Any] = {"seconds": 300.0, "wait_for_active_shards": "1"}
             check_acknowledged(self.cluster.ask("PUT", path, body, **waits))
@@ -230,7 +234,7 @@ class Loading:
         except OtherCorpusError as error:
             raise self._other_corpus(error, plan) from error
         except InputError:
-            if first:  # a copy to add to is soon made again
+            if first:  # a copy to add to is quickly made again
                 self._drop(self.concrete, replace(plan, replace=True))
             raise
         return LoadStats(
@@ -259,11 +263,11 @@ class Loading:
     def _send(self, bulk: Bulk, batch: list[tuple[Row, Evidence]], plan: LoadPlan) -> None:
         if self._resumed:
             first, last = batch[0][0]["number"], batch[-1][0]["number"]
-            known = bulk.loaded(first, last + 1)
+            loaded = bulk.loaded(first, last + 1)
             for row, _ in batch:
-                if row["number"] in known:
-                    check_same(row, *known[row["number"]])
-            batch = [one for one in batch if one[0]["number"] not in known]
+                if row["number"] in loaded:
+                    check_same(row, *loaded[row["number"]])
+            batch = [item for item in batch if item[0]["number"] not in loaded]
         if not batch:
             return
         rows, records = [row for row, _ in batch], [record for _, record in batch]
@@ -271,22 +275,22 @@ class Loading:
         bulk.create(rows)
 
     def _with_features(self, rows: list[Row], records: list[Evidence], plan: LoadPlan) -> None:
-        lacking = [at for at, row in enumerate(rows) if "quality" not in row]
-        if plan.quality is not None and lacking:
-            texts = [rated_text(records[at]) for at in lacking]
+        missing = [at for at, row in enumerate(rows) if "quality" not in row]
+        if plan.quality is not None and missing:
+            texts = [rated_text(records[at]) for at in missing]
             for at, value in zip(
-                lacking, predictions(plan.quality, texts)[0].tolist(), strict=True
+                missing, predictions(plan.quality, texts)[0].tolist(), strict=True
             ):
                 rows[at]["quality"] = value
-        lacking = [at for at, row in enumerate(rows) if "vector" not in row]
-        if plan.embedder is None or not lacking:
+        missing = [at for at, row in enumerate(rows) if "vector" not in row]
+        if plan.embedder is None or not missing:
             return
-        vectors = plan.embedder.encode([record_codec.searched_text(records[at]) for at in lacking])
-        for at, vector in zip(lacking, vectors, strict=True):
+        vectors = plan.embedder.encode([record_codec.searched_text(records[at]) for at in missing])
+        for at, vector in zip(missing, vectors, strict=True):
             rows[at]["vector"] = schema.coded(vector.astype(np.float16))
         if self._topics is not None and self._assigns(plan):
             near, _ = nearest_centroids(vectors, self._topics.centroids)
-            for at, number in zip(lacking, near.tolist(), strict=True):
+            for at, number in zip(missing, near.tolist(), strict=True):
                 rows[at]["cluster"] = number
 
     def _assigns(self, plan: LoadPlan) -> bool:
@@ -298,37 +302,37 @@ class Loading:
         return self._topics.space == "text" and self._topics.embedder == plan.embedder.name
 
     def _other_corpus(self, error: OtherCorpusError, plan: LoadPlan) -> InputError:
-        """Return what to tell of an unfinished load of something else; it is dropped if asked."""
+        """Return the error for an unfinished load of another corpus, deleting it if requested."""
         if plan.replace or self.meta["first"]:
             self._drop(self.concrete, replace(plan, replace=True))
-            return InputError(f"{error.problem}: what was unfinished is dropped, start again")
-        told = "an unfinished load is of another corpus; --force drops it"
-        return InputError(f"{error.problem}: {told}", path=str(self.address))
+            return InputError(f"{error.problem}: the unfinished load was deleted, start again")
+        problem = "an unfinished load is of another corpus; --force deletes it"
+        return InputError(f"{error.problem}: {problem}", path=str(self.address))
 
     # The end -------------------------------------------------------------------------------------
 
     def _finish(self, state: _Counted, plan: LoadPlan) -> tuple[int, int]:
-        """Check that all is there, put the new index in place of the old.
+        """Check that all documents are there, and put the new index in place of the old.
 
         Returns its bytes and its shards.
         """
         self._refresh()
         there = self.cluster.count(self.concrete, EVERY)
         if there != state.documents:
-            told = f"{there:,} documents are there, expected {state.documents:,}"
-            raise OtherCorpusError(told)
+            problem = f"{there:,} documents are there, expected {state.documents:,}"
+            raise OtherCorpusError(problem)
         having = self.cluster.count(self.concrete, {"exists": {"field": "terms"}})
         counts = {"documents": there, "documents_with_terms": having, "tokens": state.tokens}
         if state.passages:
             counts["passages"] = state.passages
         rated = self.cluster.count(self.concrete, {"exists": {"field": "quality"}})
         counts["documents_with_quality"] = rated
-        features = {name: dict(known) for name, known in self.meta["features"].items()}
-        made = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
-        made["clusters"] = self._assigns(plan)
-        for name, known in features.items():
-            if made[name] or "documents" not in known:
-                known["documents"] = there
+        features = {name: dict(feature) for name, feature in self.meta["features"].items()}
+        complete = {"quality": plan.quality is not None, VECTORS: plan.embedder is not None}
+        complete["clusters"] = self._assigns(plan)
+        for name, feature in features.items():
+            if complete[name] or "documents" not in feature:
+                feature["documents"] = there
         shards, replicas = self.settings(self.concrete)
         if self._topics is not None:
             put_topics(self.cluster, self.concrete, self._topics, replicas)
@@ -338,7 +342,7 @@ class Loading:
         fixed = {"index.blocks.write": True}
         check_acknowledged(self.cluster.ask("PUT", f"/{self.concrete}/_settings", fixed))
         check_shards(self.cluster.ask("POST", f"/{self.concrete}/_flush", seconds=300.0))
-        # Before the switch: what fails after it would hide that the index is in its place.
+        # Before the switch: an error after it would hide that the index is already in place.
         store = self.cluster.ask("GET", f"/{self.concrete}/_stats/store").field("_all", "primaries")
         size = store.field("store", "size_in_bytes").integer()
         self._switch()
@@ -359,7 +363,7 @@ class Loading:
 
 
 class _Counted:
-    """What was read so far, those documents included that were there before."""
+    """Counts of the documents read so far, including those already in the index."""
 
     def __init__(self, meta: Mapping[str, Any], on_progress: Callable[[int], None] | None) -> None:
         before = meta.get("statistics", {}) if meta["first"] else {}
@@ -378,11 +382,11 @@ class _Counted:
 
     @property
     def content(self) -> str:
-        """What the documents are known again by."""
+        """The identity of the documents."""
         return self._hash.hexdigest()
 
     def told(self, read: int) -> None:
-        """Tell how many records were read."""
+        """Report how many records were read."""
         if self._on_progress is not None and read >= self._last + _PROGRESS_EVERY:
             self._last = read
             self._on_progress(read)
@@ -393,9 +397,9 @@ def _batches(
 ) -> Iterator[list[tuple[Row, Evidence]]]:
     batch: list[tuple[Row, Evidence]] = []
     size = 0
-    for one in rows:
-        batch.append(one)
-        size += len(one[0]["record"]) + len(one[0].get("terms", ""))
+    for item in rows:
+        batch.append(item)
+        size += len(item[0]["record"]) + len(item[0].get("terms", ""))
         if len(batch) >= _BATCH or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -404,9 +408,9 @@ def _batches(
 
 
 def _choices(meta: Mapping[str, Any]) -> Any:
-    """Return what two loads must agree in, so that one can go on with the other's index."""
+    """Return the settings that two loads must share so that one can resume the other."""
     features = {
-        name: {k: v for k, v in known.items() if k != "documents"}
-        for name, known in meta["features"].items()
+        name: {k: v for k, v in feature.items() if k != "documents"}
+        for name, feature in meta["features"].items()
     }
     return meta["tokenizer"], meta["fields"], features, meta["first"]

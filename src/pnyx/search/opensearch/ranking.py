@@ -1,7 +1,7 @@
-"""How questions are put to an index in OpenSearch: ranked lists of document numbers.
+"""Ranking documents of an OpenSearch index for questions: ranked lists of document numbers.
 
-Numbers are places in the order of loading, as in an index folder, so that rankings are fused and
-ties are broken by the same code.
+Documents are numbered in the order of loading, as in an index folder, so that the same code fuses
+rankings and breaks ties.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from pnyx.search.ranking.fusion import RankedList
 from pnyx.search.ranking.models import BM25, CollectionStatistics, Model, Term, make_model
 
 _AT_ONCE: Final = 10_000
-"""Documents in one answer, the usual bound of a cluster."""
+"""Documents in one answer, the usual limit of a cluster."""
 _MOST_WORDS: Final = 1_000
-"""Different words of one question, below the usual bound of a cluster (1,024 clauses)."""
+"""Different words of one question, below the usual limit of a cluster (1,024 clauses)."""
 _EXPLAINED: Final = 500
-"""Documents whose terms are scored at once."""
+"""Number of documents whose terms are scored at once."""
 _KEPT_TERMS: Final = 100_000
 _ROUNDED: Final = 1.01
-"""Longest vector of a document: a unit vector whose numbers are rounded to 16 bits."""
+"""Largest norm of a document's vector: a unit vector rounded to 16-bit floats."""
 _BY_ALL: Final[dict[str, Any]] = {"search_type": "dfs_query_then_fetch"}
-"""Scores by the statistics of all shards."""
+"""Search type that scores with the statistics of all shards."""
 
 Query = dict[str, Any]
 
@@ -42,7 +42,7 @@ EVERY: Final[Query] = {"match_all": {}}
 
 
 class RemoteRanking:
-    """Ranks the documents of one index; safe in several threads.
+    """Ranks the documents of one index; thread-safe.
 
     `ids` of a ranking are collected in a dict, number -> `_id`, that the caller hands over.
     """
@@ -57,12 +57,12 @@ class RemoteRanking:
         self._lock = threading.Lock()
 
     def words(self, text: str, model: str, parameters: Mapping[str, float]) -> Query | None:
-        """Return the query of a question's words; None where it has none."""
+        """Return the query for a question's words; None if it has none."""
         scoring = make_model(model, parameters)
         counts = Counter(map(schema.term_of, self.tokenizer.terms(text)))
         if len(counts) > _MOST_WORDS:
-            found = f"the question has {len(counts):,} different words"
-            raise InputError(f"{found}, expected at most {_MOST_WORDS:,}")
+            problem = f"the question has {len(counts):,} different words"
+            raise InputError(f"{problem}, expected at most {_MOST_WORDS:,}")
         if not counts:
             return None
         return self._query(counts, model, scoring)
@@ -75,68 +75,68 @@ class RemoteRanking:
         return query if usual else self._scripted(query, scoring, counts)
 
     def _scripted(self, query: Query, scoring: Model, counts: Mapping[str, int]) -> Query:
-        """Score by parameters that the index was not made with: terms are counted by a script."""
-        known = self._known([*counts])
-        some = [term for term in counts if known[term].document_frequency]
+        """Score with parameters other than those of the index: a script counts the terms."""
+        terms = self._known([*counts])
+        some = [term for term in counts if terms[term].document_frequency]
         shared = {"field": schema.WORDS["dirichlet"], "terms": some}
         if isinstance(scoring, BM25):
-            own = [counts[t] * scoring.weight(known[t], self._collection) for t in some]
+            weights = [counts[t] * scoring.weight(terms[t], self._collection) for t in some]
             average = self._collection.tokens / max(1, self._collection.documents)
-            more = {"weights": own, "k1": scoring.k1, "b": scoring.b, "average": average}
+            more = {"weights": weights, "k1": scoring.k1, "b": scoring.b, "average": average}
             return scored(query, schema.BM25, shared | more)
         tokens = self._collection.tokens + 1.0
-        scales = [tokens / (known[t].collection_frequency + 1.0) / scoring.mu for t in some]
+        scales = [tokens / (terms[t].collection_frequency + 1.0) / scoring.mu for t in some]
         more = {"scales": scales, "counts": [counts[t] for t in some], "mu": scoring.mu}
         return scored(query, schema.DIRICHLET, shared | more)
 
     def _known(self, terms: Sequence[str]) -> dict[str, Term]:
-        """Return in how many documents terms are, and how often; looked up once."""
+        """Return the document and collection frequencies of terms; each is looked up once."""
         with self._lock:
-            known = {term: self._terms[term] for term in terms if term in self._terms}
-        new = [term for term in terms if term not in known]
+            cached = {term: self._terms[term] for term in terms if term in self._terms}
+        new = [term for term in terms if term not in cached]
         if new:
-            known |= zip(new, self._counted(new), strict=True)
+            cached |= zip(new, self._counted(new), strict=True)
         with self._lock:
             if len(self._terms) > _KEPT_TERMS:
                 self._terms = {}
-            self._terms |= known
-        return known
+            self._terms |= cached
+        return cached
 
     def _counted(self, terms: Sequence[str]) -> list[Term]:
         field, rows = schema.WORDS["dirichlet"], list[Query]()
-        for place, term in enumerate(terms):
-            own = {"field": field, "term": term}
-            query = scored({"term": {field: term}}, schema.FREQUENCY, own)
-            # The name of the sum shows which request an answer belongs to.
-            sums = {str(place): {"sum": {"script": {"source": "_score"}}}}
+        for position, term in enumerate(terms):
+            params = {"field": field, "term": term}
+            query = scored({"term": {field: term}}, schema.FREQUENCY, params)
+            # The name of the sum identifies the request that an answer belongs to.
+            sums = {str(position): {"sum": {"script": {"source": "_score"}}}}
             rows += [{}, {"size": 0, "track_total_hits": True, "query": query, "aggs": sums}]
         answer = self._cluster.lines(f"/{self._index}/_msearch", rows)
         counts: list[Term] = []
-        for place, part in enumerate(answer.field("responses").elements(len(terms))):
+        for position, part in enumerate(answer.field("responses").elements(len(terms))):
             documents = read_count(part)
             most = float(self._collection.tokens)
-            total = part.field("aggregations", str(place), "value")
+            total = part.field("aggregations", str(position), "value")
             counts.append(Term(documents, round(total.number(documents, most))))
         return counts
 
     def term_scores(
         self, text: str, keys: Sequence[str], model: str, parameters: Mapping[str, float]
     ) -> dict[str, dict[str, float]]:
-        """Return what each term adds to the scores of those documents that are there, by key."""
+        """Return what each term adds to the scores of the documents in the index, by key."""
         scoring, counts = make_model(model, parameters), Counter(self.tokenizer.terms(text))
         each = [self._query({schema.term_of(t): n}, model, scoring) for t, n in counts.items()]
         for name, (query,) in zip(counts, map(dict.values, each), strict=True):
             query["_name"] = name
-        found: dict[str, dict[str, float]] = {}
+        by_document: dict[str, dict[str, float]] = {}
         for start in range(0, len(keys), _EXPLAINED):
             some = list(keys[start : start + _EXPLAINED])
-            asked: Query = {"bool": {"filter": {"ids": {"values": some}}, "should": each}}
-            body = {"query": asked, "size": len(some), "_source": False}
+            term_query: Query = {"bool": {"filter": {"ids": {"values": some}}, "should": each}}
+            body = {"query": term_query, "size": len(some), "_source": False}
             more = {"include_named_queries_score": "true", **_BY_ALL}
             for hit in self._cluster.hits(self._index, body, **more):
                 scores = hit.named_scores()
-                found[hit.id] = {term: scores[term] for term in counts if term in scores}
-        return found
+                by_document[hit.id] = {term: scores[term] for term in counts if term in scores}
+        return by_document
 
     def top(
         self,
@@ -150,8 +150,8 @@ class RemoteRanking:
     ) -> RankedList:
         """Return the best `k` numbers and their scores; `by` is a script in place of the score.
 
-        `matching` is the number of documents that the query has, where that is known, `highest` the
-        largest size of a score.
+        `matching` is the number of documents that match the query, if known, `highest` the
+        largest absolute score.
         """
         check_least("k", k, 1)
         first: Any = {"_score": "desc"} if by is None else {"_script": by}
@@ -186,5 +186,5 @@ class RemoteRanking:
 
 def scored(query: Query, script: str, params: Mapping[str, Any]) -> Query:
     """Return a query whose scores are those of a script."""
-    own = {"source": script, "params": dict(params)}
-    return {"script_score": {"query": query, "script": own}}
+    script_body = {"source": script, "params": dict(params)}
+    return {"script_score": {"query": query, "script": script_body}}

@@ -1,8 +1,8 @@
-"""What an index in OpenSearch is made of: its mapping, its scripts, what it says of itself.
+"""The schema of an index in OpenSearch: its mapping, its scripts, its metadata.
 
 Texts are cut into terms by Pnyx (`Tokenizer`), so that rankings are those of an index folder
-whatever the language (docs/decisions/opensearch.md). Scripts are constants: whatever comes from a
-question or a document is a parameter.
+whatever the language (docs/decisions/opensearch.md). Scripts are constants: data from questions and
+documents are parameters.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pnyx.search.opensearch.answers import ClusterAnswer
 from pnyx.search.plan import PARAMETERS
 
 FORMAT: Final = 2
-"""Format 2 has a digest of what the index says of itself."""
+"""Format 2 has a digest of the index's metadata."""
 WORDS: Final = {"dirichlet": "terms", "bm25": "terms.bm25"}
 """The field of each model, with its default parameters."""
 FEATURES: Final = {"vectors": "vector", "quality": "quality", "clusters": "cluster"}
 """The field of each feature."""
 
 _LONGEST_TERM: Final = 8_000
-"""Characters of a term; Lucene takes 32,766 bytes."""
+"""Maximum characters of a term; Lucene accepts 32,766 bytes."""
 _LONGEST_ID: Final = 500
 _HASHED: Final = "sha256:"
 
@@ -86,7 +86,7 @@ def mapping_of(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def described(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `_meta` of a mapping: what an index says of itself, with a digest of that."""
+    """Return the `_meta` of a mapping: the index's metadata, with its digest."""
     return {"pnyx": {**meta, "digest": _meta_digest(meta)}}
 
 
@@ -95,16 +95,16 @@ def _meta_digest(meta: Mapping[str, Any]) -> str:
 
 
 def check_own(index: ClusterAnswer, path: str) -> int:
-    """Return the format of an index; IndexFolderError where it is not one of Pnyx."""
+    """Return the format of an index; IndexFolderError if it is not one of Pnyx's."""
     meta = index.field("mappings").optional("_meta")
     description = None if meta is None else meta.optional("pnyx")
     if description is None or description.optional("format") is None:
-        raise IndexFolderError("is not an index of Pnyx (its mapping is another)", path=path)
+        raise IndexFolderError("is not an index made by Pnyx: its mapping differs", path=path)
     return description.field("format").integer()
 
 
 def meta_of(index: ClusterAnswer, path: str) -> dict[str, Any]:
-    """Return what an index says of itself, as it was written; else IndexFolderError."""
+    """Return the metadata of an index; IndexFolderError if it is damaged or unknown."""
     if (version := check_own(index, path)) != FORMAT:
         problem = f"is of format {version}, expected {FORMAT}: load it again with --out and --force"
         raise IndexFolderError(problem, path=path)
@@ -120,7 +120,7 @@ def meta_of(index: ClusterAnswer, path: str) -> dict[str, Any]:
 
 
 def documents_having(meta: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many of the first documents all have a value, by the field of each feature."""
+    """Return, by the field of each feature, how many of the first documents all have a value."""
     having = {}
     for name, feature in meta["features"].items():
         count = feature["documents"]
@@ -144,41 +144,41 @@ def key_of(doc_id: str) -> str:
 
 
 def is_hashed(key: str) -> bool:
-    """Whether this `_id` does not tell the document's id."""
+    """Whether this `_id` is a hash rather than the document's id."""
     return key.startswith(_HASHED)
 
 
 def as_terms(terms: Sequence[str]) -> str:
-    """Return terms as the field takes them."""
+    """Return terms in the form of the field."""
     return " ".join(map(term_of, terms))
 
 
 def term_of(term: str) -> str:
-    """Return a term as it is kept: a very long one by its hash."""
+    """Return a term as it is stored: a very long one as its hash."""
     if len(term) <= _LONGEST_TERM:
         return term
     return _HASHED + hashlib.sha256(term.encode("utf-8", "replace")).hexdigest()
 
 
 def kept_length(terms: int) -> int:
-    """Return the length of a document as Lucene keeps it, in one byte."""
+    """Return the length of a document as Lucene stores it, in one byte."""
     code = encode_lengths(np.array([min(terms, int(LENGTHS[-1]))]))
     return int(LENGTHS[code[0]])
 
 
 def digest_of(line: bytes) -> str:
-    """Return what tells one record from another."""
+    """Return the digest that identifies a record."""
     return hashlib.blake2b(line, digest_size=12).hexdigest()
 
 
 def coded(vector: NDArray[Any]) -> str:
-    """Return a vector as the field takes it: float16 in little-endian order, in base64."""
+    """Return a vector in the form of the field: float16 in little-endian order, in base64."""
     return base64.b64encode(np.ascontiguousarray(vector, dtype="<f2").tobytes()).decode()
 
 
 def decoded(text: str) -> NDArray[np.float32]:
     """Return the vector of a field; ValueError for any other text."""
-    padding = "=" * (-len(text) % 4)  # which a cluster leaves out of what it answers
+    padding = "=" * (-len(text) % 4)  # which a cluster leaves out of its answers
     content = base64.b64decode(text + padding, validate=True)
     return np.frombuffer(content, dtype="<f2").astype(np.float32)
 
@@ -226,6 +226,6 @@ for (int i = 0; i < params.terms.length; ++i) {
 }
 return sum;
 """
-"""The models with parameters of the question's own."""
+"""The models with parameters set for the query."""
 
 FREQUENCY: Final = "return termFreq(params.field, params.term);"

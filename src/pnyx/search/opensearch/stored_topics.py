@@ -18,7 +18,7 @@ from pnyx.search.opensearch.answers import SearchHit, check_acknowledged, read_b
 from pnyx.search.opensearch.client import Cluster
 
 _MOST: Final = 10_000
-"""Topics in one answer, the usual bound of a cluster."""
+"""Topics in one answer, the usual limit of a cluster."""
 
 
 def topics_of(concrete: str) -> str:
@@ -27,7 +27,7 @@ def topics_of(concrete: str) -> str:
 
 
 def put_topics(cluster: Cluster, concrete: str, topics: Clusters, replicas: int) -> None:
-    """Store the topics of an index, in place of those that an unfinished load has left."""
+    """Store the topics of an index, replacing those of an unfinished load."""
     name = topics_of(concrete)
     if (answer := cluster.exists("DELETE", f"/{name}")) is not None:
         check_acknowledged(answer)
@@ -57,7 +57,7 @@ def put_topics(cluster: Cluster, concrete: str, topics: Clusters, replicas: int)
 
 
 def read_topics(cluster: Cluster, concrete: str, meta: Mapping[str, Any]) -> Clusters:
-    """Return the topics of an index; which document is on which is known to the cluster alone."""
+    """Return the topics of an index; only the cluster knows which document is on which."""
     path = str(cluster.address)
     body = {"sort": ["number"], "size": _MOST, "query": {"match_all": {}}}
     hits = cluster.hits(topics_of(concrete), body)

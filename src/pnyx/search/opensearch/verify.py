@@ -1,4 +1,4 @@
-"""Reading all of an index in a cluster, to find what is damaged."""
+"""Reading a whole index in a cluster to detect damage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def verify(index: RemoteIndex) -> None:
     if "clusters" in features:
         read_topics(index.cluster, index.concrete, features["clusters"])
     values: Counter[str] = Counter()
-    for _, row in index.stored.rows():  # which finds what is missing or changed
+    for _, row in index.stored.rows():  # raises for missing or changed documents
         values.update(row.keys())
     words = index.cluster.count(index.concrete, {"exists": {"field": "terms"}})
     counts = [
@@ -30,8 +30,8 @@ def verify(index: RemoteIndex) -> None:
         ("documents with quality", values["quality"], statistics["documents_with_quality"]),
     ]
     for name in (VECTORS, "clusters"):
-        known = features.get(name, {"documents": 0})
-        expected = known["documents"] - known.get("without", 0)
+        feature = features.get(name, {"documents": 0})
+        expected = feature["documents"] - feature.get("without", 0)
         counts.append((f"documents with {name}", values[schema.FEATURES[name]], expected))
     for what, there, expected in counts:
         if there != expected:

@@ -1,4 +1,4 @@
-"""Runs that are measured and indexes, read into the catalogue of `pnyx view`."""
+"""Reading runs with their measures, and indexes, into the catalogue of `pnyx view`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pnyx.web.results.sources import GivenSource
 
 
 def read_runs(builder: Builder, source: int, runs_source: GivenSource) -> None:
-    """Measure runs on their qrels, with what `pnyx measure retrieval` takes by default."""
+    """Measure runs on their qrels, with the defaults of `pnyx measure retrieval`."""
     paths, files = runs_source.runs, runs_source.files
     runs = dict(zip(run_names(paths), paths, strict=True))
     wanted = runs_source.baseline or paths[0]
@@ -31,14 +31,14 @@ def read_runs(builder: Builder, source: int, runs_source: GivenSource) -> None:
     read_measures(builder, source, result.row())
 
 
-def read_index(builder: Builder, source: int, given: GivenSource) -> None:
-    """Keep where an index is, whose documents are shown next to what was said of them."""
-    path = given.files["index"]
+def read_index(builder: Builder, source: int, source_files: GivenSource) -> None:
+    """Record the path of an index, whose documents are shown next to judgements on them."""
+    path = source_files.files["index"]
     builder.file(source, path, "index")
     builder.about(source, about={"documents": len(open_index(path))})
 
 
 def document_finder(path: str) -> Callable[[str], Evidence | None]:
-    """Open an index; return what finds a document of it by its id, None where there is none."""
+    """Open an index; return a function from id to document, None if there is none."""
     index = open_index(path)
     return lambda doc_id: find_document(index, doc_id)

@@ -20,12 +20,12 @@ class RunDifference:
     measure: str
     first: MeasureValue | None  # value over all topics
     second: MeasureValue | None  # value over all topics
-    difference: float | None = None  # mean over shared topics, first less second
+    difference: float | None = None  # mean over shared topics, first minus second
     low: float | None = None  # of its 95 % interval
     high: float | None = None  # of its 95 % interval
     p: float | None = None  # not corrected for the number of measures
-    topics: int = 0  # how many that is, of `asked`
-    asked: int = 0
+    topics: int = 0  # number of shared topics, of `total_topics`
+    total_topics: int = 0
 
 
 def _differences(
@@ -41,14 +41,18 @@ def _differences(
     compared = {c.measure: c for c in table.compare([(*runs, name) for name in topics])}
     rows = []
     for name in dict.fromkeys([*first, *second, *topics]):
-        one, asked = compared.get(name), len(topics.get(name, ()))
-        row = RunDifference(name, first.get(name), second.get(name), asked=asked)
-        if one is not None:
-            p = one.test.p if one.test.topics > 1 else None
+        comparison, topic_count = compared.get(name), len(topics.get(name, ()))
+        row = RunDifference(name, first.get(name), second.get(name), total_topics=topic_count)
+        if comparison is not None:
+            test = comparison.test
             row = replace(
-                row, difference=one.test.difference, low=one.low, high=one.high, p=p,
-                topics=one.test.topics,
-            )  # fmt: skip
+                row,
+                difference=test.difference,
+                low=comparison.low,
+                high=comparison.high,
+                p=test.p if test.topics > 1 else None,
+                topics=test.topics,
+            )
         rows.append(row)
     return rows
 
@@ -89,7 +93,7 @@ def show_runs(catalogue: Catalogue, first: str, second: str, source: str = "") -
         a, b = (cells.get((run, topic)) for run in runs)
         gap = None if a is None or b is None else a - b
         rows.append((catalogue.topic(topic), (a, b), gap, topic in judged[0] & judged[1]))
-    # What cannot be compared first, then where they are farthest apart.
+    # Topics that cannot be compared come first, then the largest differences.
     rows.sort(key=lambda row: (row[2] is not None, -abs(row[2] or 0.0)))
     values = {
         "runs": runs,

@@ -29,14 +29,14 @@ _BATCH = 1000
 
 
 def rated_text(record: Evidence) -> str:
-    """Return the text whose quality is predicted: an argument's premises, or all."""
+    """Return the text whose quality is predicted: an argument's premises, else the whole text."""
     premises = record.premises if isinstance(record, Argument) else ()
     return " ".join(p.text for p in premises if p.text.strip()) or record.text
 
 
 @dataclass(frozen=True, slots=True)
 class QualityStats:
-    """What `score_documents` did: scored documents in all, now, and without a word (neutral)."""
+    """What `score_documents` did: documents scored, scored now, and without words (neutral)."""
 
     model: str
     documents: int
@@ -54,7 +54,7 @@ def score_documents(
 
     It holds `values`, float32 (documents,), and in its meta `model`, `neutral` and `unscored`. What
     this model, the packaged one (None) or one of `read_quality_model`, has scored before is kept.
-    `on_progress` is called now and then with how many documents have been scored.
+    `on_progress` is called from time to time with the number of documents scored.
 
     Raises:
         IndexFolderError: not an index, or a damaged one.
@@ -64,16 +64,16 @@ def score_documents(
     start = time.monotonic()
     index = WordIndex.open(index_folder)
     model = model or QualityModel.load()
-    known, unscored = _known(index, model)
-    parts = [known]
+    stored, unscored = _known(index, model)
+    parts = [stored]
     with counting(on_progress, "predicting quality", len(index)) as advance:
-        for first in range(len(known), len(index), _BATCH):
+        for first in range(len(stored), len(index), _BATCH):
             numbers = range(first, min(first + _BATCH, len(index)))
-            found, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
+            scores, none = predictions(model, [rated_text(index.document_at(n)) for n in numbers])
             unscored += none
-            parts.append(found)
+            parts.append(scores)
             advance(numbers.stop)
-    added = len(index) - len(known)
+    added = len(index) - len(stored)
     if added:
         meta = {"model": model.name, "neutral": model.neutral, "unscored": unscored}
         values = {"values": np.concatenate(parts)}
@@ -82,7 +82,7 @@ def score_documents(
 
 
 def _known(index: WordIndex, model: TextQuality) -> tuple[NDArray[np.float32], int]:
-    """Return what this model has said of the first documents, and how many were unscored."""
+    """Return this model's stored scores of the first documents, and how many are unscored."""
     feature = index.known(FEATURE)
     if feature is None or feature.meta.get("model") != model.name:
         return np.zeros(0, dtype=np.float32), 0
@@ -102,5 +102,5 @@ def document_quality(index: WordIndex) -> NDArray[np.float32]:
 def _checked(index: WordIndex, values: NDArray[Any]) -> NDArray[np.float32]:
     within = np.isnan(values) | ((values >= 0) & (values <= 1))
     if values.shape != (len(index),) or not within.all():
-        raise damaged(index.path, "feature quality is not one number from 0 to 1 a document")
+        raise damaged(index.path, "feature quality is not one number from 0 to 1 per document")
     return values.astype(np.float32)

@@ -1,4 +1,4 @@
-"""A quality model of one's own, on disk: a folder that contains nothing executable.
+"""A user's quality model on disk: a folder that contains nothing executable.
 
 quality.json (with the figures), weights.safetensors, card.md and, for the Touché paper's model,
 words.json; `tools/own_quality.py` of the repository trains and writes it.
@@ -38,11 +38,11 @@ FORMAT = ("pnyx-quality", 1)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _MAX_BYTES = 1 << 30
 FILES = {"packaged": {WEIGHTS}, "paper": {WEIGHTS, WORDS}}
-"""Kind -> its files beside manifest and card."""
+"""Kind -> its files in addition to manifest and card."""
 
 MAX_WORDS = 2**18
 NEVER_SHORT = (0.0, 0.0, 0.0, 0.0)
-"""A gate that no text passes: with one kind of texts there is no head for short ones."""
+"""A threshold that no text passes: a model for one kind of text has no head for short ones."""
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _MAX_CHARACTERS = 20_000
@@ -75,7 +75,7 @@ class SupportVectors:
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
-    """0 for what the machine calls no argument, else the regression's value, clipped to [0, 1]."""
+    """0 for a text classified as no argument, else the regression, clipped to [0, 1]."""
 
     name: str
     neutral: float
@@ -86,7 +86,7 @@ class PaperModel:
     machine: SupportVectors | None
 
     def score(self, text: str) -> float | None:
-        """Return the quality of a text, None where it holds no known word."""
+        """Return the quality of a text, None if it has no known word."""
         places, values = self._seen(text)
         if not len(places):
             return None
@@ -96,7 +96,7 @@ class PaperModel:
         return min(1.0, max(0.0, value))
 
     def accepts(self, text: str) -> bool:
-        """Return whether the machine calls a text an argument."""
+        """Return whether the classifier accepts a text as an argument."""
         return self._accepts(*self._seen(text))
 
     def _accepts(self, places: Ints, values: Floats) -> bool:
@@ -108,10 +108,10 @@ class PaperModel:
 
     def _seen(self, text: str) -> tuple[Ints, Floats]:
         """Return the columns of a text's known words, ascending, and their tf-idf."""
-        found = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
-        known = sorted((self.words[word], n) for word, n in found.items() if word in self.words)
-        places = np.array([place for place, _ in known], dtype=np.int64)
-        values = np.array([n for _, n in known], dtype=np.float64) * self.idf[places]
+        counts = Counter(_WORD.findall(text[:_MAX_CHARACTERS].lower()))
+        columns = sorted((self.words[word], n) for word, n in counts.items() if word in self.words)
+        places = np.array([column for column, _ in columns], dtype=np.int64)
+        values = np.array([n for _, n in columns], dtype=np.float64) * self.idf[places]
         length = math.sqrt(float((values * values).sum()))
         return places, values / length if len(places) else values
 
@@ -121,19 +121,19 @@ class PaperModel:
 
 
 def read_quality_model(folder: str | Path) -> QualityModel | PaperModel:
-    """Read a model that `tools/own_quality.py` wrote; nothing in its folder is executed.
+    """Read a model that `tools/own_quality.py` wrote; without executing anything in its folder.
 
     Raises InputError for another folder, a newer version, or a file that is missing or damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
-        problem = f"holds no {MANIFEST}: expected a model of argument quality"
+        problem = f"has no {MANIFEST}: expected a model of argument quality"
         raise InputError(problem, path=folder)
     row = _object(path)
-    found = row.get("format"), row.get("format_version")
-    if found != FORMAT:
-        shown, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (found, FORMAT))
-        raise InputError(f"found {shown}, this Pnyx reads {expected}", path=path)
+    version = row.get("format"), row.get("format_version")
+    if version != FORMAT:
+        actual, expected = (f"{shorten(a, 40)} {shorten(b, 40)}" for a, b in (version, FORMAT))
+        raise InputError(f"found {actual}, this Pnyx reads {expected}", path=path)
     try:
         return _model(Path(folder), row)
     except InputError as error:
@@ -168,7 +168,7 @@ def _model(folder: Path, row: Mapping[str, Any]) -> QualityModel | PaperModel:
 
 
 def full_name(row: Mapping[str, Any]) -> str:
-    """Return the name of a model with the first 8 digits of the hash of all that decides."""
+    """Return the name of a model with 8 digits of the hash of its weights and settings."""
     decisive = {name: row[name] for name in ("kind", "neutral", "settings", "files")}
     digest = hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
     return f"{row['name']}@{digest[:8]}"
@@ -179,32 +179,32 @@ def _arrays(folder: Path) -> Arrays:
     from safetensors.numpy import load_file
 
     try:
-        found: Arrays = load_file(folder / WEIGHTS)
+        arrays: Arrays = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError, ValueError, KeyError) as error:
         raise InputError(f"{WEIGHTS}: cannot be read: {shorten(str(error), 80)}") from error
-    if any(v.dtype.kind == "f" and not np.isfinite(v).all() for v in found.values()):
+    if any(v.dtype.kind == "f" and not np.isfinite(v).all() for v in arrays.values()):
         raise InputError(f"{WEIGHTS}: expected finite numbers")
-    return found
+    return arrays
 
 
 def _take(
     arrays: Arrays, name: str, size: int, kind: str = "f", *, positive: bool = False
 ) -> NDArray[Any]:
-    found = arrays.get(name)
-    if found is None or found.shape != (size,) or found.dtype.kind != kind:
-        shown = "none" if found is None else f"{found.dtype} {found.shape}"
-        raise InputError(f"{WEIGHTS}: {name}: found {shown}, expected shape {(size,)}")
-    if positive and not (found > 0).all():
+    array = arrays.get(name)
+    if array is None or array.shape != (size,) or array.dtype.kind != kind:
+        actual = "none" if array is None else f"{array.dtype} {array.shape}"
+        raise InputError(f"{WEIGHTS}: {name}: found {actual}, expected shape {(size,)}")
+    if positive and not (array > 0).all():
         raise InputError(f"{WEIGHTS}: {name}: expected numbers above 0")
-    return found.astype(np.float64 if kind == "f" else np.int64)
+    return array.astype(np.float64 if kind == "f" else np.int64)
 
 
 def _surface_model(
     _: Path, name: str, neutral: float, settings: Mapping[str, Any], arrays: Arrays
 ) -> QualityModel:
     if (settings.get("features"), settings.get("surface")) != (VERSION, list(SURFACE)):
-        found = shorten(settings.get("features"), 20)
-        raise InputError(f"settings: features of version {found}, expected {VERSION}: train it")
+        version = shorten(settings.get("features"), 20)
+        raise InputError(f"settings: features of version {version}, expected {VERSION}: train it")
     intercept = float(number(settings.get("intercept"), "settings.intercept"))
     few, many = len(SURFACE), 2**HASH_BITS
     deviation = _take(arrays, "deviation", few, positive=True)
@@ -227,7 +227,7 @@ def _paper_model(
     weights = _take(arrays, "weights", len(words))
     machine = settings.get("machine")
     machine = None if machine is None else _machine(machine, arrays, len(words))
-    places = {word: place for place, word in enumerate(words)}
+    places = {word: position for position, word in enumerate(words)}
     return PaperModel(name, neutral, places, idf, weights, intercept, machine)
 
 
@@ -240,8 +240,8 @@ def _machine(settings: Any, arrays: Arrays, words: int) -> SupportVectors:
     )
     if gamma <= 0:
         raise InputError(f"settings.machine.gamma: found {gamma:g}, expected more than 0")
-    found = arrays.get("machine_weights")
-    vectors = 0 if found is None or found.ndim != 1 else len(found)
+    dual_weights = arrays.get("machine_weights")
+    vectors = 0 if dual_weights is None or dual_weights.ndim != 1 else len(dual_weights)
     starts = _take(arrays, "machine_starts", vectors + 1, "i")
     cells = int(starts[-1])
     columns = _take(arrays, "machine_words", cells, "i")

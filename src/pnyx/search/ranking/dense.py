@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ANN_FROM: Final = 1_000_000
-"""Documents from which the graph is used where there is one: exact search then takes 0.2 s."""
+"""From this number of documents on, an existing graph is used: exact search then takes 0.2 s."""
 
 ANN, LIBRARY = "vectors_ann", "usearch 2"
-"""Name of the feature that holds the graph, and whose it is."""
+"""Name of the feature that contains the graph."""
 
 _BLOCK_BYTES: Final = 384 * 1024
-"""Size of a block in float32: it stays in the second cache between its three passes."""
+"""Size of a block in float32: it stays in the L2 cache between its three passes."""
 
 Rows = NDArray[np.float16] | NDArray[np.float32]
 
 _FEW: Final = 1 << 24
-"""Numbers up to which vectors are kept in float32, too (64 MB), and scanned in half the time."""
+"""Up to this many numbers, vectors are also cached in float32 (64 MB) and scanned twice as fast."""
 
 _SHIFT, _MASK = 13, np.array(0x8FFFE000, dtype=np.uint32).view(np.int32)
 _SCALE = np.float32(2.0**112)
 
 _ALONE = 1000
-"""Vectors added one by one: those added side by side do not see each other (a small graph does)."""
+"""Vectors added one by one at first: those added in parallel do not become neighbours."""
 _BUILD: Final = "pnyx index --update INDEX --ann"
 _WANTED: Final = 256
-"""As many are looked for in a graph, at least, and as many as it keeps while it searches."""
+"""Minimum number of neighbours to look for in a graph, and candidates it keeps while searching."""
 
 
 def dense_rank(
@@ -52,9 +52,9 @@ def dense_rank(
     """Rank documents by the cosine of their vectors to a question's; ties in document order.
 
     `question_vector` is from `embed_question`. Exact search sums the stored float16 in float64, so
-    a cosine is right to about 0.0005. `ann` says whether to search the graph of `build_ann`, which
-    may miss some documents; None searches it from `ANN_FROM` documents on if it fits the vectors.
-    Returns numbers int64 and cosines float64, best first.
+    a cosine is accurate to about 0.0005. `ann` says whether to search the graph of `build_ann`,
+    which may miss some documents; None searches it from `ANN_FROM` documents on if it fits the
+    vectors. Returns numbers int64 and cosines float64, best first.
 
     Raises:
         InputError: no vectors, a vector of another length, `k` below 1, or `ann` without a graph.
@@ -80,7 +80,7 @@ def cosine_top(rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
     scores = _scan(rows, question)
     candidates = np.arange(len(rows))
     if len(rows) > k:
-        # A sum of d products of unit vectors is off by at most d units of rounding (Higham,
+        # A sum of d products of unit vectors has an error of at most d units of rounding (Higham,
         # "Accuracy and Stability of Numerical Algorithms", 3.1), the k-th best and the others.
         slack = 2.1 * len(question) * np.finfo(np.float32).eps / 2
         candidates = np.flatnonzero(scores >= np.partition(scores, -k)[-k] - slack)
@@ -111,7 +111,7 @@ def _dots(
     scores = np.empty(len(numbers))
     for start in range(0, len(numbers), 4096):  # all rows may be equal, so it may be all of them
         part = rows[numbers[start : start + 4096]].astype(np.float64)
-        part *= exact  # not a matrix product: its rounding depends on where in it a row stands
+        part *= exact  # not a matrix product: its rounding depends on the position of a row
         part.sum(axis=1, out=scores[start : start + 4096])
     return scores
 
@@ -139,10 +139,10 @@ def _question(vector: NDArray[np.float32], dimensions: int, k: int) -> NDArray[n
     check_least("k", k, 1)
     question = np.ascontiguousarray(vector, dtype=np.float32)
     if question.shape != (dimensions,):
-        found = "x".join(map(str, question.shape))
-        raise InputError(f"the question's vector has {found} numbers, expected {dimensions}")
+        shape = "x".join(map(str, question.shape))
+        raise InputError(f"the question's vector has {shape} numbers, expected {dimensions}")
     if not abs(float(np.linalg.norm(question.astype(np.float64))) - 1) < 0.01:
-        raise InputError("the question's vector has another length than 1")
+        raise InputError("the question's vector does not have the length 1")
     return question
 
 
@@ -151,9 +151,9 @@ def build_ann(
 ) -> None:
     """Build the graph (HNSW, by usearch) over the vectors of an index, and keep it there.
 
-    It is not used once the vectors have changed. `on_progress` is called now and then with how many
-    documents are in it. Raises InputError without vectors, MissingExtra without usearch, PnyxError
-    where the disk is full or read-only, or another process is writing.
+    It is not used once the vectors have changed. `on_progress` is called from time to time with
+    the number of documents in it. Raises InputError without vectors, MissingExtra without usearch,
+    PnyxError if the disk is full or read-only, or another process is writing.
     """
     index = WordIndex.open(index_folder)
     vectors = document_vectors(index)
@@ -170,7 +170,7 @@ def build_ann(
         if on_progress is not None:
             on_progress(start + len(part))
     content = np.frombuffer(graph.save(), dtype=np.uint8)
-    check_graph(content, rows)  # as it will be when it is opened: a usearch that writes otherwise
+    check_graph(content, rows)  # checked as when opened, in case usearch writes another layout
     meta = {"library": LIBRARY, "of": dict(vectors.identity)}
     put_feature(index.path, ANN, {"graph": content}, documents=len(rows), meta=meta)
 
@@ -192,27 +192,27 @@ def _open_graph(index: WordIndex) -> tuple[Any, NDArray[np.uint8]] | None:
         check_graph(content, vectors.rows)
         graph.view(content.data)
     except (RuntimeError, ValueError) as error:
-        said = f"feature {ANN} is not understood ({shorten(str(error))})"
-        raise damaged(index.path, said) from error
+        problem = f"feature {ANN} cannot be read ({shorten(str(error))})"
+        raise damaged(index.path, problem) from error
     if (len(graph), graph.ndim) != vectors.rows.shape:
         raise damaged(index.path, f"feature {ANN} is of other vectors")
-    # The graph reads where the file is mapped, so the mapping has to live as long.
+    # The graph reads from the mapped file, so it must keep the mapping alive.
     return graph, content
 
 
 def _graph_top(graph: Any, rows: Rows, question: NDArray[np.float32], k: int) -> RankedList:
-    # As many as are asked for are kept while searching; twice as many finds more of the best.
+    # A search keeps as many candidates as it returns; twice as many find more of the best.
     wanted = min(len(rows), max(2 * k, _WANTED))
-    found = graph.search(question, wanted, threads=1).keys.astype(np.int64)
-    if len(found) and not 0 <= found.min() <= found.max() < len(rows):
-        raise PnyxError("the graph of vectors names documents that are not there: build it again")
-    return _exactly(rows, np.unique(found), question, k)
+    nearest = graph.search(question, wanted, threads=1).keys.astype(np.int64)
+    if len(nearest) and not 0 <= nearest.min() <= nearest.max() < len(rows):
+        raise PnyxError("the graph of vectors names documents that do not exist: build it again")
+    return _exactly(rows, np.unique(nearest), question, k)
 
 
 # The graph as usearch writes it -------------------------------------------------------------------
 
-# usearch trusts a graph: a neighbour that is not there, or a level too many, and it reads memory
-# that is not the graph's. So all of it is checked, once for each open index. The layout,
+# usearch trusts a graph: with a missing neighbour or a level too many, it reads memory outside of
+# the graph. So all of it is checked once per open index. The layout,
 # little-endian and without gaps, is that of usearch 2:
 #
 #     rows, bytes of a row: two uint32, then the vectors
@@ -285,13 +285,13 @@ def _cut(content: Bytes, size: int) -> tuple[Bytes, Bytes]:
 
 def _check_head(head: Bytes, count: int, dimensions: int) -> None:
     empty = np.frombuffer(new_graph(dimensions).save(), dtype=np.uint8)
-    expected, found = empty[8 : 8 + _HEAD].copy(), head.copy()
-    if not np.array_equal(found[_MAJOR], expected[_MAJOR]):
-        raise ValueError("another library wrote it")
+    expected, actual = empty[8 : 8 + _HEAD].copy(), head.copy()
+    if not np.array_equal(actual[_MAJOR], expected[_MAJOR]):
+        raise ValueError("it was written by another library")
     expected[_COUNT] = np.frombuffer(np.uint64(count).tobytes(), dtype=np.uint8)
-    found[_REST_OF_VERSION] = expected[_REST_OF_VERSION]
-    if not np.array_equal(found, expected):
-        raise ValueError("it is of another kind")
+    actual[_REST_OF_VERSION] = expected[_REST_OF_VERSION]
+    if not np.array_equal(actual, expected):
+        raise ValueError("it is of a different kind")
 
 
 def _levels(content: Bytes, count: int) -> tuple[int, int, NDArray[np.int16], Bytes]:
@@ -322,13 +322,13 @@ def _check_nodes(
 
 
 def _check_list(lists: Bytes, levels: NDArray[np.int16], level: int) -> None:
-    """Check lists of neighbours [nodes, bytes]: each is there, and at that level too."""
+    """Check lists of neighbours [nodes, bytes]: each exists, also at that level."""
     sizes, slots = _numbers(lists[:, :_LIST], "<u4"), _numbers(lists[:, _LIST:], "<u4")
     if (sizes > slots.shape[1]).any():
         raise ValueError("a list of neighbours is too long")
     named = slots[np.arange(slots.shape[1]) < sizes]
     if (named >= len(levels)).any() or (level and (levels[named] < level).any()):
-        raise ValueError("a neighbour is not there")
+        raise ValueError("a neighbour does not exist")
 
 
 def _rows_at(content: Bytes, starts: NDArray[np.int64], size: int) -> Bytes:

@@ -17,9 +17,9 @@ T = TypeVar("T", bound=Hashable)
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 Similarity: TypeAlias = npt.NDArray[np.floating] | Callable[[int], npt.NDArray[np.floating]]
-"""How alike the candidates are: their vectors [n, d], compared by cosine (a vector of length 0 is
-like nothing), or a function from a 0-based position to that candidate's similarity with each, [n].
-A matrix [n, n] of similarities serves as `matrix.__getitem__`."""
+"""Similarity of the candidates: their vectors [n, d], compared by cosine (a vector of length 0 is
+similar to nothing), or a function from a 0-based position to that candidate's similarity with each,
+[n]. For a matrix [n, n] of similarities, pass `matrix.__getitem__`."""
 
 
 def mmr(
@@ -40,14 +40,14 @@ def mmr(
         relevance: of each candidate, best first, on the scale of the similarity (`of_best`).
         similarity: vectors [n, d], compared by cosine, or a function from a 0-based position to
             that candidate's similarities [n] (of a matrix [n, n]: `matrix.__getitem__`).
-        k: how many to choose, at least 1; all where there are fewer.
-        lam: in [0, 1]: 1 ranks by relevance alone; BERDS uses .75 to .99.
+        k: how many to choose, at least 1; all if there are fewer.
+        lam: in [0, 1]: 1 ranks by relevance alone; BERDS uses 0.75 to 0.99.
 
     Returns 0-based positions in the order chosen. Raises InputError for `k` or `lam` out of range,
     ValueError for values that are not finite or shapes that do not fit.
     """
     check_least("k", k, 1)
-    if not 0.0 <= lam <= 1.0:  # also refuses NaN
+    if not 0.0 <= lam <= 1.0:  # also rejects NaN
         raise InputError(f"lambda is {lam:g}, expected a number from 0 to 1")
     wanted = np.asarray(relevance, dtype=np.float64)
     if wanted.ndim != 1 or not np.isfinite(wanted).all():
@@ -72,29 +72,29 @@ def _by_cosine(vectors: npt.NDArray[np.floating], count: int) -> Callable[[int],
     rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2 or len(rows) != count or not np.isfinite(rows).all():
         raise ValueError(f"expected finite vectors [{count}, d], found shape {rows.shape}")
-    # Scaled by the largest entry first: the square of a huge or tiny one has no float.
+    # Scaled by the largest entry first: the square of a huge or tiny one is not representable.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
     def cosine(position: int) -> Floats:
-        # Not BLAS, whose rounding depends on the place of a row: copies would not tie.
-        found: Floats = np.einsum("ij,j->i", units, units[position])
-        return found
+        # Not BLAS, whose rounding depends on the position of a row: copies would not tie.
+        similarities: Floats = np.einsum("ij,j->i", units, units[position])
+        return similarities
 
     return cosine
 
 
 def of_best(scores: Sequence[float], best: float | None = None) -> Floats:
     """Divide scores by `best`, by default the best of them (BERDS, B.6): float64 [n], finite."""
-    found = np.asarray(scores, dtype=np.float64)
-    top = float(found.max(initial=0.0)) if best is None else best
+    values = np.asarray(scores, dtype=np.float64)
+    top = float(values.max(initial=0.0)) if best is None else best
     if top <= 0:
-        return np.zeros_like(found)
-    with np.errstate(over="ignore"):  # by a best score near 0: the largest number stands for it
+        return np.zeros_like(values)
+    with np.errstate(over="ignore"):  # limits the result for a best score near 0
         largest = np.finfo(np.float64).max
-        return np.clip(found / top, -largest, largest)
+        return np.clip(values / top, -largest, largest)
 
 
 def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
@@ -113,7 +113,7 @@ def round_robin(rankings: Sequence[Sequence[T]], k: int) -> list[T]:
 def in_order(hits: Sequence[Hit], order: Sequence[int]) -> list[Hit]:
     """Put hits in the order of 0-based positions; the others follow, and scores become 1 / rank."""
     if len(set(order)) != len(order) or not all(0 <= i < len(hits) for i in order):
-        raise ValueError("expected 0-based positions, none twice")
+        raise ValueError("expected distinct 0-based positions")
     placed = set(order)
     positions = [*order, *(i for i in range(len(hits)) if i not in placed)]
     return [

@@ -1,6 +1,6 @@
-"""Several rankings of the same documents made one: by rank, or by score.
+"""Fusion of several rankings of the same documents, by rank or by score.
 
-The order of the rankings makes no difference, and ties stand in document order.
+The order of the rankings makes no difference, and ties are in document order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RankedList: TypeAlias = tuple[Numbers, Floats]
 Normalisation: TypeAlias = Literal["minmax", "zscore"]
 
 RRF_CONSTANT = 60.0
-"""Of Cormack et al.; the smaller, the more the first ranks count."""
+"""From Cormack et al.; a smaller constant gives the first ranks more weight."""
 
 
 def fuse_rrf(
@@ -33,7 +33,7 @@ def fuse_rrf(
 
     Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
     learning methods", SIGIR 2009. A ranking, a pair (numbers, scores) as of `Index.rank`, adds
-    nothing to a document that it lacks. Returns at most `k` documents, at least 1. Raises
+    nothing to a document it does not contain. Returns at most `k` documents, at least 1. Raises
     InputError for `k` or `constant` (at least 0) out of range, ValueError for a ranking that is not
     one.
     """
@@ -51,11 +51,11 @@ def fuse_weighted(
     k: int,
     normalise: Normalisation = "minmax",
 ) -> RankedList:
-    """Fuse by the weighted sum of scores that were made comparable within each ranking.
+    """Fuse by the weighted sum of scores normalised within each ranking.
 
-    `minmax` is (score - lowest) / (highest - lowest), all 1 where all are equal; `zscore` is (score
-    - mean) / standard deviation, all 0 where all are equal. A document that a ranking does not hold
-    counts there as its lowest, so the rankings, pairs (numbers, scores) as of `Index.rank`, should
+    `minmax` is (score - lowest) / (highest - lowest), all 1 if all are equal; `zscore` is (score
+    - mean) / standard deviation, all 0 if all are equal. A document missing from a ranking
+    gets its lowest score, so the rankings, pairs (numbers, scores) as of `Index.rank`, should
     be longer than `k`. Weights are at least 0 and not all 0; only their proportions matter. Raises
     InputError for `k`, weights or `normalise` out of range, ValueError for a ranking that is not
     one.
@@ -64,11 +64,11 @@ def fuse_weighted(
     if len(weights) != len(rankings):
         raise InputError(f"found {len(weights)} weights for {len(rankings)} rankings")
     if not all(math.isfinite(w) and w >= 0 for w in weights) or not any(weights):
-        shown = ", ".join(f"{w:g}" for w in weights)
-        raise InputError(f"the weights are {shown}, expected numbers from 0 that are not all 0")
+        weight_list = ", ".join(f"{w:g}" for w in weights)
+        raise InputError(f"the weights are {weight_list}, expected numbers >= 0, not all 0")
     if normalise not in ("minmax", "zscore"):
-        shown = shorten(normalise, 40)
-        raise InputError(f"unknown normalisation {shown!r}, expected: minmax, zscore")
+        name = shorten(normalise, 40)
+        raise InputError(f"unknown normalisation {name!r}, expected: minmax, zscore")
     checked = list(map(_checked, rankings))
     both = zip(weights, checked, strict=True)
     values = [weight * normalised(scores, normalise) for weight, (_, scores) in both]
@@ -77,23 +77,23 @@ def fuse_weighted(
 
 
 def lowest(values: Floats, normalise: Normalisation) -> float:
-    """Return what a document counts that a ranking does not hold; `values` are the ranking's."""
-    # Of minmax the lowest is 0; of zscore it is negative.
+    """Return the score of a document missing from a ranking with these `values`."""
+    # The lowest minmax score is 0; the lowest zscore is negative.
     return 0.0 if normalise == "minmax" else float(values.min(initial=0.0))
 
 
 def normalised(scores: Floats, normalise: Normalisation) -> Floats:
-    """Return the scores of a ranking made comparable with others; see `fuse_weighted`."""
+    """Return the normalised scores of a ranking; see `fuse_weighted`."""
     if not len(scores):
         return scores
     largest = np.abs(scores).max()
-    # Sizes near the end of the range would overflow as a difference or as a square.
+    # Values near the limits of float64 would overflow as a difference or as a square.
     scaled = scores / largest if largest > 0 else scores
     low, high = scaled.min(), scaled.max()
     if normalise == "minmax":
         return (scaled - low) / (high - low) if high > low else np.ones(len(scores))
     deviation = scaled.std()
-    # The mean of equal numbers may be off by a rounding error, which is no deviation.
+    # The mean of equal numbers may have a rounding error, which is not a deviation.
     return (scaled - scaled.mean()) / deviation if high > low else np.zeros(len(scores))
 
 
@@ -103,7 +103,7 @@ def _sum(numbers: list[Numbers], values: list[Floats], missing: list[float], k: 
     for column, (number, value) in enumerate(zip(numbers, values, strict=True)):
         table[np.searchsorted(documents, number), column] = value
     if len(numbers) > 2:
-        # Added from the smallest up: the sum is the same in whatever order the rankings come.
+        # Added from the smallest up, so that the sum does not depend on the order of the rankings.
         table.sort(axis=1)
     scores = table.sum(axis=1)
     order = np.argsort(-scores, kind="stable")[:k]
@@ -114,15 +114,15 @@ def _checked(ranking: RankedList) -> RankedList:
     numbers = np.asarray(ranking[0], dtype=np.int64)
     scores = np.asarray(ranking[1], dtype=np.float64)
     if numbers.ndim != 1 or numbers.shape != scores.shape:
-        raise ValueError(f"{numbers.shape} documents with {scores.shape} scores are no ranking")
+        raise ValueError(f"{numbers.shape} documents with {scores.shape} scores are not a ranking")
     if len(_distinct(numbers)) != len(numbers):
-        raise ValueError("a ranking holds a document twice")
+        raise ValueError("a ranking contains a document twice")
     if not np.isfinite(scores).all():
         raise ValueError("a ranking has a score that is not finite")
     return numbers, scores
 
 
 def _distinct(numbers: Numbers) -> Numbers:
-    """Return numbers in order, each once; of so few np.unique takes ten times as long."""
+    """Return sorted distinct numbers; for so few, np.unique takes ten times as long."""
     ordered = np.sort(numbers)
     return ordered[np.diff(ordered, prepend=ordered[:1] - 1) > 0]

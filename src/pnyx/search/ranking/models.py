@@ -20,13 +20,13 @@ from pnyx.search.plan import MODEL_PARAMETERS, PARAMETERS, check_parameter
 Floats: TypeAlias = NDArray[np.float64]
 
 Combine: TypeAlias = Literal["add", "saturate"]
-"""How a kernel makes a score of weight w, term value a and length value b:
+"""How a kernel computes a score from weight w, term value a and length value b:
 `add` is w * max(0, a + b), `saturate` is w - w / (1 + a * b)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionStatistics:
-    """How many documents hold a term (Lucene's `docCount`), and how many tokens in all."""
+    """The number of documents with any term (Lucene's `docCount`), and of tokens."""
 
     documents: int
     tokens: int
@@ -34,7 +34,7 @@ class CollectionStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What the models need to know of a term: in how many documents, and how often in all."""
+    """Statistics of a term: document frequency and collection frequency."""
 
     document_frequency: int
     collection_frequency: int
@@ -57,7 +57,7 @@ class Dirichlet:
         check_parameter("mu", self.mu)
 
     def weight(self, term: Term, collection: CollectionStatistics) -> float:  # noqa: ARG002
-        """Return 1: a query word counts as often as it is repeated."""
+        """Return 1: a repeated query word counts each time."""
         return 1.0
 
     def term_values(
@@ -119,10 +119,10 @@ MODELS: Mapping[str, type[Model]] = {m.name: m for m in (Dirichlet, BM25)}
 def make_model(name: str, parameters: Mapping[str, float]) -> Model:
     """Return the model called `name` with `parameters` in place of its defaults."""
     if name not in MODELS:
-        known = ", ".join(MODELS)
-        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {known}")
+        names = ", ".join(MODELS)
+        raise InputError(f"unknown model {shorten(name, 40)!r}, expected one of: {names}")
     for parameter in parameters:
         if parameter not in MODEL_PARAMETERS[name]:
-            found = f"model {name} has no parameter {shorten(parameter, 40)!r}"
-            raise InputError(f"{found}, expected: {', '.join(MODEL_PARAMETERS[name])}")
+            problem = f"model {name} has no parameter {shorten(parameter, 40)!r}"
+            raise InputError(f"{problem}, expected: {', '.join(MODEL_PARAMETERS[name])}")
     return MODELS[name](**parameters)

@@ -21,7 +21,7 @@ from pnyx.models.http.flow import run_all, run_blocking
 from pnyx.search.plan import Listwise
 
 _CONCURRENCY = 32
-"""Questions worked on at once; how many requests an endpoint gets is the affair of its pace."""
+"""Questions reranked at once; the model's rate limit controls the number of requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Reranked:
     """A new order of a ranked list, as 0-based positions, best first."""
 
     order: tuple[int, ...]
-    windows: int = 0  # that were asked about
+    windows: int = 0  # judged
     unscored: int = 0  # windows that kept their order
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -47,20 +47,20 @@ def rerank(
 ) -> Reranked:
     """Rerank the documents of one question, given as texts in the order of their ranks, listwise.
 
-    Nothing that a judge replies is fatal: documents that a reply leaves out keep their order behind
-    the rest, repeated and invented identifiers are passed over, a window without an answer keeps
-    its order, and all of it is counted. A window's question has the id of `question`, `ID:pro` with
-    a stance, and ends in `:FIRST-LAST` (1-based ranks) where there are several windows. `how` is
-    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it is
-    known.
+    No reply of a judge is fatal: documents missing from a reply keep their order behind the rest,
+    repeated and invented identifiers are ignored, a window without an answer keeps its order, and
+    all of this is counted. A window's question has the id of `question`, `ID:pro` with
+    a stance, and ends in `:FIRST-LAST` (1-based ranks) if there are several windows. `how` is
+    window, stride and criterion; `on_report` gets each line of `Reranked.problems` as soon as it
+    occurs.
 
-    Raises InputError where the judge does not rank, ModelError where it cannot go on at all.
+    Raises InputError if the judge does not rank, ModelError if it cannot continue at all.
     """
     return rerank_many([(question, texts)], judge, how, on_report=on_report)[0]
 
 
 def rerank_many(
-    asked: Sequence[tuple[Question, Sequence[str]]],
+    items: Sequence[tuple[Question, Sequence[str]]],
     judge: Judge,
     how: Listwise | None = None,
     *,
@@ -73,12 +73,12 @@ def rerank_many(
     `concurrency`.
     """
     return run_blocking(
-        lambda: rerank_async(asked, judge, how, concurrency=concurrency, on_report=on_report)
+        lambda: rerank_async(items, judge, how, concurrency=concurrency, on_report=on_report)
     )
 
 
 async def rerank_async(
-    asked: Sequence[tuple[Question, Sequence[str]]],
+    items: Sequence[tuple[Question, Sequence[str]]],
     judge: Judge,
     how: Listwise | None = None,
     *,
@@ -97,32 +97,32 @@ async def rerank_async(
         position, (question, texts) = item
         results[position] = await _slide(question, texts, judge, plan)
         if on_report is not None:
-            place = f"{shorten(question.id, 40)}: " if len(asked) > 1 else ""
+            prefix = f"{shorten(question.id, 40)}: " if len(items) > 1 else ""
             for problem in results[position].problems:
-                on_report(place + problem)
+                on_report(prefix + problem)
 
-    await run_all(enumerate(asked), work, workers=concurrency)
-    return [results[position] for position in range(len(asked))]
+    await run_all(enumerate(items), work, workers=concurrency)
+    return [results[position] for position in range(len(items))]
 
 
 async def _slide(question: Question, texts: Sequence[str], judge: Judge, how: Listwise) -> Reranked:
-    """Order window after window; each sees what the last one left on its ranks."""
-    shown = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
-    trimmed = sum(a is not b for a, b in zip(shown, texts, strict=True))
+    """Order one window after another; each sees the order left by the previous one."""
+    passages = [trim(text, how.words) if word_weight(text) > how.words else text for text in texts]
+    trimmed = sum(a is not b for a, b in zip(passages, texts, strict=True))
     order = list(range(len(texts)))
     windows = how.windows(len(texts))
     counts = Counter(trimmed=trimmed if windows else 0)
     reasons: list[str] = []
     for ranks in windows:
         present = order[ranks.start : ranks.stop]
-        asked = Ranking(
+        task = Ranking(
             id=_window_id(question, how, ranks, len(windows)),
             query=question.text,
-            texts=tuple(shown[i] for i in present),
+            texts=tuple(passages[i] for i in present),
             criterion=how.criterion(question),
             group=question.id,
         )
-        answer = _checked((await ask_async(judge, [asked]))[0], len(present))
+        answer = _checked((await ask_async(judge, [task]))[0], len(present))
         if isinstance(answer, Unscored):
             reasons.append(answer.reason)
             continue
@@ -145,7 +145,7 @@ def _window_id(question: Question, how: Listwise, ranks: range, windows: int) ->
 
 
 def _checked(answer: Answer, count: int) -> Answer:
-    """Return the answer, or Unscored where it is no order of the window: judges are pluggable."""
+    """Return the answer, or Unscored if it is not an order of the window: judges are pluggable."""
     if isinstance(answer, Unscored):
         return answer
     named = _positions(answer)
@@ -162,13 +162,13 @@ def _positions(answer: Judged) -> list[int]:
 def _lines(
     counts: Mapping[str, int], reasons: Sequence[str], windows: int, documents: int, how: Listwise
 ) -> list[str]:
-    said = {
+    descriptions = {
         "trimmed": f"of {documents} documents were trimmed to {how.words} words",
         "missing": "times a reply left a document out; it kept its order behind the rest",
         "repeated": "times a reply named a document twice; the first counts",
-        "invented": "times a reply named a document that was not there",
+        "invented": "times a reply named a document that does not exist",
     }
-    lines = [f"{counts[name]} {what}" for name, what in said.items() if name in counts]
+    lines = [f"{counts[name]} {what}" for name, what in descriptions.items() if name in counts]
     if reasons:
         missing = f"{len(reasons)} of {windows} windows got no answer and kept their order"
         lines.append(f"{missing}: {shorten(reasons[0])}")
@@ -176,19 +176,19 @@ def _lines(
 
 
 def rerank_pointwise(
-    asked: Sequence[tuple[Question, Sequence[str]]], judge: Judge
+    items: Sequence[tuple[Question, Sequence[str]]], judge: Judge
 ) -> list[Reranked]:
     """Rerank the documents of many questions by P(relevant), given in the order of their ranks.
 
     Each document is judged by itself, so its probability means the same in every list (DIRAS,
     section 3). A question's `definition` says what is relevant. A verdict without a probability
-    counts as 1 or 0; ties keep their order; documents without a verdict keep theirs behind the
-    rest, and are counted. A result's `windows` are the documents judged.
+    counts as 1 or 0; ties keep their order; documents without a verdict follow in their order,
+    and are counted. A result's `windows` are the documents judged.
 
-    Raises ModelError where the judge cannot go on at all, TypeError where it does not answer
+    Raises ModelError if the judge cannot continue at all, TypeError if it does not answer
     `relevance`.
     """
-    made = [
+    tasks = [
         ask_relevance(
             f"relevance/{question.id}/{number}",
             question.text,
@@ -196,40 +196,40 @@ def rerank_pointwise(
             definition=question.definition,
             group=question.id,
         )
-        for question, texts in asked
+        for question, texts in items
         for number, text in enumerate(texts, start=1)
     ]
-    answers = iter(ask(judge, made))
-    return [_ordered([next(answers) for _ in texts]) for _, texts in asked]
+    answers = iter(ask(judge, tasks))
+    return [_ordered([next(answers) for _ in texts]) for _, texts in items]
 
 
 def at_least(reranked: Reranked, threshold: float) -> Reranked:
     """Keep documents with P(relevant) of at least `threshold` (DIRAS, section 5), none unjudged."""
-    found = reranked.probabilities
-    kept = tuple(i for i in reranked.order if (found[i] or 0.0) >= threshold)
+    probabilities = reranked.probabilities
+    order = tuple(i for i in reranked.order if (probabilities[i] or 0.0) >= threshold)
     problems = tuple(problem.replace(_BEHIND, _LEFT_OUT) for problem in reranked.problems)
-    return replace(reranked, order=kept, problems=problems)
+    return replace(reranked, order=order, problems=problems)
 
 
-_BEHIND = "stand behind the rest"
-_LEFT_OUT = "are left out, relevant or not"
+_BEHIND = "were put last"
+_LEFT_OUT = "were left out, relevant or not"
 
 
 def _ordered(answers: Sequence[Answer]) -> Reranked:
-    found = tuple(_probability(answer) for answer in answers)
-    # Python's sort is stable, also backwards: equal ones keep their order.
-    places = [(p is not None, p or 0.0) for p in found]
+    probabilities = tuple(_probability(answer) for answer in answers)
+    # Python's sort is stable even with reverse=True: equal ones keep their order.
+    places = [(p is not None, p or 0.0) for p in probabilities]
     order = sorted(range(len(answers)), key=places.__getitem__, reverse=True)
     missing = [a.reason for a in answers if isinstance(a, Unscored)]
-    said = f"{len(missing)} of {len(answers)} documents got no verdict and {_BEHIND}"
-    problems = (f"{said}: {shorten(missing[0])}",) if missing else ()
+    problem = f"{len(missing)} of {len(answers)} documents got no verdict and {_BEHIND}"
+    problems = (f"{problem}: {shorten(missing[0])}",) if missing else ()
     return Reranked(
-        tuple(order), len(answers), len(missing), problems=problems, probabilities=found
+        tuple(order), len(answers), len(missing), problems=problems, probabilities=probabilities
     )
 
 
 def _probability(answer: Answer) -> float | None:
-    """Return P(yes), 1 or 0 of a verdict that has none, None without a verdict."""
+    """Return P(yes), 1 or 0 for a verdict without a probability, None without a verdict."""
     if isinstance(answer, Unscored):
         return None
     yes = answer.probability

@@ -1,4 +1,4 @@
-"""How documents are scored: every `--model` of the search behind one door."""
+"""Scoring documents: the interface to every `--model` of the search."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pnyx.models.embed.embedder import Embedder
 
 _FUSED_FROM: Final = 1000
-"""Depth of the rankings that a hybrid fuses: a document that one of them leaves out counts as its
-lowest, so they go well beyond what is asked for."""
+"""Depth of the rankings that a hybrid fuses: a document missing from one of them gets its lowest
+score, so they go well beyond the number of documents requested."""
 
 
-class Chosen(NamedTuple):
-    """What `auto` stands for; `note` says why vectors that the index has are not used."""
+class ScoringChoice(NamedTuple):
+    """The model that `auto` selects; `note` says why existing vectors are not used."""
 
     scoring: Scoring
     note: str = ""
@@ -39,22 +39,22 @@ class Chosen(NamedTuple):
 
 def choose_scoring(
     engine: Engine, scoring: Scoring | None = None, embedder: str = PACKAGED
-) -> Chosen:
+) -> ScoringChoice:
     """Return an engine's best model if `auto`: a hybrid, or its lexical part without vectors."""
-    asked = scoring or Scoring()
-    if asked.model != AUTO:
-        return Chosen(asked)
-    lexical = replace(asked, model=asked.lexical)
+    requested = scoring or Scoring()
+    if requested.model != AUTO:
+        return ScoringChoice(requested)
+    lexical = replace(requested, model=requested.lexical)
     vectors = engine.feature_info(VECTORS)
     if vectors is None:
-        return Chosen(lexical)
+        return ScoringChoice(lexical)
     if vectors.documents != len(engine):
         without = f"{len(engine) - vectors.documents} documents have no vector yet"
-        return Chosen(lexical, f"{without}: {EMBED_FIRST}")
+        return ScoringChoice(lexical, f"{without}: {EMBED_FIRST}")
     if vectors.made_by != embedder:
         made_by = shorten(vectors.made_by, 60)
-        return Chosen(lexical, f"they are by {made_by}: name it by --embedder")
-    return Chosen(replace(asked, model="hybrid"))
+        return ScoringChoice(lexical, f"they are by {made_by}: name it with --embedder")
+    return ScoringChoice(replace(requested, model="hybrid"))
 
 
 def rank_documents(
@@ -69,7 +69,7 @@ def rank_documents(
 
     Raises:
         InputError: a value out of range, another embedder than the index was made with, or an index
-            without what the model needs (the line names the command that adds it).
+            without what the model needs (the message names the command that adds it).
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
         ValueError: the model is `auto`.
@@ -88,7 +88,7 @@ def rank_documents(
 def rank_parts(
     index: WordIndex, text: str, scoring: Scoring, k: int, embedder: Embedder | None
 ) -> list[RankedList]:
-    """Return the rankings that a hybrid fuses in the end, words before vectors."""
+    """Return the rankings that a hybrid fuses, lexical before dense."""
     deep = depth_of_parts(k)
 
     def rank() -> list[RankedList]:
@@ -102,7 +102,7 @@ def rank_parts(
 
 
 def depth_of_parts(k: int) -> int:
-    """Return how many documents of each part are fused where `k` are wanted."""
+    """Return how many documents of each part are fused for `k` results."""
     check_least("k", k, 1)
     return max(k, _FUSED_FROM)
 
@@ -125,7 +125,7 @@ def with_feedback(
     question: NDArray[np.float32] | None,
     k: int,
 ) -> list[RankedList]:
-    """Return the rankings that a hybrid fuses in the end.
+    """Return the rankings that a hybrid fuses.
 
     With feedback the question's vector (None for an empty question) is moved to the mean of the
     best documents, weighted by the squares of their scores, and the dense part is ranked again
@@ -158,7 +158,7 @@ def moved_question(
 def question_vector(
     index: WordIndex, text: str, embedder: Embedder | None
 ) -> NDArray[np.float32] | None:
-    """Return the question's vector; None for no words, which are near to documents by chance."""
+    """Return the question's vector; None without words, whose neighbours are arbitrary."""
     if embedder is None:
         raise InputError("a dense ranking needs an embedder, to compare question and documents")
     return embed_question(index, embedder, text) if text.split() else None
@@ -171,7 +171,7 @@ def _by_vector(index: WordIndex, question: NDArray[np.float32] | None, k: int) -
 
 
 def fuse(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList:
-    """Fuse the rankings of a hybrid's parts as they are."""
+    """Fuse the given rankings of a hybrid's parts."""
     if scoring.fusion == "rrf":
         return fuse_rrf(rankings, k=k)
     return fuse_weighted(
@@ -180,7 +180,7 @@ def fuse(scoring: Scoring, rankings: Sequence[RankedList], k: int) -> RankedList
 
 
 def weights_of_parts(scoring: Scoring) -> list[float]:
-    """Return how much the parts of a hybrid count where their scores are fused."""
+    """Return the weights of a hybrid's parts when their scores are fused."""
     return [1.0 - scoring.dense_weight, scoring.dense_weight]
 
 
@@ -190,11 +190,11 @@ def weights_of_parts(scoring: Scoring) -> list[float]:
 #
 # R is Dirichlet-smoothed query likelihood, C the cosine of the question to the centroid of the
 # document's topic cluster, clipped to [0, 1], and Q the document's predicted quality in [0, 1]
-# (Gienapp 2021, Eq. 1). Every document of the index is scored; nothing is a rerank of a top list.
+# (Gienapp 2021, Eq. 1). Every document of the index is scored; it does not rerank a top list.
 
 _SHIFT = 4
 """Bits of quality in a document's code, enough for a tight bound: with 300 clusters the table of
-bounds has 19 KB, which the first cache holds."""
+bounds has 19 KB, which fits the L1 cache."""
 
 _LAST_STEP = (1 << _SHIFT) - 1
 _QUALITIES = np.arange(1 << _SHIFT) / _LAST_STEP
@@ -216,11 +216,11 @@ def touche_rank(
     The index has clusters, made with `embedder`, where `wc` is positive, and quality where `wq` is;
     both weights are 0 to 1e6. A document of unknown quality is not boosted. `mu` is of the
     Dirichlet prior. `flat` fixes R at 1: all documents are ranked, by topic and quality alone (the
-    paper's last two runs); otherwise only those that hold a word of the question.
+    paper's last two runs); otherwise only those with a word of the question.
 
     Raises:
         InputError: a number out of range, an embedder other than that of the clusters, or an index
-            without what a weight asks for (the line names the command).
+            without what a weight requires (the message names the command).
         IndexFolderError: a part of the index is damaged.
         ModelError: the embedder cannot be used.
     """
@@ -262,17 +262,17 @@ def _flat(index: WordIndex, boosts: Boosts | None) -> Floats:
 def touche_boosts(
     index: WordIndex, question: str, embedder: Embedder | None, wc: float, wq: float
 ) -> Boosts | None:
-    """Return what the model multiplies R by, of every document; None where both weights are 0."""
+    """Return the factors of R for all documents; None if both weights are 0."""
     check_parameter("wc", wc)
     check_parameter("wq", wq)
     if wc == 0.0 and wq == 0.0:
         return None
     parts = (wc > 0.0, wq > 0.0)
-    known, codes, quality = index.once(("touche", parts), lambda: _prepare(index, *parts))
+    clusters, codes, quality = index.once(("touche", parts), lambda: _prepare(index, *parts))
     factors = np.ones(1)
-    if known is not None:
-        factors = np.append(topic_factors(known, question, wc, embedder, index.path), 1.0)
-    # A few units in the last place cover the rounding to float32 and of the exact product.
+    if clusters is not None:
+        factors = np.append(topic_factors(clusters, question, wc, embedder, index.path), 1.0)
+    # A margin of a few ulps covers the rounding to float32 and of the exact product.
     steps = ((1.0 + 2**-21) * (1.0 + wq * _QUALITIES)).astype(np.float32)
     bounds = np.multiply.outer(factors.astype(np.float32), steps).reshape(-1)
     return Boosts(codes, _SHIFT, bounds, factors, quality, float(wq))
@@ -282,15 +282,15 @@ def _prepare(
     index: WordIndex, topics: bool, quality: bool
 ) -> tuple[Clusters | None, NDArray[np.uint16] | NDArray[np.uint32], NDArray[np.float32]]:
     """Return the clusters, and the code and quality of all documents, ready to be weighted."""
-    known = clusters_of(index) if topics else None
-    rows = 0 if known is None else len(known)
+    topic_clusters = clusters_of(index) if topics else None
+    rows = 0 if topic_clusters is None else len(topic_clusters)
     clusters = np.zeros(len(index), dtype=np.uint32)
-    if known is not None:
-        clusters = np.minimum(known.cluster, np.uint32(rows))
+    if topic_clusters is not None:
+        clusters = np.minimum(topic_clusters.cluster, np.uint32(rows))
     values = np.zeros(len(index), dtype=np.float32)
     if quality:
         values = np.nan_to_num(document_quality(index), nan=0.0)
     steps = np.ceil(values.astype(np.float64) * _LAST_STEP).astype(np.uint32)
     codes = (clusters << np.uint32(_SHIFT)) + steps
     small = (rows + 1) << _SHIFT <= 1 << 16
-    return known, codes.astype(np.uint16) if small else codes, values
+    return topic_clusters, codes.astype(np.uint16) if small else codes, values

@@ -31,7 +31,7 @@ def read_drafts(path: str, *, also: Sequence[str] = ()) -> list[dict[str, Any]]:
         `stance` (or null) and, where it has one of its own, `id`.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
+        InputError: at the first fault, naming file and line; also if the file has no records.
     """
     try:
         name, as_views = sniff(path), sniff(path, "perspectives")

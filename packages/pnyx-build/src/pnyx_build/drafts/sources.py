@@ -70,7 +70,7 @@ def read_argument_pairs(
         on_warning: called with one line for points that nothing counters.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
+        InputError: at the first fault, naming file and line; also if the file has no records.
     """
     if not columns and _sniffed(path) == "idebate":
         return _countered(path, on_warning)
@@ -121,7 +121,7 @@ def read_claims(
         on_warning: called with one line for what was left out.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
+        InputError: at the first fault, naming file and line; also if the file has no records.
     """
     opening, keys = top_level_keys(read_head(path, 1 << 16).removeprefix(b"\xef\xbb\xbf"))
     if opening == "[" and {"cId", "perspectives"} <= set(keys):
@@ -238,7 +238,7 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
         columns: `id`, `question`, `options` -> the file's name for it.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where nothing is there.
+        InputError: at the first fault, naming file and line; also if the file has no records.
     """
     table = read_head(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"")
     named = {**({"id": "key", "options": "references"} if table else {}), **(columns or {})}
