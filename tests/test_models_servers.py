@@ -288,10 +288,10 @@ def test_a_stream_is_added_up_whatever_its_lines_hold():
     text = ": comment\n\n" + "".join(
         f"data: {json.dumps(chunk, ensure_ascii=False)}\r\n\r\n" for chunk in chunks
     )
-    reply = read_reply((text + "data: [DONE]").encode(), asked="m", response_format="text")
+    reply = read_reply((text + "data: [DONE]").encode(), model="m", response_format="text")
     assert isinstance(reply, Reply)
     assert reply.text == "a\u2028b"
-    cut = read_reply(text.encode(), asked="m", response_format="text")
+    cut = read_reply(text.encode(), model="m", response_format="text")
     assert isinstance(cut, CallFailed)
 
 

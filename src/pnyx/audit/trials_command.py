@@ -34,7 +34,7 @@ _NAMES = (
     *("repeat", "stance", "self", "format", "asker", "verbosity"),
 )
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
-_SAME = ("own", "shots")  # of all questions, and told by settings
+_SAME = ("custom", "shots")  # the same in all questions, and recorded in the settings
 
 
 class StressSpec(
@@ -133,7 +133,7 @@ class StressSpec(
         }
         for name, trials in taken.items():
             if self.given(name) and trial not in trials:
-                raise OptionError(f"--{name} goes with {', '.join(trials)}, not {trial}")
+                raise OptionError(f"--{name} requires {', '.join(trials)}, not {trial}")
         self.check_needs()
 
     def check_judge(self, spec: TrialJudgeSpec) -> None:
@@ -286,7 +286,7 @@ def posed_trial(
     posed = pose(trial, items, plan, made)
     if trial == "noise" and options.qrels is not None:
         if task != "rag":
-            raise OptionError(f"--qrels goes with --task rag, not {task}")
+            raise OptionError(f"--qrels requires --task rag, not {task}")
         truth = truth_of_qrels(options.qrels)
         labelled = labelled_by(
             posed.items, lambda topic, doc: truth(Verdict(question_id=topic, doc_id=doc))

@@ -74,9 +74,9 @@ class Provenance:
     asked: tuple[str, ...] = ()
 
 
-def after(asked: Iterable[str], answer: A) -> A:
+def after(calls: Iterable[str], answer: A) -> A:
     """Return an answer that was made after these calls (`Provenance.asked`), which come first."""
-    keys = tuple(dict.fromkeys((*asked, *answer.provenance.asked)))
+    keys = tuple(dict.fromkeys((*calls, *answer.provenance.asked)))
     return replace(answer, provenance=replace(answer.provenance, asked=keys))
 
 
@@ -261,8 +261,8 @@ def answer_of_row(row: Mapping[str, Any]) -> Answer:
 
 def asked_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the store's keys of the calls behind a line of answers; none where it names none."""
-    asked = row.get("asked")
-    return tuple(key for key in asked if isinstance(key, str)) if isinstance(asked, list) else ()
+    keys = row.get("asked")
+    return tuple(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else ()
 
 
 ANSWERS = "answers.jsonl"
@@ -274,16 +274,16 @@ _COUNTED = {"missing": "partly_ranked", "lenient": "read_leniently"}
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `asked`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
-    asked, reasons, noted = 0, Counter[str](), Counter[str]()
+    """Return `count`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
+    count, reasons, noted = 0, Counter[str](), Counter[str]()
     for row in rows:
-        asked += 1
+        count += 1
         noted.update(name for note, name in _COUNTED.items() if note in (row.get("notes") or ()))
         if row["unscored"] is not None:
             reasons[reason_word(row["unscored"])] += 1
     return {
-        "asked": asked,
-        "scored": asked - reasons.total(),
+        "asked": count,
+        "scored": count - reasons.total(),
         "unscored": reasons.total(),
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         **noted,

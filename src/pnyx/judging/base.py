@@ -66,8 +66,8 @@ def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> lis
 
 def by_text(questions: Sequence[JudgeQuestion], name: str) -> list[tuple[int, Support]]:
     """Return a judge's Support questions with their positions, those about one text together."""
-    asked = enumerate(of_kind(Support, questions, name))
-    return sorted(asked, key=lambda pair: (pair[1].text, pair[1].statement))
+    numbered = enumerate(of_kind(Support, questions, name))
+    return sorted(numbered, key=lambda pair: (pair[1].text, pair[1].statement))
 
 
 def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:
@@ -207,14 +207,14 @@ async def _ask_all(
 
 
 def chunks_by_text(
-    asked: Iterable[tuple[int, Q]], size: int, most: int | None = None
+    questions: Iterable[tuple[int, Q]], size: int, most: int | None = None
 ) -> Iterator[list[tuple[int, Q]]]:
     """Cut sorted questions into chunks of `size`; only a text with more than `most` is cut.
 
     A model may read a text once for all questions about it.
     """
     chunk: list[tuple[int, Q]] = []
-    for _, group in groupby(asked, key=lambda pair: getattr(pair[1], "text", pair[0])):
+    for _, group in groupby(questions, key=lambda pair: getattr(pair[1], "text", pair[0])):
         about = list(group)
         for start in range(0, len(about), most or size):
             part = about[start : start + (most or size)]
@@ -227,7 +227,7 @@ def chunks_by_text(
 
 
 async def answer_chunks(
-    asked: Sequence[tuple[int, Q]],
+    questions: Sequence[tuple[int, Q]],
     size: int,
     judge: Callable[[list[Q]], Sequence[Answer]],
     emit: Emit,
@@ -236,7 +236,7 @@ async def answer_chunks(
     import anyio
 
     check = wanted()
-    for chunk in chunks_by_text(asked, size):
+    for chunk in chunks_by_text(questions, size):
         check()
         answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
         for (position, _), answer in zip(chunk, answers, strict=True):

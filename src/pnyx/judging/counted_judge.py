@@ -57,19 +57,19 @@ def watched(
     judge: Judge,
     models: Sequence[StoredModel] = (),
     expected: Callable[[], int | None] = lambda: None,
-    shown: Callable[[str], contextlib.AbstractContextManager[progress.Show]] | None = None,
+    reporting: Callable[[str], contextlib.AbstractContextManager[progress.Show]] | None = None,
 ) -> Iterator[Watched]:
     """Yield the judge with progress: answers (of those `expected`), unscored ones, and spending.
 
-    `shown` is how: as of a command, or `progress.showing`, as of a call in Python.
+    `reporting` is how: as of a command, or `progress.showing`, as of a call in Python.
     """
-    with (shown or progress.reporting)("judging") as show:
+    with (reporting or progress.reporting)("judging") as show:
 
-        def tell(done: int, asked: int, unscored: int) -> None:
-            lacking = f"{unscored} unscored" if unscored else ""
-            word = "  ".join(filter(None, [lacking, spent_so_far(models)]))
+        def tell(done: int, total: int, unscored: int) -> None:
+            note = f"{unscored} unscored" if unscored else ""
+            word = "  ".join(filter(None, [note, spent_so_far(models)]))
             free = bool(models) and replied() == before
-            show(done, expected() or -asked, word, free=free)
+            show(done, expected() or -total, word, free=free)
 
         def replied() -> int:
             return sum(model.counts.asked + model.counts.failed for model in models)

@@ -52,13 +52,13 @@ class Calibration:
     ) -> Answer:
         """Return the answer of a judge by these features, which it tells."""
         probability = self.probability(features)
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
+        listing = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
         details = {**features, "threshold": self.threshold, **more}
         return Judged(
             value=probability >= self.threshold,
             probability=probability,
             provenance=Provenance(judge, method="calibrated", details=details),
-            explanation=f"{shown}; yes from a probability of {self.threshold:.2f}",
+            explanation=f"{listing}; yes from a probability of {self.threshold:.2f}",
             evidence=evidence,
         )
 

@@ -43,22 +43,22 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
     reasons: dict[str, str] = {}
     notes: dict[str, Any] = {}
     for answer in answers:
-        asked: Any = answer.question
-        cells += asked.votes(answer)
+        question_part: Any = answer.question
+        cells += question_part.votes(answer)
         own_reasons = answer.notes.get("reasons", {})
-        if isinstance(answer, Judged) and len(asked.dimensions) == 1:
-            own_reasons = {asked.dimensions[0]: answer.explanation, **own_reasons}
+        if isinstance(answer, Judged) and len(question_part.dimensions) == 1:
+            own_reasons = {question_part.dimensions[0]: answer.explanation, **own_reasons}
         reasons |= own_reasons
     for name in ("stated", "mass"):
-        told = [answer.notes[name] for answer in answers if name in answer.notes]
-        notes |= {name: {k: v for one in told for k, v in one.items()}} if told else {}
+        tables = [answer.notes[name] for answer in answers if name in answer.notes]
+        notes |= {name: {k: v for table in tables for k, v in table.items()}} if tables else {}
     notes |= notes_on_reading(answers)
     if reasons:
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)
     by = {n: a.provenance for a in answers for n in getattr(a.question, "dimensions", ())}
-    hashes = {name: one.prompt_hash for name, one in by.items()}
-    calls = {name: one.asked for name, one in by.items()}
+    hashes = {name: table.prompt_hash for name, table in by.items()}
+    calls = {name: table.asked for name, table in by.items()}
     details = {**provenance.details, "prompt_hashes": hashes, "asked": calls}
     provenance = replace(provenance, details=details)
     composed: Answer = question.compose(cells, provenance, notes=notes)

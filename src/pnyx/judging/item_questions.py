@@ -63,25 +63,25 @@ def make_stance(fields: Fields) -> Support:
     )
 
 
-def make_quality(fields: Fields, own: OwnDimensions | None = None) -> Rating:
-    """Make a question of the fields text; dimensions, of a file's `own` if there is one."""
+def make_quality(fields: Fields, custom: OwnDimensions | None = None) -> Rating:
+    """Make a question of the fields text; dimensions, of a file's `custom` if there is one."""
     identifier = fields.identifier("id")
-    known = dimensions_of("quality") if own is None else own.dimensions
-    dimensions = _texts(fields, "dimensions") or tuple(known)
+    defined = dimensions_of("quality") if custom is None else custom.dimensions
+    dimensions = _texts(fields, "dimensions") or tuple(defined)
     for name in dimensions:
-        if own is None:
+        if custom is None:
             definition("quality", name)
-        elif name not in known:
-            expected = ", ".join(known)
+        elif name not in defined:
+            expected = ", ".join(defined)
             raise InputError(f"dimensions: found {shorten(name, 40)!r}, expected {expected}")
-    scale = next(iter(scales_of("quality").values())) if own is None else own.scale
+    scale = next(iter(scales_of("quality").values())) if custom is None else custom.scale
     return Rating(
         id=identifier,
         text=fields.required("text"),
         dimensions=tuple(dict.fromkeys(dimensions)),
         scale=scale.bounds,
-        own=own,
-        shots=() if own is None else tuple(RatedShot(*one) for one in own.examples),
+        custom=custom,
+        shots=() if custom is None else tuple(RatedShot(*example) for example in custom.examples),
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),
@@ -129,7 +129,7 @@ def make_rag(fields: Fields) -> Rating:
         definition("rag", name)
     rows = fields.rest.get("documents") or ()
     ids = [row.get("id") if isinstance(row, dict) else None for row in rows]
-    known: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
+    documents: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
     shared = _shared(fields)
     return Rating(
         id=identifier,
@@ -142,15 +142,15 @@ def make_rag(fields: Fields) -> Rating:
         documents=_texts(fields, "documents"),
         other=other,
         group=shared["group"],
-        extra={**known, **fields.rest},
+        extra={**documents, **fields.rest},
     )
 
 
-def _shared(fields: Fields, **known: str) -> dict[str, Any]:
+def _shared(fields: Fields, **more: str) -> dict[str, Any]:
     """Return the group (a number counts as its digits) and what the answers carry along."""
     stated = fields.rest.get("group") not in (None, "")
     group = fields.identifier("group") if stated else fields.text("group")
-    carried = {name: value for name, value in known.items() if value}
+    carried = {name: value for name, value in more.items() if value}
     return {"group": group, "extra": {**carried, **fields.rest}}
 
 

@@ -45,11 +45,11 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
     Args:
         judges: id -> card.
     """
-    known: dict[str, str] = {}
+    cards: dict[str, str] = {}
     for judge, card in judges.items():
         name = short_name(str(judge))  # a header that was read may hold anything
-        known[name] = max(known.get(name, ""), str(card or ""), key=len)
-    return [f"{name}{_told(card)}" for name, card in known.items()]
+        cards[name] = max(cards.get(name, ""), str(card or ""), key=len)
+    return [f"{name}{_told(card)}" for name, card in cards.items()]
 
 
 def _told(card: str) -> str:

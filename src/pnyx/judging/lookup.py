@@ -52,9 +52,9 @@ class Lookup:
         """Answer each question; InputError, before any, for a task that the former run lacks."""
         for question in questions:
             if question.task not in self._tasks:
-                known = ", ".join(shorten(task, 40) for task in sorted(self._tasks))
+                tasks = ", ".join(shorten(task, 40) for task in sorted(self._tasks))
                 raise InputError(
-                    f"found answers of the task {known}, expected {shorten(question.task, 40)}",
+                    f"found answers of the task {tasks}, expected {shorten(question.task, 40)}",
                     path=self._source,
                 )
         for position, question in enumerate(questions):
@@ -155,8 +155,8 @@ class HumanLabels:
             return _Label(reason="no label")
         read = [question.value_of(vote) for vote in votes]
         if None in read:
-            found = shorten(repr(votes[read.index(None)]), 40)
-            return _Label(reason=f"label: {found} is no answer to the question")
+            excerpt = shorten(repr(votes[read.index(None)]), 40)
+            return _Label(reason=f"label: {excerpt} is no answer to the question")
         label = consensus(read)
         if label is None:
             return _Label(reason="tie")

@@ -74,7 +74,7 @@ def open_judge(
     support_of: SupportOf = "",
     form: JudgingFormat | None = None,
     several: Mapping[str, str] | None = None,
-    own: Mapping[str, str] | None = None,
+    replacements: Mapping[str, str] | None = None,
     models: Sequence[StoredModel] | None = None,
 ) -> Iterator[OpenedJudge]:
     """Open the judge that a spec names.
@@ -88,7 +88,7 @@ def open_judge(
         form: the format in which a language model is asked; None for the task's usual one.
         several: the tasks of a judge that is asked more than one -> the prompt that it gets where
             questions share a call; empty for the task's own.
-        own: tasks of `several` -> the prompt that they get in place of that and of the usual one.
+        replacements: tasks of `several` -> the prompt that replaces both that and the usual one.
         models: the language models, where they are open already; they stay open.
 
     Raises:
@@ -104,10 +104,10 @@ def open_judge(
     named = [*spec.models, *([cheap] if cheap is not None else [])]
     with contextlib.ExitStack() as stack:
         opening = open_models(spec, named, say, spec)
-        held = opening if models is None else contextlib.nullcontext(list(models))
-        opened = stack.enter_context(held)
+        models_context = opening if models is None else contextlib.nullcontext(list(models))
+        opened = stack.enter_context(models_context)
         workers = _workers(spec, stack, say)
-        make = _Maker(task, spec, support_of, form, several or {}, own or {}, workers)
+        make = _Maker(task, spec, support_of, form, several or {}, replacements or {}, workers)
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
             from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
@@ -238,7 +238,7 @@ class _Maker:
     support_of: SupportOf
     form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
-    own: Mapping[str, str] = field(default_factory=dict, hash=False)
+    replacements: Mapping[str, str] = field(default_factory=dict, hash=False)
     workers: RayWorkers | None = None
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
@@ -247,9 +247,9 @@ class _Maker:
             if self.spec.given("probability"):
                 check_probability(self.task, self.prompts())
             if self.spec.expected_scores and (self.form is None or not self.form.by_tokens):
-                asked = self.task.name if self.form is None else f"--format {self.form.name}"
+                way = self.task.name if self.form is None else f"--format {self.form.name}"
                 raise OptionError(
-                    f"--expected-scores goes with quality, and rag --format g-eval, not {asked}"
+                    f"--expected-scores requires quality, and rag --format g-eval, not {way}"
                 )
             if self.spec.expected_scores and self.spec.samples > 1:
                 raise OptionError("--samples and --expected-scores estimate the same: choose one")
@@ -312,14 +312,14 @@ class _Maker:
         from pnyx.judging.base import Judge
         from pnyx.judging.tasks import TASKS
 
-        known = plugins("judges")
-        if name not in known:
-            there = ", ".join(known) or "none"
+        judges = plugins("judges")
+        if name not in judges:
+            there = ", ".join(judges) or "none"
             raise OptionError(f"--judge {shorten(name, 40)}: the judges of plugins are {there}")
         tasks = tuple(self.several) or (self.task.name,)
-        judge = known[name].load(Callable)(*tasks)
+        judge = judges[name].load(Callable)(*tasks)
         if not isinstance(judge, Judge):
-            raise PluginError(f"{known[name]} makes {type(judge).__name__}, expected a Judge")
+            raise PluginError(f"{judges[name]} makes {type(judge).__name__}, expected a Judge")
         for task in tasks:
             if TASKS[task].kind not in judge.kinds:
                 raise OptionError(f"--judge {name} does not answer {task}")
@@ -360,13 +360,13 @@ class _Maker:
 
         rest = [*form.prompts[1:], *filter(None, [form.rubric])]
         usual = load_prompt(form.prompts[0])
-        own = self._prompt() or usual
-        if own.form != usual.form and not form.plain(self.task.prompts[0]):
+        prompt = self._prompt() or usual
+        if prompt.form != usual.form and not form.plain(self.task.prompts[0]):
             raise InputError(
-                f"--prompt {shorten(own.name)}: its form is {shorten(own.form, 40)}; --format "
-                f"{form.name} takes prompts of the form {usual.form}"
+                f"--prompt {shorten(prompt.name)}: its form is {shorten(prompt.form, 40)}; "
+                f"--format {form.name} takes prompts of the form {usual.form}"
             )
-        return [own, *map(load_prompt, rest)]
+        return [prompt, *map(load_prompt, rest)]
 
     def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
         from pnyx.judging.llm.judge import Asking, LlmJudge
@@ -411,7 +411,7 @@ class _Maker:
         """Return the prompts that are not the tasks' usual ones, nor those for several."""
         from pnyx.judging.llm.prompts import load_prompt
 
-        named = {**(self.several if self.spec.batch > 1 else {}), **self.own}
+        named = {**(self.several if self.spec.batch > 1 else {}), **self.replacements}
         return {task: load_prompt(name) for task, name in named.items() if name}
 
     def prompts(self) -> list[Prompt]:
@@ -421,21 +421,23 @@ class _Maker:
         if self.several:
             from pnyx.judging.tasks import TASKS
 
-            asked = [TASKS[name] for name in self.several if name not in self.own]
-            batched = (self.several[task.name] or task.many for task in asked)
+            tasks = [TASKS[name] for name in self.several if name not in self.replacements]
+            batched = (self.several[task.name] or task.many for task in tasks)
             names = [
-                *(task.prompts[0] for task in asked),
+                *(task.prompts[0] for task in tasks),
                 *(batched if self.spec.batch > 1 else ()),
-                *self.own.values(),
+                *self.replacements.values(),
             ]
             return [load_prompt(name) for name in dict.fromkeys(names)]
-        own = self._prompt()
+        prompt = self._prompt()
         if self.form is not None:
             return self._format_prompts(self.form)
         if self.spec.batch == 1:
-            return [own or load_prompt(self.task.prompts[0])]
-        check_batch(self.task, own)
-        return [own] if own else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+            return [prompt or load_prompt(self.task.prompts[0])]
+        check_batch(self.task, prompt)
+        return (
+            [prompt] if prompt else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+        )
 
 
 def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
@@ -444,13 +446,13 @@ def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
 
     if not any(getattr(f.kind, "yes_no", False) or f.by_token for f in map(form_of, prompts)):
         raise OptionError(
-            f"--probability goes with questions that are answered by one word, not {task.name}"
+            f"--probability requires questions that are answered by one word, not {task.name}"
         )
 
 
-def check_batch(task: Task, own: Prompt | None) -> None:
+def check_batch(task: Task, prompt: Prompt | None) -> None:
     """Check that a task, and a prompt in place of its usual one, takes several questions a call."""
     if not task.many:
         raise InputError(f"--batch: task {task.name} asks one question a call")
-    if own is not None and not own.takes_several:
-        raise InputError(f"--batch: prompt {own.label} takes one statement a call")
+    if prompt is not None and not prompt.takes_several:
+        raise InputError(f"--batch: prompt {prompt.label} takes one statement a call")

@@ -99,8 +99,8 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
         key, damage = next(iter(store.damaged.items()))
         are = "reply is damaged and counts" if number == 1 else "replies are damaged and count"
         again = "" if offline else ", so that the question is asked again"
-        place = escaped(str(store.path))
-        say(f"warning: {place}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
+        path = escaped(str(store.path))
+        say(f"warning: {path}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
 
 
 def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
@@ -127,12 +127,12 @@ def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
 
 def _now_and_then(say: Say) -> Say:
     """Return what says at most every few seconds that a model is asked again."""
-    said = time.monotonic()
+    shown_at = time.monotonic()
 
     def sign(line: str) -> None:
-        nonlocal said
-        if time.monotonic() - said > _SIGN_SECONDS:
-            said = time.monotonic()
+        nonlocal shown_at
+        if time.monotonic() - shown_at > _SIGN_SECONDS:
+            shown_at = time.monotonic()
             say(f"asking the model again: {line}")
 
     return sign

@@ -57,9 +57,11 @@ def why_no_sides(question: str) -> str:
 def is_open(question: str) -> bool:
     """Decide whether a question clearly asks who, what, which, when, where, why or how."""
     sentences = _SENTENCE_END.split(" ".join(question.split()))
-    asked = [one for one in sentences if one.rstrip("\"'”’) ").endswith("?")]
-    if asked and asked[-1] == sentences[-1]:
-        return all(_is_open(one.rstrip(END_MARKS + "\"'”’)"), asks=True) for one in asked)
+    asking = [sentence for sentence in sentences if sentence.rstrip("\"'”’) ").endswith("?")]
+    if asking and asking[-1] == sentences[-1]:
+        return all(
+            _is_open(sentence.rstrip(END_MARKS + "\"'”’)"), asks=True) for sentence in asking
+        )
     return len(sentences) == 1 and _is_open(sentences[0].rstrip(END_MARKS), asks=False)
 
 

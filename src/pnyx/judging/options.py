@@ -217,8 +217,8 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
     @property
     def settings(self) -> dict[str, Any]:
         """What decides the answers beside what the judge itself says, for a manifest."""
-        given = {} if self.nuggets is None else {"nuggets": self.nuggets}
-        return given if self.own is None else {**given, "dimensions": self.own.row()}
+        row = {} if self.nuggets is None else {"nuggets": self.nuggets}
+        return row if self.own is None else {**row, "dimensions": self.own.row()}
 
     def read(self, task: Task, items: str, **how: Any) -> Sequence[JudgeQuestion]:
         """Read an items file; InputError also if it names unknown dimensions.
@@ -237,7 +237,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     @property
     def _dimensions(self) -> dict[str, Any]:
-        return {} if self.own is None else {"own": self.own}
+        return {} if self.own is None else {"custom": self.own}
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
         """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
@@ -252,8 +252,8 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         if judge.asks_models:
             return self._sized(named or next(iter(task.formats), None))
         if named is not None and (not named.packaged or judge.answered_by):
-            raise OptionError(f"--format {named.name} goes with --llm")
-        packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
+            raise OptionError(f"--format {named.name} requires --llm")
+        packaged = [] if judge.answered_by else [form for form in task.formats if form.packaged]
         return self._sized(named or next(iter(packaged), None))
 
     def prepared(
@@ -275,17 +275,17 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         self.check_needs()
         for name in ("scale", "shots", "dimensions"):
             if self.given(name) and not task.scales:
-                raise OptionError(f"--{name} goes with quality, not {task.name}")
+                raise OptionError(f"--{name} requires quality, not {task.name}")
             if self.dimensions is not None and self.given(name) and name != "dimensions":
                 raise OptionError(f"--{name}: the file of --dimensions says it")
         if self.dimensions is not None and not judge.asks_models:
-            raise OptionError("--dimensions goes with --llm")
+            raise OptionError("--dimensions requires --llm")
         if self.own is not None and judge.expected_scores:
             from pnyx.judging.llm.expected_scores import points_of
 
             points_of(self.own.scale)
         if self.shots and not judge.asks_models:
-            raise OptionError("--shots goes with --llm")
+            raise OptionError("--shots requires --llm")
         if judge.prompt is not None:
             self._check_prompt(judge.prompt)
 
@@ -294,7 +294,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         if self.nuggets is None:
             return form
         if form is None or not form.makes_points:
-            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
         return form.with_points(self.nuggets)
 
     def _check_prompt(self, name: str) -> None:
@@ -312,19 +312,19 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
     ) -> list[JudgeQuestion]:
         """Return the questions as they are asked: on the scale, in the format, with examples."""
-        found: list[Any] = list(questions)
+        result: list[Any] = list(questions)
         if self.scale is not None:
             bounds = task.scales[self.scale].bounds
-            found = [replace(question, scale=bounds) for question in found]
+            result = [replace(question, scale=bounds) for question in result]
         if form is not None:
-            found = [form.shape(question) for question in found]
+            result = [form.shape(question) for question in result]
         if self.examples is None:
-            return found
+            return result
         from pnyx.judging.shots import RatedPool, read_rated
 
         pool = RatedPool(read_rated(self.examples, task.name), self.shots)
         try:
-            return [pool.shown(question) for question in found]
+            return [pool.shown(question) for question in result]
         except InputError as error:
             raise InputError(error.problem, path=self.examples) from error
 
@@ -377,7 +377,7 @@ class AskedSpec(SpendingSpec, WriterSpec):
     def check(self) -> None:
         """Refuse what means nothing where no language model is named."""
         if self.plan and not self.asks_models:
-            raise OptionError("--plan goes with --llm")
+            raise OptionError("--plan requires --llm")
         self.check_needs()
 
 
@@ -432,5 +432,5 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
         if self.engine is not None and self.answered_by not in ("", "student"):
             raise OptionError(f"--engine and --{self.answered_by} exclude each other")
         if self.cascade is not None and self.cheap is None and not self.models:
-            raise OptionError("--cascade goes with --llm or --cheap")
+            raise OptionError("--cascade requires --llm or --cheap")
         self.check_needs()

@@ -114,14 +114,14 @@ def wording(statement: str, passage: TextWindows) -> Wording:
     copy *= min(1.0, len(wanted) / _FULL_LENGTH)
     if not copy:
         return Wording(0.0, 0.0, overlap)
-    kept = {i for block in blocks for i in range(block.a, block.a + block.size)}
-    added = [word for i, word in enumerate(wanted) if i not in kept]
+    matched = {i for block in blocks for i in range(block.a, block.a + block.size)}
+    added = [word for i, word in enumerate(wanted) if i not in matched]
     dropped: list[str] = []
-    for one, other in itertools.pairwise(blocks):
-        dropped.extend(window[one.b + one.size : other.b])
-    given = set(window)
+    for earlier, later in itertools.pairwise(blocks):
+        dropped.extend(window[earlier.b + earlier.size : later.b])
+    present = set(window)
     opposed = any(is_negator(w) for w in (*added, *dropped)) or any(
-        w[0].isdigit() and w not in given for w in added
+        w[0].isdigit() and w not in present for w in added
     )
     return Wording(copy, copy if opposed else 0.0, overlap)
 
@@ -167,10 +167,10 @@ def find_words(
         places.append(length)
         pieces.append(match.group())
         length += len(pieces[-1]) + 1
-    shown, wanted = " ".join(pieces), " ".join(words)
+    joined, wanted = " ".join(pieces), " ".join(words)
     if ignore_case:
-        shown, wanted = _lowered(shown), _lowered(wanted)
-    start = shown.find(wanted)
+        joined, wanted = _lowered(joined), _lowered(wanted)
+    start = joined.find(wanted)
     if start < 0:
         return None
 

@@ -154,17 +154,17 @@ class Rating(QuestionKind):
     rubric: tuple[str, ...] = ()
     nuggets: int = 0
     shots: tuple[RatedShot, ...] = ()
-    own: OwnDimensions | None = field(default=None, repr=False)
+    custom: OwnDimensions | None = field(default=None, repr=False)
 
     @property
     def known(self) -> Mapping[str, Dimension]:
         """The dimensions that may be asked about, by name."""
-        return dimensions_of(self.task) if self.own is None else self.own.dimensions
+        return dimensions_of(self.task) if self.custom is None else self.custom.dimensions
 
     @property
-    def scale_told(self) -> Scale:
+    def rating_scale(self) -> Scale:
         """The scale in words."""
-        return scale_of(self.task, self.scale) if self.own is None else self.own.scale
+        return scale_of(self.task, self.scale) if self.custom is None else self.custom.scale
 
     @property
     def parts(self) -> tuple[str, ...]:  # noqa: D102
@@ -245,7 +245,7 @@ class Rating(QuestionKind):
             fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
             if calls.get(dimension):
                 fields["asked"] = list(calls[dimension])
-            aspect = "" if self.own else aspect_of(self.task, dimension)
+            aspect = "" if self.custom else aspect_of(self.task, dimension)
             fields["aspect"] = aspect or None
             lines.append((dimension, fields))
         return lines
@@ -258,17 +258,19 @@ _OF_SOME = (
 
 
 def _notes_on(notes: Mapping[str, Any], dimension: str, n: int) -> dict[str, Any]:
-    kept = {}
+    selected = {}
     for name, note in notes.items():
         if name in ("dimensions", "reasons"):  # each line has fields of its own for these
             continue
         if name in _OF_SOME and dimension not in note:
             continue
         if name == "votes":
-            kept[name] = [vote[n] if isinstance(vote, list) else vote for vote in note]
+            selected[name] = [vote[n] if isinstance(vote, list) else vote for vote in note]
         else:
-            kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
-    return kept
+            selected[name] = (
+                note[dimension] if isinstance(note, dict) and dimension in note else note
+            )
+    return selected
 
 
 TURNED = {"a": "b", "b": "a", "tie": "tie"}
@@ -311,18 +313,18 @@ class Preference(QuestionKind):
     def value_of(self, value: Any) -> Any:  # noqa: D102
         return value if value in ("a", "b", "tie") else None
 
-    def settled(self, given: Judged, turned: Judged) -> Judged:
+    def settled(self, first: Judged, turned: Judged) -> Judged:
         """Return one answer from those given and turned: a verdict that turns round is a tie."""
-        orders = [str(given.value), TURNED[str(turned.value)]]
+        orders = [str(first.value), TURNED[str(turned.value)]]
         value = orders[0] if orders[0] == orders[1] else "tie"
-        read = notes_on_reading((given, turned))
-        notes = {**given.notes, **turned.notes, **read, "orders": orders}
-        if "chances" in given.notes and "chances" in turned.notes:
+        read = notes_on_reading((first, turned))
+        notes = {**first.notes, **turned.notes, **read, "orders": orders}
+        if "chances" in first.notes and "chances" in turned.notes:
             (other,) = turned.notes["chances"]
-            notes["chances"] = [*given.notes["chances"], {TURNED[v]: p for v, p in other.items()}]
+            notes["chances"] = [*first.notes["chances"], {TURNED[v]: p for v, p in other.items()}]
         else:
             notes.pop("chances", None)
-        return replace(given, value=value, notes=notes)
+        return replace(first, value=value, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)

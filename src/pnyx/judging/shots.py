@@ -90,8 +90,8 @@ class RatedPool:
         shots = []
         for text in chosen:
             scores = dict(text.scores)
-            told = tuple((name, scale.nearest(scores[name])) for name in question.dimensions)
-            shots.append(RatedShot(trim(text.text, SHOT_WORDS), told))
+            ratings = tuple((name, scale.nearest(scores[name])) for name in question.dimensions)
+            shots.append(RatedShot(trim(text.text, SHOT_WORDS), ratings))
         return replace(question, shots=tuple(shots))
 
     def _rank(self, dimensions: frozenset[str]) -> tuple[RatedExample, ...]:

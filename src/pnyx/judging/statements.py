@@ -129,7 +129,10 @@ def _alternatives(core: str, *, asks: bool) -> tuple[str, str] | None:
         return opposites[1], opposites[2]
     pair = _around_or(parts[0].removesuffix(","), parts[1])
     words = [name.casefold().split() for name in pair or ()]
-    fit = all(0 < len(own) <= _MOST_WORDS and own[0] not in _NOT_A_THING for own in words)
+    fit = all(
+        0 < len(name_words) <= _MOST_WORDS and name_words[0] not in _NOT_A_THING
+        for name_words in words
+    )
     return pair if pair and fit and words[0] != words[1] else None
 
 
@@ -148,10 +151,10 @@ def _around_or(before: str, after: str) -> tuple[str, str] | None:
         return None if " than " in last else (first, after)
     article = last.split(" ", 1)[0]
     if low.startswith(("should ", "shall ")) and article in _ARTICLES:
-        place = low.rfind(f" {article} ")
-        head = low[:place] if place > 0 else ""
+        start = low.rfind(f" {article} ")
+        head = low[:start] if start > 0 else ""
         chooses = head.endswith(tuple(f" {verb}" for verb in _CHOOSING))
-        return (before[place + 1 :], after) if chooses and len(last.split()) <= 4 else None
+        return (before[start + 1 :], after) if chooses and len(last.split()) <= 4 else None
     few = len(low.split()) == len(last.split()) <= 2  # "Cash or card?"
     named = few and not re.match(rf"(?:{AUXILIARIES})\b", low)
     return (before, after) if named else None

@@ -56,10 +56,12 @@ class Task:
         for form in self.formats:
             if form.name == name:
                 return form
-        found, known = shorten(name, 40), ", ".join(form.name for form in self.formats)
-        if not known:
-            raise OptionError(f"--format: found {found}, but {self.name} is asked in one way only")
-        raise OptionError(f"--format: found {found}, expected for {self.name}: {known}")
+        excerpt, names = shorten(name, 40), ", ".join(form.name for form in self.formats)
+        if not names:
+            raise OptionError(
+                f"--format: found {excerpt}, but {self.name} is asked in one way only"
+            )
+        raise OptionError(f"--format: found {excerpt}, expected for {self.name}: {names}")
 
     def read(
         self,

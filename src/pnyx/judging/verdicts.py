@@ -19,7 +19,7 @@ from pnyx.judging.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 from pnyx.judging.value_rows import rows_in_form
 
 T = TypeVar("T")
-V = TypeVar("V", "Verdict", "Said")
+V = TypeVar("V", "Verdict", "VerdictRow")
 
 YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
 """Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
@@ -89,9 +89,9 @@ def read_verdicts(
     yield from _checked(rows, form, path, unit, _verdict)
 
 
-Said: TypeAlias = tuple[Verdict, str, Any, float | None, int]
+VerdictRow: TypeAlias = tuple[Verdict, str, Any, float | None, int]
 """A verdict, perhaps of another row that differs in nothing but the rest: id, value, probability,
-line. Of its `extra` only what `measure` looks at is kept."""
+line. Its `extra` has only the fields that `measure` reads."""
 
 _ALIKE = ("question_id", "group", "judge", "task", "unscored", "dimension", "doc_id",
           "perspective_id", "annotator")  # fmt: skip
@@ -99,11 +99,11 @@ _KEPT = ("label", "method", "text_id", "gain", "uncertain")
 _PLAIN = frozenset((str, bool, type(None)))
 
 
-def read_said(source: Source, form: str = "answers") -> Iterator[Said]:
+def read_verdict_rows(source: Source, form: str = "answers") -> Iterator[VerdictRow]:
     """Yield what `read_verdicts` does, faster and in far less memory."""
     seen: dict[Any, Verdict] = {}
 
-    def said(row: Mapping[str, Any], line: int) -> Said:
+    def verdict_row(row: Mapping[str, Any], line: int) -> VerdictRow:
         value, probability, parts = row.get("value"), row.get("probability"), row.get
         alike = (value is None, *map(parts, _ALIKE), *map(parts, _KEPT))
         sound = probability is None or (type(probability) is float and 0 <= probability <= 1)
@@ -119,11 +119,11 @@ def read_said(source: Source, form: str = "answers") -> Iterator[Said]:
     if isinstance(source, str | Path):
         path = file_of(source)
         rows, unit = _rows_of(path)
-        yield from _checked(rows, form, path, unit, said)
+        yield from _checked(rows, form, path, unit, verdict_row)
         return
-    for item in _in_memory(source, form, said):
-        made = isinstance(item, Verdict)
-        yield (item, item.id, item.value, item.probability, item.line) if made else item
+    for item in _in_memory(source, form, verdict_row):
+        is_verdict = isinstance(item, Verdict)
+        yield (item, item.id, item.value, item.probability, item.line) if is_verdict else item
 
 
 def _rows_of(path: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
@@ -144,19 +144,19 @@ def _checked(
 ) -> Iterator[T]:
     if form is None:
         numbered = (row if isinstance(row, InputError) else (row[0], row) for row in rows)
-        made = parse_rows(numbered, lambda row: make(row[1], row[0]), path, unit)
-        for _, one in strict(unique(made, _by_judge, path, "id", unit), path, "labels"):
-            yield one
+        verdicts = parse_rows(numbered, lambda row: make(row[1], row[0]), path, unit)
+        for _, verdict in strict(unique(verdicts, _by_judge, path, "id", unit), path, "labels"):
+            yield verdict
         return
     item = ITEM_FORMATS[form]
     parsed = parse_rows(rows, item.parse, path, unit)
     what = " and ".join(item.key)
     once = unique(parsed, item.identities(), path, what, unit, shown=item.identity)
-    for place, row in strict(once, path, "items"):
+    for position, row in strict(once, path, "items"):
         try:
-            yield make(row, place)
+            yield make(row, position)
         except InputError as error:
-            raise located(error, path, place, unit) from error
+            raise located(error, path, position, unit) from error
 
 
 def _by_judge(verdict: Any) -> tuple[str, str]:
@@ -215,8 +215,8 @@ def of_one_judge(
         names[name] = None
         try:
             if judge is None and len(names) > 1:
-                shown = ", ".join(repr(shorten(name, 40)) for name in names)
-                problem = f"holds {what} of several judges ({shown}): name one with --judge"
+                listing = ", ".join(repr(shorten(name, 40)) for name in names)
+                problem = f"holds {what} of several judges ({listing}): name one with --judge"
                 raise InputError(problem)
             if judge is None or name == judge:
                 any_scored = True
@@ -225,8 +225,8 @@ def of_one_judge(
             line = verdict[4] if isinstance(verdict, tuple) else verdict.line
             raise located(error, path, line) from error
     if not any_scored:
-        shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
-        problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {shown})"
+        listing = ", ".join(shorten(name, 40) for name in list(names)[:5])
+        problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {listing})"
         raise InputError(problem, path=path)
 
 
@@ -275,7 +275,7 @@ def shown_value(value: Any) -> str:
     return shorten(repr(value), 40)
 
 
-def _verdict(row: Mapping[str, Any], line: int, kept: tuple[str, ...] = ()) -> Verdict:
+def _verdict(row: Mapping[str, Any], line: int, fields: tuple[str, ...] = ()) -> Verdict:
     rest = dict(row)
     take = rest.pop
     value, probability = take("value", None), take("probability", None)
@@ -302,7 +302,7 @@ def _verdict(row: Mapping[str, Any], line: int, kept: tuple[str, ...] = ()) -> V
         group=group,
         annotator=_identifier(take("annotator", None), "annotator"),
         # Without the room that was for the others.
-        extra={name: rest[name] for name in kept if name in rest} if kept else dict(rest),
+        extra={name: rest[name] for name in fields if name in rest} if fields else dict(rest),
         line=line,
     )
 

@@ -77,8 +77,10 @@ def _connected(engine: str) -> Any:
     """Import Ray, start or find a cluster, and return the library."""
     address = _ADDRESS.fullmatch(engine)
     if engine != "ray" and address is None:
-        shown = shorten(engine.rpartition("@")[2], 60)
-        raise OptionError(f"--engine: found {shown!r}, expected ray, ray://HOST:10001 or HOST:PORT")
+        excerpt = shorten(engine.rpartition("@")[2], 60)
+        raise OptionError(
+            f"--engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT"
+        )
     check_network(engine if address is None else address["host"].strip("[]"))
     if importlib.util.find_spec("ray") is None:
         raise MissingExtra("--engine ray", "ray")
@@ -136,14 +138,14 @@ def _taken_port() -> Iterator[int]:
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
     """Keep what Ray's compiled code writes off standard error: what fails is said in one line."""
-    kept = os.dup(2)
+    saved = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 def _work(version: str, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, str]:

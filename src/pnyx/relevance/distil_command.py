@@ -272,9 +272,9 @@ def apply(
             raise InputError(f"{error} ({escaped(str(applied.path))} is complete)") from error
     counts, name = applied.counts, applied.manifest["judge"]["name"]
     say_judge(name, applied.manifest["card"])
-    row = {**applied.manifest, "kept": applied.kept}
+    row = {**applied.manifest, "kept": applied.reused}
     line = counts_line(counts, "pairs labelled", name)
-    if applied.kept == counts["asked"]:
+    if applied.reused == counts["asked"]:
         line += "; all of them before"
     if grades is not None:
         row["qrels"] = grades

@@ -121,7 +121,7 @@ async def ask_sides(
             text,
             side,
             group=question.id,
-            given=question.claims,
+            claims=question.claims,
         )
         for question, name, text in asked
         for side in SIDES

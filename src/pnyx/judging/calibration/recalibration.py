@@ -128,9 +128,9 @@ def curve_from(method: Any, parameters: Any) -> Curve:
     if method not in list(curves):
         raise unlike(method, "method", f"one of {', '.join(curves)}")
     # By hand: packaged students have curves, and pydantic takes longer to import than they to open.
-    given, values = an_object(parameters, "parameters"), dict[str, Any]()
-    for name in (own.name for own in dataclasses.fields(curves[method])):
-        many = value if isinstance(value := given.get(name), list) else [value]
+    row, values = an_object(parameters, "parameters"), dict[str, Any]()
+    for name in (parameter.name for parameter in dataclasses.fields(curves[method])):
+        many = value if isinstance(value := row.get(name), list) else [value]
         numbers = tuple(float(number(v, f"parameters.{name}")) for v in many)
         values[name] = numbers if many is value else numbers[0]
     try:
@@ -156,8 +156,8 @@ def checked(kind: type[T], row: Any) -> T:
         if first["type"] == "value_error":
             problem = wanted.removeprefix("Value error, ")
         else:
-            found = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
-            problem = f"found {found}, expected {wanted}"
+            value = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
+            problem = f"found {value}, expected {wanted}"
         raise InputError(f"{shorten(name, 80)}: {problem}" if name else problem) from error
 
 
@@ -176,8 +176,10 @@ class Recalibrated:
 
     def __init__(self, judge: Judge, calibration: Recalibration) -> None:
         if calibration.judge != judge.name:
-            made, found = shorten(calibration.judge, 60), shorten(judge.name, 60)
-            raise InputError(f"the calibration was made for the judge {made!r}, not for {found!r}")
+            expected, name = shorten(calibration.judge, 60), shorten(judge.name, 60)
+            raise InputError(
+                f"the calibration was made for the judge {expected!r}, not for {name!r}"
+            )
         if Support not in judge.kinds:
             raise InputError(f"{shorten(judge.name, 60)} gives no verdicts that can be calibrated")
         self.judge = judge
@@ -201,8 +203,10 @@ class Recalibrated:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
         for question in of_kind(Support, questions, self.name):
             if question.task != self.calibration.task:
-                made, found = shorten(self.calibration.task, 40), shorten(question.task, 40)
-                raise InputError(f"the calibration was made for the task {made!r}, not {found!r}")
+                expected, task = shorten(self.calibration.task, 40), shorten(question.task, 40)
+                raise InputError(
+                    f"the calibration was made for the task {expected!r}, not {task!r}"
+                )
         await self.judge.answer(questions, lambda at, answer: emit(at, self._recalibrated(answer)))
 
     def _recalibrated(self, answer: Answer) -> Answer:
@@ -218,11 +222,13 @@ class Recalibrated:
         if answer.probability is None:
             problem = "no probability to calibrate"
         elif source and by.method != source:
-            found = shorten(by.method, 40)
-            problem = f"found a probability by {found!r}, the curve is for {shorten(source, 40)!r}"
+            excerpt = shorten(by.method, 40)
+            problem = (
+                f"found a probability by {excerpt!r}, the curve is for {shorten(source, 40)!r}"
+            )
         elif prompts and by.details.get("prompt_file", "") not in prompts:
-            found = shorten(by.details.get("prompt", ""), 40)
-            problem = f"asked with {found!r}, not with the prompt that the curve was fitted on"
+            excerpt = shorten(by.details.get("prompt", ""), 40)
+            problem = f"asked with {excerpt!r}, not with the prompt that the curve was fitted on"
         if problem or answer.probability is None:
             return Unscored(f"uncalibrated: {problem}", provenance, answer.raw, answer.notes)
         return self._moved(answer, answer.probability, provenance)
@@ -269,8 +275,8 @@ class WithThreshold:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
-        asked = of_kind(Support, questions, self.name)
-        await self.judge.answer(asked, lambda at, answer: emit(at, self._decided(answer)))
+        supports = of_kind(Support, questions, self.name)
+        await self.judge.answer(supports, lambda at, answer: emit(at, self._decided(answer)))
 
     def _decided(self, answer: Answer) -> Answer:
         by = answer.provenance

@@ -125,8 +125,8 @@ class ConfidenceRegions:
             ("yes", ">=", self.high, self.yes),
         ):
             errors = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
-            kept = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
-            parts.append(f"never {verdict}" if limit is None else kept)
+            rule = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
+            parts.append(f"never {verdict}" if limit is None else rule)
         by_class = f"; {self.per_class}" if self.labelled_yes is not None else ""
         return f"keeps {self.share:.0%} ({'; '.join(parts)}{by_class})"
 
@@ -196,10 +196,10 @@ def _widest(
         if (inside & ~allowed).any():
             break
         level += part if start else 0.0
-        errors, kept = int((inside & wrong).sum()), int(inside.sum())
-        some, of = _effective(errors, kept, effect)
+        errors, count = int((inside & wrong).sum()), int(inside.sum())
+        some, of = _effective(errors, count, effect)
         if level and binomial_below(some, of, error) <= level:
-            widest = limit, Region(kept, errors, error_bound(some, of), effect)
+            widest = limit, Region(count, errors, error_bound(some, of), effect)
         else:
             level = 0.0
     return widest
@@ -234,12 +234,12 @@ def _design_effect(wrong: Bools, groups: npt.NDArray[np.int_]) -> float:
     return max(1.0, variance / (share * (1 - share) / count))
 
 
-def _effective(errors: int, kept: int, effect: float) -> tuple[int, int]:
+def _effective(errors: int, count: int, effect: float) -> tuple[int, int]:
     """Return effective errors and answers, rounded carefully (Korn and Graubard 1998)."""
-    of = math.floor(kept / effect)
+    of = math.floor(count / effect)
     return min(of, math.ceil(errors / effect)), of
 
 
-def error_bound(errors: int, kept: int, confidence: float = CONFIDENCE) -> float:
+def error_bound(errors: int, count: int, confidence: float = CONFIDENCE) -> float:
     """Return Clopper and Pearson's one-sided upper bound (1934) on a share of errors."""
-    return 1.0 if errors >= kept else beta_quantile(confidence, errors + 1, kept - errors)
+    return 1.0 if errors >= count else beta_quantile(confidence, errors + 1, count - errors)

@@ -12,7 +12,7 @@ from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 
-Asked: TypeAlias = tuple[int, int, JudgeQuestion]
+NumberedPart: TypeAlias = tuple[int, int, JudgeQuestion]
 """Position of the item, place among its parts, and the question."""
 
 
@@ -38,7 +38,7 @@ class Formatted:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question as soon as all its parts are; see `pnyx.judging.base.Judge`."""
         refuse_other_kinds(self, questions)
-        by_prompt: dict[str, list[Asked]] = {}
+        by_prompt: dict[str, list[NumberedPart]] = {}
         waiting: list[dict[int, Answer]] = [{} for _ in questions]
         counts = []
         for position, question in enumerate(questions):
@@ -47,8 +47,8 @@ class Formatted:
             if not parts:
                 emit(position, self.form.join(question, (), self.name))
             for n, part in enumerate(parts):
-                asked = (position, n, part.question)
-                by_prompt.setdefault(self.form.prompt_of(part), []).append(asked)
+                numbered = (position, n, part.question)
+                by_prompt.setdefault(self.form.prompt_of(part), []).append(numbered)
 
         def receive(position: int, n: int, answer: Answer) -> None:
             parts = waiting[position]
@@ -58,13 +58,13 @@ class Formatted:
                 parts.clear()
                 emit(position, self.form.join(questions[position], answers, self.name))
 
-        async def ask(item: tuple[str, list[Asked]]) -> None:
-            name, asked = item
+        async def ask(item: tuple[str, list[NumberedPart]]) -> None:
+            name, parts = item
 
             def part_emit(number: int, answer: Answer) -> None:
-                position, n, question = asked[number]
+                position, n, question = parts[number]
                 receive(position, n, replace(answer, question=question))
 
-            await self._judges[name].answer([question for _, _, question in asked], part_emit)
+            await self._judges[name].answer([question for _, _, question in parts], part_emit)
 
         await run_all(by_prompt.items(), ask, workers=max(1, len(by_prompt)))

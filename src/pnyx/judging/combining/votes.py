@@ -93,8 +93,8 @@ def provenance_of(judge: str, method: str, answers: Sequence[Answer]) -> Provena
         members.append(member)
     hashes = {answer.provenance.prompt_hash for answer in answers}
     shared = hashes.pop() if len(hashes) == 1 else ""
-    asked = tuple(dict.fromkeys(key for answer in answers for key in answer.provenance.asked))
-    return Provenance(judge, shared, method, {"members": members}, asked)
+    calls = tuple(dict.fromkeys(key for answer in answers for key in answer.provenance.asked))
+    return Provenance(judge, shared, method, {"members": members}, calls)
 
 
 def _too_few(votes: Sequence[object]) -> Missing | None:
@@ -211,10 +211,10 @@ def count_orders(
     if len(mean) < texts:
         notes["missing"] = [position for position in range(texts) if position not in mean]
     places = ranks_of(mean, texts)
-    apart = [  # Spearman's footrule
+    distances = [  # Spearman's footrule
         sum(abs(rank - mean) for rank, mean in zip(row, places, strict=True)) for row in table
     ]
-    return Judged(mean, provenance, notes=notes, **_words(scored, apart))
+    return Judged(mean, provenance, notes=notes, **_words(scored, distances))
 
 
 def ranks_of(order: Sequence[int], texts: int) -> list[float]:
@@ -277,7 +277,7 @@ class SelfAgreement(NamedTuple):
 
     value: float | None
     scored: int
-    asked: int
+    total: int
 
 
 def self_agreement(answers: Sequence[Answer]) -> SelfAgreement:

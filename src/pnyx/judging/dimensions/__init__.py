@@ -20,7 +20,7 @@ class Scale:
     name: str  # as in `--scale`; may be empty
     low: float
     high: float
-    told: str  # the values in words
+    values_in_words: str
     levels: tuple[str, ...]  # what they mean, a line each
 
     @property
@@ -110,12 +110,12 @@ def dimensions_of(task: str) -> dict[str, Dimension]:
 
 def definition(task: str, name: str) -> str:
     """Return what a dimension means; InputError where the task has no such dimension."""
-    known = dimensions_of(task)
-    if name not in known:
+    dimensions = dimensions_of(task)
+    if name not in dimensions:
         raise InputError(
-            f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(known))}"
+            f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(dimensions))}"
         )
-    return known[name].definition
+    return dimensions[name].definition
 
 
 @cache

@@ -69,17 +69,17 @@ def _own(
     if not (reviewed is None or isinstance(reviewed, bool)):
         reader.fail("reviewed", f"found {shorten(reviewed, 40)!r}, expected true or false")
     if not (draft or reviewed):
-        found = "none" if reviewed is None else "false"
-        reader.fail("reviewed", f"found {found}: a draft, expected true, once a person has read it")
+        value = "none" if reviewed is None else "false"
+        reader.fail("reviewed", f"found {value}: a draft, expected true, once a person has read it")
     scale = reader.scale(table.get("scale"))
     entries = table.get("dimensions")
     if not isinstance(entries, dict) or not entries:
         reader.fail("dimensions", "found none, expected a table [dimensions.NAME] for each")
     dimensions = {name: reader.dimension(name, entry) for name, entry in entries.items()}
-    given = table.get("examples", [])
-    if not isinstance(given, list):
+    rows = table.get("examples", [])
+    if not isinstance(rows, list):
         reader.fail("examples", "expected tables [[examples]]")
-    examples = [reader.example(one, dimensions, scale) for one in given]
+    examples = [reader.example(row, dimensions, scale) for row in rows]
     name = reader.text(table.get("name", Path(path).stem), "name")
     text = "\n".join(lines)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
@@ -131,14 +131,14 @@ class _Reader:
         values = [str(value) for value in range(low, high + 1)]
         ends = [f"{low}: the lowest.", *values[1:-1], f"{high}: the highest."]
         levels = table.get("levels", ends if len(ends) <= _LISTED else [ends[0], ends[-1]])
-        texts = isinstance(levels, list) and all(isinstance(one, str) for one in levels)
+        texts = isinstance(levels, list) and all(isinstance(meaning, str) for meaning in levels)
         if not texts or ("levels" in table and len(levels) != len(values)):
             self.fail("levels", f"expected {len(values)} texts, such as '{low}: poor'", "scale")
         few = len(values) <= _LISTED
-        told = f"{', '.join(values[:-1])} or {values[-1]}" if few else (
+        described = f"{', '.join(values[:-1])} or {values[-1]}" if few else (
             f"a whole number from {low} to {high}"
         )  # fmt: skip
-        return Scale("own", low, high, told, tuple(level.strip() for level in levels))
+        return Scale("own", low, high, described, tuple(level.strip() for level in levels))
 
     def dimension(self, name: str, table: Any) -> Dimension:
         if not re.fullmatch(NAME, name):
@@ -161,8 +161,8 @@ class _Reader:
             self.fail("scores", "expected a table of a score for each dimension", "examples")
         for name, score in scores.items():
             if name not in dimensions:
-                found = ", ".join(dimensions)
-                self.fail(name, f"is no dimension of this file ({shorten(found, 80)})", "examples")
+                names = ", ".join(dimensions)
+                self.fail(name, f"is no dimension of this file ({shorten(names, 80)})", "examples")
             whole = isinstance(score, int) and not isinstance(score, bool)
             if not whole or not scale.low <= score <= scale.high:
                 expected = f"{scale.low:g} to {scale.high:g}"

@@ -50,6 +50,6 @@ def form_of(prompt: Prompt, kind: type | None = None) -> PromptForm:
     form = FORMS.get(prompt.form)
     if form is None or kind not in (None, form.kind):
         fitting = [name for name, form in FORMS.items() if kind in (None, form.kind)]
-        found = repr(shorten(prompt.form, 40)) if prompt.form else "none"
-        raise prompt.fault(f"form: found {found}, expected one of {', '.join(fitting)}")
+        excerpt = repr(shorten(prompt.form, 40)) if prompt.form else "none"
+        raise prompt.fault(f"form: found {excerpt}, expected one of {', '.join(fitting)}")
     return form

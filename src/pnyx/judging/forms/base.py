@@ -107,26 +107,26 @@ def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]
     repeats = math.prod(math.factorial(count) for count in Counter(alike).values())
     orders = math.factorial(len(items)) // repeats
     seen = {tuple(alike)}
-    shown = pairs
+    order = pairs
     for number in range(1 if sample <= _TOLD_APART else sample, sample + 1):
         seen = set() if len(seen) == orders else seen
         seed = hashlib.sha256(f"{number}\n{salt}".encode("utf-8", "replace")).digest()
-        drawn, shown = random.Random(seed), list(pairs)
-        drawn.shuffle(shown)
-        while tuple(alike[n] for n, _ in shown) in seen:
-            drawn.shuffle(shown)
-        seen.add(tuple(alike[n] for n, _ in shown))
-    return shown
+        drawn, order = random.Random(seed), list(pairs)
+        drawn.shuffle(order)
+        while tuple(alike[n] for n, _ in order) in seen:
+            drawn.shuffle(order)
+        seen.add(tuple(alike[n] for n, _ in order))
+    return order
 
 
-def by_name(given: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+def by_name(reply: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
     """Return the fields of a keyed reply by the names asked for, in any case; none comes twice.
 
     A word or number beside the entries is left out and marked.
     """
     entries: dict[str, T] = {}
     expected = dict.fromkeys(names)
-    for key, entry in given.items():
+    for key, entry in reply.items():
         name = field_name(key, expected) or key.strip()
         if name not in expected and not isinstance(entry, dict):
             mark_departure("fields")

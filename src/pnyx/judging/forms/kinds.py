@@ -107,22 +107,22 @@ class RankingForm(PromptForm):
     def put(self, call: FormCall) -> Put:  # noqa: D102
         question = call.question
         inputs, _ = super().put(call)
-        shown = [text for _, text in reordered(question.texts, call.sample, question.query)]
-        return {**inputs, "texts": shown}, [str(number) for number in range(1, len(shown) + 1)]
+        texts = [text for _, text in reordered(question.texts, call.sample, question.query)]
+        return {**inputs, "texts": texts}, [str(number) for number in range(1, len(texts) + 1)]
 
     def read(self, call: FormCall, text: str) -> Readings:
         """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal."""
         question = call.question
-        given: Any = validated(_order(), text)
-        shown = reordered(question.texts, call.sample, question.query)
+        reply: Any = validated(_order(), text)
+        texts = reordered(question.texts, call.sample, question.query)
         order: list[int] = []
         repeated: list[int] = []
         invented = 0
-        for number in given.order:
-            if not 1 <= number <= len(shown):
+        for number in reply.order:
+            if not 1 <= number <= len(texts):
                 invented += 1
                 continue
-            position = shown[number - 1][0]
+            position = texts[number - 1][0]
             (repeated if position in order else order).append(position)
         if not order:
             raise UnreadableReply("the order names none of the texts")
@@ -153,7 +153,7 @@ class RatingForm(PromptForm):
 
     def reply(self, question: Rating) -> type[BaseModel]:
         """Return the type of the entry on one dimension: a reason and a score on the scale."""
-        if question.scale_told.boolean:
+        if question.rating_scale.boolean:
             return _flag_type()
         return score_type(*question.scale)
 
@@ -172,8 +172,8 @@ class RatingForm(PromptForm):
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
         """Return all that a prompt may ask for; `dimension` is all of them as one text."""
-        scale, known = question.scale_told, question.known
-        defined = [f"{name}: {known[name].definition}" for name in dimensions]
+        scale, defined_dimensions = question.rating_scale, question.known
+        defined = [f"{name}: {defined_dimensions[name].definition}" for name in dimensions]
         return {
             "text": question.text,
             "topic": question.question,
@@ -182,7 +182,7 @@ class RatingForm(PromptForm):
             "dimensions": defined,
             "dimension": "\n".join(defined),
             "levels": list(scale.levels),
-            "told": scale.told,
+            "told": scale.values_in_words,
             "shots": [
                 _shown(shot, dimensions, scale)
                 for shot in question.shots
@@ -192,44 +192,46 @@ class RatingForm(PromptForm):
 
     def put(self, call: FormCall) -> Put:  # noqa: D102
         question = call.question
-        shown = question.dimensions
+        dimensions = question.dimensions
         if self.reorders(call.prompt):
-            shown = tuple(name for _, name in reordered(shown, call.sample, question.text))
-        inputs = self.material(question, shown)
-        return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, shown)
+            dimensions = tuple(
+                name for _, name in reordered(dimensions, call.sample, question.text)
+            )
+        inputs = self.material(question, dimensions)
+        return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, dimensions)
 
     def read(self, call: FormCall, text: str) -> Readings:
         """See `PromptForm.read`; each dimension that the reply omits is unscored."""
         question = call.question
-        asked = self.names(question, question.dimensions)
-        given = by_name(one_object(text, asked), asked)
-        unknown = [name for name in given if name not in asked]
+        names = self.names(question, question.dimensions)
+        scores = by_name(one_object(text, names), names)
+        unknown = [name for name in scores if name not in names]
         faults = [f"found a score on {name[:40]!r}, not asked for" for name in unknown]
         rated: dict[str, tuple[float, Mapping[str, Any]] | Missing] = {}
         for name in question.dimensions:
             try:
-                rating = self.rated(question, name, given)
+                rating = self.rated(question, name, scores)
             except UnreadableReply as error:
                 faults.append(str(error))
                 rating = Missing(f"schema: {error}")
             rated[name] = rating
         value, notes = value_and_notes(rated)
         missing = len(notes.get("dimensions", ())) == len(rated)
-        if missing and (faults or not all(name in given for name in asked)):
+        if missing and (faults or not all(name in scores for name in names)):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
-        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", asked))
+        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", names))
         if faults:
-            kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
-            raise UnreadableReply(faults[0], [kept])
+            reading = replace(read, notes={**notes, "lenient": ["dimensions"]})
+            raise UnreadableReply(faults[0], [reading])
         return [read]
 
     def rated(
-        self, question: Rating, name: str, given: Mapping[str, Any]
+        self, question: Rating, name: str, scores: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
         """Return the score on a dimension and what else the reply says of it, or why none."""
-        if name not in given:
+        if name not in scores:
             return Missing("missing: not in the reply")
-        entry = validated_value(self.entry(question, name), given[name], name)
+        entry = validated_value(self.entry(question, name), scores[name], name)
         return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
 
 
@@ -239,11 +241,13 @@ def value_and_notes(
     """Return the value (of several dimensions a list), and note -> dimension -> what it says."""
     scores: list[float | None] = []
     notes: dict[str, dict[str, Any]] = {}
-    for name, found in rated.items():
-        score, told = (None, {"dimensions": str(found)}) if isinstance(found, Missing) else found
+    for name, rating in rated.items():
+        score, remarks = (
+            (None, {"dimensions": str(rating)}) if isinstance(rating, Missing) else rating
+        )
         scores.append(score)
-        for note, said in told.items():
-            notes.setdefault(note, {})[name] = said
+        for note, remark in remarks.items():
+            notes.setdefault(note, {})[name] = remark
     return scores if len(scores) > 1 else scores[0], notes
 
 

@@ -51,14 +51,14 @@ class EvidenceForm(RatingForm):
         first, second = question.text, question.other
         if question.turned:
             first, second = second, first
-        known = dimensions_of(question.task)
+        defined = dimensions_of(question.task)
         return inputs | {
             "dimension": "\n".join(inputs["dimensions"]),
             "first": first,
             "second": second,
             "count": str(question.nuggets),
             "rubric": list(question.rubric),
-            "steps": [step for name in dimensions for step in known[name].steps],
+            "steps": [step for name in dimensions for step in defined[name].steps],
         }
 
 
@@ -82,22 +82,22 @@ class PointsForm(EvidenceForm):
         """See `RatingForm.material`; `dimension` is what is asked of a nugget."""
         inputs = super().material(question, dimensions)
         if not self.holds:
-            known = dimensions_of(question.task)
-            asked = [f"{name}: {known[name].nugget}" for name in dimensions]
-            inputs["dimension"] = "\n".join(asked)
+            defined = dimensions_of(question.task)
+            lines = [f"{name}: {defined[name].nugget}" for name in dimensions]
+            inputs["dimension"] = "\n".join(lines)
         return inputs
 
     def rated(
-        self, question: Rating, name: str, given: Mapping[str, Any]
+        self, question: Rating, name: str, scores: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
         """See `RatingForm.rated`; without points there is nothing to score."""
         if not question.rubric:
             return Missing(f"format: there are no points to judge {name} by")
-        if not self.holds and name == _GROUNDED and name in given:
-            entry = validated_value(self.entry(question, name), given[name], name)
+        if not self.holds and name == _GROUNDED and name in scores:
+            entry = validated_value(self.entry(question, name), scores[name], name)
             if not any(_values(entry, question.rubric).values()):
                 return Missing("format: the argument makes none of the points")
-        return super().rated(question, name, given)
+        return super().rated(question, name, scores)
 
     def score(self, question: Rating, entry: Any) -> float:
         """See `RatingForm.score`; a point that the argument does not make (0) does not count."""
@@ -221,15 +221,15 @@ class ByDocumentForm(TriadForm):
         return choice_type() if name == "preference" else score_type(*question.scale)
 
     def rated(  # noqa: D102
-        self, question: Rating, name: str, given: Mapping[str, Any]
+        self, question: Rating, name: str, reply: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
         if name != "context_relevance":
-            return super().rated(question, name, given)
+            return super().rated(question, name, reply)
         names = _documents(question)
-        left_out = [name for name in names if name not in given]
+        left_out = [name for name in names if name not in reply]
         if left_out:
             return Missing(f"missing: {left_out[0]} is not in the reply")
-        parts = [validated_value(self.entry(question, name), given[name], name) for name in names]
+        parts = [validated_value(self.entry(question, name), reply[name], name) for name in names]
         scores = [self.score(question, part) for part in parts]
         reasons = " ".join(
             f"[{number}] {part.reason}" for number, part in enumerate(parts, 1) if part.reason
@@ -270,9 +270,9 @@ def _preferred(words: Any) -> str:
     return str(winners[0]) if len(winners) == 1 else "tie"
 
 
-def _preference_score(question: Rating, shown: str) -> float:
+def _preference_score(question: Rating, choice: str) -> float:
     """Return a preference, of the two as they were shown, as a number on the scale."""
-    side = {"a": "b", "b": "a"}.get(shown, "tie") if question.turned else shown
+    side = {"a": "b", "b": "a"}.get(choice, "tie") if question.turned else choice
     return question.preference(side)
 
 

@@ -54,12 +54,12 @@ class SupportForm(PromptForm):
         inputs = {name: getattr(first, name) for name in call.prompt.inputs if name not in several}
         if not self.reorders(call.prompt):
             return inputs, ()
-        shown = [question for _, question in reordered(call.questions, call.sample, first.text)]
+        questions = [question for _, question in reordered(call.questions, call.sample, first.text)]
         if self.listed in call.prompt.inputs:
-            inputs[self.listed] = [self.stated(question) for question in shown]
+            inputs[self.listed] = [self.stated(question) for question in questions]
         if "listing" in call.prompt.inputs:
-            inputs["listing"] = "\n".join(_listing(shown))
-        return inputs, [str(number) for number in range(1, len(shown) + 1)]
+            inputs["listing"] = "\n".join(_listing(questions))
+        return inputs, [str(number) for number in range(1, len(questions) + 1)]
 
     def reorders(self, prompt: Prompt) -> bool:  # noqa: D102
         return prompt.takes_several
@@ -92,18 +92,18 @@ class SupportForm(PromptForm):
             spans = word_spans(text, "answer")
             return [self.reading(verdict, spans if len(spans) == 1 else [])]
         numbers = [str(number) for number in range(1, len(call.questions) + 1)]
-        given = by_name(one_object(text, numbers), numbers)
+        verdicts_by_name = by_name(one_object(text, numbers), numbers)
         spans = word_spans(text, "answer")
-        exact = len(spans) == len(given)  # not where a key is spelt with escapes
+        exact = len(spans) == len(verdicts_by_name)  # not where a key is spelt with escapes
         result: dict[str, ReplyReading] = {}
-        for n, (name, entry) in enumerate(given.items()):
+        for n, (name, entry) in enumerate(verdicts_by_name.items()):
             verdict = validated_value(verdicts, entry, name)
             result[name] = self.reading(verdict, spans[n : n + 1] if exact else [])
         readings: Readings = [None] * len(call.questions)
-        shown = reordered(call.questions, call.sample, call.question.text)
-        for number, (position, _) in enumerate(shown, 1):
+        order = reordered(call.questions, call.sample, call.question.text)
+        for number, (position, _) in enumerate(order, 1):
             readings[position] = result.pop(str(number), None)
-        if not given:
+        if not verdicts_by_name:
             raise UnreadableReply("it holds no verdict")
         if result:
             name = next(iter(result))[:40]
@@ -123,14 +123,14 @@ class CitationsForm(SupportForm):
     def put(self, call: FormCall) -> Put:
         """See `PromptForm.put`."""
         salt = call.question.text
-        shown = [question for _, question in reordered(call.questions, call.sample, salt)]
-        texts = list(dict.fromkeys(question.text for question in shown))
+        questions = [question for _, question in reordered(call.questions, call.sample, salt)]
+        texts = list(dict.fromkeys(question.text for question in questions))
         parts = [f"Document {n}:\n{block('document', text)}" for n, text in enumerate(texts, 1)]
-        for number, question in enumerate(shown, 1):
+        for number, question in enumerate(questions, 1):
             cited = f"Sentence {number}, which cites document {texts.index(question.text) + 1}:"
             parts.append(f"{cited}\n{block('sentence', question.statement)}")
         inputs = {"question": call.question.question, "material": "\n\n".join(parts)}
-        names = [str(number) for number in range(1, len(shown) + 1)]
+        names = [str(number) for number in range(1, len(questions) + 1)]
         return {name: inputs[name] for name in call.prompt.inputs}, names
 
 
@@ -147,11 +147,11 @@ class NuggetForm(SupportForm):
         return f"Question: {question.question}\nAnswer: {question.statement}"
 
     def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> ReplyReading:  # noqa: D102
-        given = GRADES[verdict.answer]
+        grade = GRADES[verdict.answer]
         sure = verdict.confidence
         return ReplyReading(
-            value=given,
-            stated=sure if given else (1.0 - sure) / 2,
+            value=grade,
+            stated=sure if grade else (1.0 - sure) / 2,
             span=spans[0] if spans else None,
             explanation=getattr(verdict, "reason", ""),
             words=GRADES,
@@ -182,8 +182,8 @@ class GivenNuggetForm(NuggetForm):
                 raise UnreadableReply(f"found number {entry.number} {problem}"[:120])
             named[entry.number] = self.reading(entry, spans[n : n + 1] if exact else [])
         readings: Readings = [None] * len(call.questions)
-        shown = reordered(call.questions, call.sample, call.question.text)
-        for number, (position, _) in enumerate(shown, 1):
+        order = reordered(call.questions, call.sample, call.question.text)
+        for number, (position, _) in enumerate(order, 1):
             unnamed = ReplyReading(value=False, notes={"not_named": True})
             readings[position] = named.get(number, unnamed)
         return readings
@@ -204,10 +204,10 @@ def _listing(questions: Sequence[Support]) -> Iterator[str]:
     """Yield the lines of a list: a number comes first in those of statements only."""
     heading = None
     for number, question in enumerate(questions, 1):
-        asked = " ".join(question.question.split())
-        if asked != heading and (asked or heading):
-            yield f"Question: {asked}" if asked else "No question:"
-        heading = asked
+        line = " ".join(question.question.split())
+        if line != heading and (line or heading):
+            yield f"Question: {line}" if line else "No question:"
+        heading = line
         yield f"{number}. {' '.join(question.statement.split())}"
 
 

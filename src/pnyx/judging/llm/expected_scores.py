@@ -29,9 +29,9 @@ def points_of(scale: Scale) -> dict[str, float]:
     if scale.boolean:
         return {"true": scale.high, "false": scale.low}
     if scale.low < 0 or scale.high > 9:
-        found = f"{scale.low:g} to {scale.high:g}"
+        bounds = f"{scale.low:g} to {scale.high:g}"
         raise InputError(
-            f"expected scores: found a scale from {found}, expected one within 0 to 9, of which "
+            f"expected scores: found a scale from {bounds}, expected one within 0 to 9, of which "
             "no value begins another"
         )
     low, high = math.ceil(scale.low), math.floor(scale.high)
@@ -42,10 +42,10 @@ def expected_score(
     reply: Reply, span: tuple[int, int], points: Mapping[str, float]
 ) -> tuple[float, float] | None:
     """Return the mean of the points and the mass they cover; None where no token is a point."""
-    place = token_at(reply, span[0])
-    if place is None:
+    located = token_at(reply, span[0])
+    if located is None:
         return None
-    token, before = place
+    token, before = located
     chances: dict[str, float] = {}
     for text, logprob in token.alternatives:
         begun = bool(before) and text.startswith(before)
@@ -67,7 +67,7 @@ def expected_cells(
 
     `stated` is what the reply says, `mass` the probability of the points that were listed.
     """
-    points = points_of(question.scale_told)
+    points = points_of(question.rating_scale)
     values = reading.value if isinstance(reading.value, list) else [reading.value]
     reasons = reading.notes.get("dimensions", {})
     cells: list[Any] = []
@@ -79,10 +79,10 @@ def expected_cells(
             continue
         stated[name] = value
         span = reading.spans.get(name)
-        found = None if span is None else expected_score(reply, span, points)
-        if found is None:
+        expected = None if span is None else expected_score(reply, span, points)
+        if expected is None:
             cells.append(Missing(NO_TOKENS))
         else:
-            cells.append(found[0])
-            masses[name] = found[1]
+            cells.append(expected[0])
+            masses[name] = expected[1]
     return cells, {"stated": stated, "mass": masses}

@@ -16,9 +16,9 @@ from pnyx.judging.llm.thoughts import answer_span
 class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
     """The reply is not the JSON object asked for; `kept` are readings of what is good in it."""
 
-    def __init__(self, problem: str, kept: Sequence[Any] = ()) -> None:
+    def __init__(self, problem: str, readings: Sequence[Any] = ()) -> None:
         super().__init__(problem)
-        self.kept = kept
+        self.readings = readings
 
 
 _OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
@@ -45,16 +45,16 @@ def _located(text: str, names: Sequence[str] = ()) -> tuple[dict[str, Any], int,
 
 
 def _in_answer(answer: str) -> tuple[dict[str, Any], int, int]:
-    shown = answer
+    text = answer
     try:
         start, end = _object_span(answer)
-        shown = answer[start:end].strip()
-        value = clean_value(_DECODER.decode(shown))
+        text = answer[start:end].strip()
+        value = clean_value(_DECODER.decode(text))
     except (ValueError, RecursionError) as error:
         located = _in_prose(answer)
         if located is None:
-            found = repr(escaped(shown, 60)) if shown else "nothing"
-            problem = f"found {found}, expected one JSON object"
+            excerpt = repr(escaped(text, 60)) if text else "nothing"
+            problem = f"found {excerpt}, expected one JSON object"
             raise (
                 error if isinstance(error, UnreadableReply) else UnreadableReply(problem)
             ) from error
@@ -117,16 +117,16 @@ def _unwrapped(
 ) -> tuple[dict[str, Any], int, int]:
     """Take off objects of one field around the object that has the expected fields."""
     expected = dict.fromkeys(names)
-    inner, place = value, start
+    inner, position = value, start
     for _ in range(_MOST_WRAPPERS):
         part = next(iter(inner.values()), None) if len(inner) == 1 else None
-        opening = _WRAPPER.search(text, place, end)
+        opening = _WRAPPER.search(text, position, end)
         if not isinstance(part, dict) or opening is None:
             break
-        inner, place = part, opening.end()
+        inner, position = part, opening.end()
         if any(field_name(key, expected) for key in inner):
             mark_departure("wrapper")
-            return inner, place, end
+            return inner, position, end
     return value, start, end
 
 
@@ -217,7 +217,7 @@ _COMMA = re.compile(_STRING.pattern + r"|,(?=\s*[}\]])", re.DOTALL)
 def _without_trailing_commas(text: str, start: int) -> str:
     """Replace commas before a closing bracket by spaces, so that all else keeps its place."""
     return text[:start] + _COMMA.sub(
-        lambda found: " " if found.group() == "," else found.group(), text[start:]
+        lambda match: " " if match.group() == "," else match.group(), text[start:]
     )
 
 
@@ -254,13 +254,17 @@ def number_spans(text: str, key: str, names: Sequence[str] = ()) -> dict[str, tu
     spans: dict[str, tuple[int, int]] = {}
     depth, entry = 0, ""
     for piece in _PIECE.finditer(text, start, end):
-        found = piece.group()
-        if found in "{}":
-            depth += 1 if found == "{" else -1
+        piece_text = piece.group()
+        if piece_text in "{}":
+            depth += 1 if piece_text == "{" else -1
         elif depth == 1 and _COLON.match(text, piece.end()):
-            entry = str(json.loads(found, strict=False)).strip()
+            entry = str(json.loads(piece_text, strict=False)).strip()
             entry = field_name(entry, expected) or entry
-        elif depth == 2 and bare_word(found) == key and (number := _VALUE.match(text, piece.end())):
+        elif (
+            depth == 2
+            and bare_word(piece_text) == key
+            and (number := _VALUE.match(text, piece.end()))
+        ):
             spans[entry] = number.span(1)
     return spans
 

@@ -63,12 +63,12 @@ class LlmJudge:
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
         refuse_other_kinds(self, questions)
-        asked: list[Item] = []
+        items: list[Item] = []
         for position, question in enumerate(questions):
             if problem := blank(question) or _no_task(question):
                 emit(position, Unscored(problem, Provenance(self.name)))
             else:
-                asked.append((position, question))
+                items.append((position, question))
 
         async def settle(unit: Sequence[Item]) -> None:
             answers = await self._settle([question for _, question in unit])
@@ -76,14 +76,14 @@ class LlmJudge:
                 emit(position, answer)
 
         async with self.model.running():
-            await run_all(self.asking.units(asked), settle, workers=self._workers(asked))
+            await run_all(self.asking.units(items), settle, workers=self._workers(items))
 
-    def _workers(self, asked: Sequence[Item]) -> int:
+    def _workers(self, items: Sequence[Item]) -> int:
         """Return how many units are worked on at once.
 
         A local model keeps one text alone: a question's other way round must follow on it.
         """
-        both_ways = any(question.swapped is not None for _, question in asked)
+        both_ways = any(question.swapped is not None for _, question in items)
         in_turn = both_ways and getattr(self.model.endpoint, "in_turn", False)
         return 1 if in_turn else self.model.concurrency
 
@@ -94,23 +94,23 @@ class LlmJudge:
 
     async def _both_ways(self, question: Any) -> Answer:
         """Ask a question and its other way round: only what both agree on is an answer."""
-        (given,) = await self._call([question])
-        if isinstance(given, Unscored):
+        (first,) = await self._call([question])
+        if isinstance(first, Unscored):
             if self._is_missing(question):
                 await self._call([question.swapped])  # a plan counts both
-            return given
+            return first
         (turned,) = await self._call([question.swapped])
-        both = (*given.provenance.asked, *turned.provenance.asked)
+        both = (*first.provenance.asked, *turned.provenance.asked)
         if isinstance(turned, Unscored):
             return after(both, replace(turned, reason=f"{turned.reason} (asked with b first)"))
-        settled: Judged = question.settled(given, turned)
+        settled: Judged = question.settled(first, turned)
         return after(both, settled)
 
     def _is_missing(self, question: Any) -> bool:
         """Whether a question waits to be asked, for the first time or with more room."""
         request = self.asking.request([question])
         roomier = replace(request, max_tokens=self.asking.most_tokens(request))
-        return any(self.model.key(asked) in self.model.missing for asked in (request, roomier))
+        return any(self.model.key(variant) in self.model.missing for variant in (request, roomier))
 
     async def _call(self, questions: Sequence[Any]) -> list[Answer]:
         first = self.asking.request(questions)
@@ -163,14 +163,14 @@ class LlmJudge:
         again: ChatRequest,
         outcome: Reply | CallFailed,
     ) -> list[Answer]:
-        kept, source, notes = problem.kept, (request, reply), {}
+        usable, source, notes = problem.readings, (request, reply), {}
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:
                 readings = self._read(questions, outcome)
             except UnreadableReply as second:
                 problem = second
-                if second.kept:
-                    kept, source, notes = second.kept, (again, outcome), {"repaired": True}
+                if second.readings:
+                    usable, source, notes = second.readings, (again, outcome), {"repaired": True}
             else:
                 notes = {"repaired": True}
                 return await self._completed(questions, readings, again, outcome, notes)
@@ -178,8 +178,8 @@ class LlmJudge:
             return self._failed(questions, again, outcome)
         if len(questions) > 1:
             return await self._split(questions)
-        if kept:
-            return await self._completed(questions, kept, *source, notes)
+        if usable:
+            return await self._completed(questions, usable, *source, notes)
         if isinstance(outcome, Reply):
             self.model.note_unreadable(again, str(problem))
         return await self._renewed(questions, request, reply, problem)
@@ -240,8 +240,8 @@ class LlmJudge:
             try:
                 readings = form_of(prompt).read(call, reply.text)
             except UnreadableReply as error:
-                self.model.heed(reply.text, None if error.kept else str(error))
-                raise UnreadableReply(str(error), _marked(error.kept, departures)) from error
+                self.model.heed(reply.text, None if error.readings else str(error))
+                raise UnreadableReply(str(error), _marked(error.readings, departures)) from error
         self.model.heed(reply.text, None if any(readings) else "nothing that was asked for")
         return _marked(readings, departures)
 
@@ -269,9 +269,11 @@ class LlmJudge:
             reason = next(iter(unrated.values()))
             return Unscored(reason, provenance, reply.text, notes)
         if self.asking.expected and isinstance(question, Rating):
-            cells, told = expected_cells(question, reading, reply)
+            cells, expectations = expected_cells(question, reading, reply)
             of_tokens = replace(provenance, method="token")
-            return question.compose(cells, of_tokens, notes={**notes, **told}, raw=reply.text)
+            return question.compose(
+                cells, of_tokens, notes={**notes, **expectations}, raw=reply.text
+            )
         return Judged(
             value=reading.value,
             provenance=replace(provenance, method=method),
@@ -346,8 +348,8 @@ def _probability(
     wanted: Probability, token: float | None, stated: float | None
 ) -> tuple[float | None, str, dict[str, float]]:
     """Return P(yes), the method it was had by, and what each method gave."""
-    given = {"token": token, "stated": stated}
-    probabilities = {name: round(p, 6) for name, p in given.items() if p is not None}
+    by_method = {"token": token, "stated": stated}
+    probabilities = {name: round(p, 6) for name, p in by_method.items() if p is not None}
     if wanted == "both" and len(probabilities) > 1:
         mean = round(sum(probabilities.values()) / len(probabilities), 6)
         return mean, "token+stated", probabilities
@@ -395,8 +397,8 @@ class Asking:
 
     def __post_init__(self) -> None:
         if self.probability not in PROBABILITIES:
-            known = ", ".join(PROBABILITIES)
-            raise ValueError(f"probability is {self.probability!r}, expected one of {known}")
+            expected = ", ".join(PROBABILITIES)
+            raise ValueError(f"probability is {self.probability!r}, expected one of {expected}")
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
         if self.texts < 1:
@@ -431,13 +433,13 @@ class Asking:
         """Return how long a reply to a first request's second try may be, at most `max_tokens`."""
         return self.max_tokens or 2 * request.max_tokens
 
-    def units(self, asked: Sequence[Item]) -> list[list[Item]]:
+    def units(self, all_items: Sequence[Item]) -> list[list[Item]]:
         """Return the calls to make, each with its questions.
 
         Calls that begin with the same text are adjacent, so that servers can reuse the prompt.
         """
         units = []
-        for items in _grouped(asked, lambda question: question.beginning):
+        for items in _grouped(all_items, lambda question: question.beginning):
             size = self.batch if TASKS[items[0][1].task].many else 1
             alike = _grouped(items, _shared) if size > 1 else [items]
             for group in alike:

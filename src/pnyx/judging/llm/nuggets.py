@@ -25,7 +25,7 @@ _PLACEHOLDER = "A reason, fact or objection that matters to the question, in one
 """Stands for a nugget that a plan cannot know: about as long as one."""
 
 
-class _Asked(NamedTuple):
+class _Topic(NamedTuple):
     """What nuggets depend on: questions that agree in it share them."""
 
     question: str
@@ -49,19 +49,19 @@ class NuggetJudge:
         """Answer each question through `emit`; unscored where its points could not be had."""
         refuse_other_kinds(self, questions)
         rated: Sequence[Any] = questions
-        asked = [_Asked(one.question, one.stance, one.nuggets) for one in rated]
-        points: dict[_Asked, Sequence[str] | str] = {}
-        calls: dict[_Asked, list[str]] = {}
+        topics = [_Topic(rating.question, rating.stance, rating.nuggets) for rating in rated]
+        points: dict[_Topic, Sequence[str] | str] = {}
+        calls: dict[_Topic, list[str]] = {}
 
-        async def make(topic: _Asked) -> None:
+        async def make(topic: _Topic) -> None:
             calls[topic] = []
             points[topic] = await self._points(topic, calls[topic])
 
         async with self._model.running():
-            await run_all(dict.fromkeys(asked), make, workers=self._model.concurrency)
+            await run_all(dict.fromkeys(topics), make, workers=self._model.concurrency)
             ready: list[tuple[int, Any]] = []
             planned: list[Any] = []
-            for position, topic in enumerate(asked):
+            for position, topic in enumerate(topics):
                 question: Any = questions[position]
                 reply = points[topic]
                 if not isinstance(reply, str):
@@ -74,13 +74,13 @@ class NuggetJudge:
 
             def put(n: int, answer: Answer) -> None:
                 position = ready[n][0]
-                emit(position, after(calls[asked[position]], answer))
+                emit(position, after(calls[topics[position]], answer))
 
             if planned:  # so that a plan counts what is asked once the points are known
                 await self._judge.answer(planned, lambda *_: None)
             await self._judge.answer([question for _, question in ready], put)
 
-    async def _points(self, topic: _Asked, sent: list[str]) -> Sequence[str] | str:
+    async def _points(self, topic: _Topic, sent: list[str]) -> Sequence[str] | str:
         """Return the points, no two alike, or why there are none; `sent` receives keys."""
         if not any(character.isalnum() for character in topic.question):
             return "blank: the question has no words"

@@ -62,8 +62,8 @@ class Prompt:
     def render(self, **inputs: str | Sequence[str]) -> tuple[Message, ...]:
         """Return the messages; TypeError for other inputs, InputError where they do not fit."""
         if set(inputs) != set(self.inputs):
-            wanted, found = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
-            raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {found}")
+            wanted, names = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
+            raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {names}")
         messages = []
         for role, template in (("system", self.system), ("user", self.user)):
             if template.strip():
@@ -76,10 +76,12 @@ class Prompt:
 
     def check_inputs(self, there: Mapping[str, bool]) -> None:
         """Check that what a prompt asks for is there: name -> whether it is a list or a text."""
-        known = ", ".join(sorted(there))
+        expected = ", ".join(sorted(there))
         for name in self.inputs:
             if name not in there:
-                raise self.fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
+                raise self.fault(
+                    f"inputs: found {shorten(name, 40)!r}, expected some of {expected}"
+                )
         for template in (self.system, self.user):
             try:
                 used = listed_inputs(template)
@@ -159,12 +161,12 @@ def _table(content: bytes, path: str) -> dict[str, Any]:
         table.setdefault(name, make())
     for name, kind in (_FIELDS | _OPTIONAL).items():
         if not isinstance(table.get(name), kind) or isinstance(table[name], bool):
-            found = "nothing" if name not in table else shorten(_shown(table[name]), 40)
-            raise InputError(f"field {name!r}: found {found}", path=path)
+            value = "nothing" if name not in table else shorten(_shown(table[name]), 40)
+            raise InputError(f"field {name!r}: found {value}", path=path)
     for name, (low, high) in _RANGES.items():
         if not low <= table[name] <= high:
-            found = shorten(_shown(table[name]), 40)
-            raise InputError(f"field {name!r}: found {found}, expected {low} to {high}", path=path)
+            value = shorten(_shown(table[name]), 40)
+            raise InputError(f"field {name!r}: found {value}, expected {low} to {high}", path=path)
     unknown = sorted(set(table) - set(_FIELDS) - set(_OPTIONAL))
     if "schema" in unknown:
         raise InputError("found a schema, expected form, the name of one", path=path)

@@ -122,8 +122,8 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         return model.model_validate(value)
     marks = set[str]()
     try:
-        asked = value if reads_itself(model) else conformed(value, schema_of(model), marks)
-        read = model.model_validate(asked)
+        candidate = value if reads_itself(model) else conformed(value, schema_of(model), marks)
+        read = model.model_validate(candidate)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
@@ -148,7 +148,7 @@ async def ask_structured(
     sent: list[str] | None = None,
 ) -> tuple[M | None, list[str]]:
     """Return the reply as a `shape` or None, and what went wrong, after at most one repair turn."""
-    asked = request = replace(request, schema=schema_of(shape))
+    original = request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
     for _ in range(2):
@@ -173,11 +173,11 @@ async def ask_structured(
             notes = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
             return read, [*notes, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
-    fresh = await model.asked_anew(asked)
-    if fresh is not None and cut_reason(fresh, asked) is None:
+    fresh = await model.asked_anew(original)
+    if fresh is not None and cut_reason(fresh, original) is None:
         with contextlib.suppress(UnreadableReply):
             return validated(shape, fresh.text), ["a stored reply could not be read; asked again"]
-    model.note_unreadable(asked, problems[-1])
+    model.note_unreadable(original, problems[-1])
     return None, problems
 
 
@@ -219,11 +219,11 @@ def chances_of_words(
         return None
     listed = [math.exp(logprob) for _, logprob in token.alternatives]
     most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
-    known = {word: most if mass is None else mass for word, mass in masses.items()}
-    whole = sum(known.values())
+    bounded = {word: most if mass is None else mass for word, mass in masses.items()}
+    whole = sum(bounded.values())
     if whole == 0.0:  # listed, but so unlikely that no float holds it
         return None
-    return {words[word]: max(mass / whole, _LEAST) for word, mass in known.items()}
+    return {words[word]: max(mass / whole, _LEAST) for word, mass in bounded.items()}
 
 
 def token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
@@ -237,11 +237,11 @@ def token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
     offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
     if offset < 0:
         return None
-    place = offset + len(reply.text[:start].encode("utf-8", "replace"))
+    position = offset + len(reply.text[:start].encode("utf-8", "replace"))
     for token, piece in zip(reply.tokens, pieces, strict=True):
-        if place < len(piece):
-            return token, piece[:place].decode("utf-8", "replace")
-        place -= len(piece)
+        if position < len(piece):
+            return token, piece[:position].decode("utf-8", "replace")
+        position -= len(piece)
     return None
 
 

@@ -142,8 +142,8 @@ class _Check:
         """Check that what a choice rests on is looked at as it is, and not made first."""
         tested = [node.test] if kind == "If" else list(node.iter_child_nodes()) if within else []
         for child in tested:
-            made = type(child).__name__ in ("Call", "Filter")
-            if made and getattr(child, "name", "") != "length":
+            calculates = type(child).__name__ in ("Call", "Filter")
+            if calculates and getattr(child, "name", "") != "length":
                 raise TemplateFault("found a calculation, expected an input", child.lineno)
 
     def _value(self, node: Any, loop: frozenset[str]) -> None:
@@ -172,8 +172,8 @@ class _Check:
 
     def _attribute(self, node: Any, loop: frozenset[str]) -> None:
         owner = node.node.name if type(node.node).__name__ == "Name" else ""
-        known = _LOOP if owner == "loop" else _FIELDS
-        if not owner or owner not in loop or node.attr not in known:
+        allowed = _LOOP if owner == "loop" else _FIELDS
+        if not owner or owner not in loop or node.attr not in allowed:
             raise TemplateFault(
                 f"found the attribute {shorten(node.attr, 40)!r}, which a prompt cannot use",
                 node.lineno,

@@ -122,12 +122,12 @@ class Agreement(Result):
         return {name: plain(value) for name, value in result.items()}
 
 
-def counts_of(asked: int, unscored: Sequence[str]) -> dict[str, Any]:
+def counts_of(total: int, unscored: Sequence[str]) -> dict[str, Any]:
     """Return how many were asked, scored and unscored, and the reasons, the commonest first."""
     reasons = Counter(reason.partition(":")[0] for reason in unscored)
     return {
-        "asked": asked,
-        "scored": asked - len(unscored),
+        "asked": total,
+        "scored": total - len(unscored),
         "unscored": len(unscored),
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
     }
@@ -212,7 +212,9 @@ class _Agreeing:
         pairs, quality = self.pairs, self.joined.task == "quality"
         pooled = self._cells(np.arange(len(pairs)))
         by_group = self._by_group(pooled)
-        by_dimension = dict(self._split(said.dimension for said in pairs.said) if quality else ())
+        by_dimension = dict(
+            self._split(verdict.dimension for verdict in pairs.verdicts) if quality else ()
+        )
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
@@ -258,12 +260,12 @@ class _Agreeing:
             label = self.columns["yes" if gold_name == "correct" else gold_name]
             if not np.isfinite(label).any():
                 continue
-            asked = defined_places(label, places)
-            scored = defined_places(self.columns[score_name], asked)
+            labelled = defined_places(label, places)
+            scored = defined_places(self.columns[score_name], labelled)
             gold, score = (self.columns[n] for n in (gold_name, score_name))
             if len(scored) < len(gold):
                 gold, score = gold[scored], score[scored]
-            cells[name] = pooled_cell(measure, gold, score, scored, asked)
+            cells[name] = pooled_cell(measure, gold, score, scored, labelled)
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
                 gold, score = self.columns[ranking.gold], self.columns["probability"]
@@ -290,8 +292,8 @@ class _Agreeing:
         columns = {}
         for name, cell in pooled.items():
             values, *counts = (column[: len(names)].tolist() for column in cell.each(weights))
-            known = (value if math.isfinite(value) else None for value in values)
-            columns[name] = list(map(Measured, known, *counts))
+            finite = (value if math.isfinite(value) else None for value in values)
+            columns[name] = list(map(Measured, finite, *counts))
         return {
             group: dict(zip(columns, row, strict=True))
             for group, row in zip(names, zip(*columns.values(), strict=True), strict=True)
@@ -370,7 +372,7 @@ class _Agreeing:
         }
 
     def _places(self, dimension: str) -> Index:
-        named = [said.dimension == dimension for said in self.pairs.said]
+        named = [verdict.dimension == dimension for verdict in self.pairs.verdicts]
         return np.flatnonzero(np.array(named, dtype=np.bool_))
 
     def _dimension_mean(

@@ -111,10 +111,10 @@ class _Ranked:
         owner = cluster[last[: len(score)]]
         sums = []
         for side in (yes, ~yes):
-            own = np.bincount(cluster, side, len(weights))
+            totals = np.bincount(cluster, side, len(weights))
             down_to = np.cumsum(side)[last[: len(score)]].astype(np.float64)
             before = np.append(0.0, down_to)[: len(down_to)]
-            others = (np.cumsum(own) - own)[owner]
+            others = (np.cumsum(totals) - totals)[owner]
             sums += [before - others, down_to - others]
         values = of(sums[1] - sums[0], sums[1], sums[2], sums[3])
         return np.bincount(owner, values, len(weights)).astype(np.float64)
@@ -230,12 +230,12 @@ def reliability(
 
 def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[str, Measured]:
     """Measure Support answers against labels, leaving the unscored out and counting them."""
-    asked = len(labels)
+    total = len(labels)
     judged = [(x, a) for x, a in zip(labels, answers, strict=True) if isinstance(a, Judged)]
     truth, values = [x for x, _ in judged], [bool(a.value) for _, a in judged]
     right = sum(a == b for a, b in zip(truth, values, strict=True))
     f1 = measured_once(weighted_f1, truth, values)
-    out = {"accuracy": share_of(right, len(judged), asked), "f1": Measured(f1, len(judged), asked)}
+    out = {"accuracy": share_of(right, len(judged), total), "f1": Measured(f1, len(judged), total)}
     graded = [(x, a.probability) for x, a in judged if a.probability is not None]
     truth, scores = [x for x, _ in graded], [p for _, p in graded]
     for name, measure in (
@@ -243,5 +243,5 @@ def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[st
         ("average_precision", weighted_average_precision),
         ("brier", weighted_brier),
     ):
-        out[name] = Measured(measured_once(measure, truth, scores), len(graded), asked)
+        out[name] = Measured(measured_once(measure, truth, scores), len(graded), total)
     return out

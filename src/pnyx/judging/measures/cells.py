@@ -32,7 +32,7 @@ class AnswersCell:
     def __init__(
         self,
         value: float | None,
-        asked: int,
+        total: int,
         scored: int,
         places: Index,
         weighted: Callable[[Weights], Floats] | None = None,
@@ -40,7 +40,7 @@ class AnswersCell:
         *,
         spread: Spread = _UNIT,
     ) -> None:
-        self.value, self.asked, self.scored, self.places = value, asked, scored, places
+        self.value, self.asked, self.scored, self.places = value, total, scored, places
         self.spread = spread
         self._weighted, self._drawn, self._each = weighted, list[Floats](), each
 
@@ -68,11 +68,12 @@ def defined_places(column: Floats, places: Index) -> Index:
 
 
 def pooled_cell(
-    measure: Measure, gold: Floats, score: Floats, places: Index, asked: Index
+    measure: Measure, gold: Floats, score: Floats, places: Index, labelled: Index
 ) -> AnswersCell:
     """Return a measure of scored pairs together, whatever their groups.
 
-    `gold` and `score` (n,) are those of the pairs at `places` (n,); `asked` are all with a label.
+    `gold` and `score` (n,) are those of the pairs at `places` (n,); `labelled` are all pairs with a
+    label.
     """
     ready = prepare(measure.weighted, gold, score)
 
@@ -81,12 +82,12 @@ def pooled_cell(
 
     def each(weights: EachCluster) -> Each:
         some = weights[:, places]
-        return ready(some), some.counts(), weights[:, asked].counts()
+        return ready(some), some.counts(), weights[:, labelled].counts()
 
     value = float(ready(np.ones((1, len(gold))))[0]) if len(gold) else np.nan
-    known = value if np.isfinite(value) else None
+    finite = value if np.isfinite(value) else None
     spread = measure.spread(gold, score)
-    return AnswersCell(known, len(asked), len(places), places, weighted, each, spread=spread)
+    return AnswersCell(finite, len(labelled), len(places), places, weighted, each, spread=spread)
 
 
 def ranking_cell(
@@ -100,10 +101,10 @@ def ranking_cell(
     def each(weights: EachCluster) -> Each:
         of_group = np.full(len(weights), np.nan)
         of_group[weights.clusters[firsts]] = values
-        scored, asked = (
+        scored, total = (
             weights[:, np.concatenate([firsts[:0], *rows])].counts() for rows in (ranked, groups)
         )
-        return of_group, scored, asked
+        return of_group, scored, total
 
     counts = sum(map(len, groups)), sum(map(len, ranked))
     return group_mean(values, firsts, *counts, each=each)
@@ -112,21 +113,21 @@ def ranking_cell(
 def group_mean(
     values: Floats,
     firsts: Index,
-    asked: int,
+    total: int,
     scored: int,
     bounds: Range | None = UNIT,
     each: Callable[[EachCluster], Each] | None = None,
 ) -> AnswersCell:
     """Return the mean of groups' defined values; `firsts` are pairs that weigh as their groups."""
     has = np.isfinite(values)
-    known, places = values[has], firsts[has]
+    finite, places = values[has], firsts[has]
 
     def weighted(weights: Weights) -> Floats:
         chosen = weights[:, places]
-        return ratio(chosen @ known, chosen.sum(axis=1))
+        return ratio(chosen @ finite, chosen.sum(axis=1))
 
     spread = Spread(bounds)
-    return AnswersCell(defined_mean(values), asked, scored, places, weighted, each, spread=spread)
+    return AnswersCell(defined_mean(values), total, scored, places, weighted, each, spread=spread)
 
 
 class DerivedCell(AnswersCell):
@@ -155,8 +156,8 @@ class DerivedCell(AnswersCell):
 
     def each(self, weights: EachCluster) -> Each:
         """Return the mean for each cluster."""
-        values, scored, asked = zip(*(part.each(weights) for part in self._parts), strict=True)
-        counts = np.stack([scored, asked])
+        values, scored, total = zip(*(part.each(weights) for part in self._parts), strict=True)
+        counts = np.stack([scored, total])
         least = np.lexsort(counts[::-1], axis=0)[None, :1]
-        scored, asked = np.take_along_axis(counts, least, axis=1)[:, 0]
-        return self._measure.mean(values), scored, asked
+        scored, total = np.take_along_axis(counts, least, axis=1)[:, 0]
+        return self._measure.mean(values), scored, total

@@ -45,9 +45,9 @@ def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -
             problem = "notes, scale or doc_ids: expected those of an answer of pnyx judge rag"
             raise located(InputError(problem), path, line.line) from error
         scored |= any(document.value is not None for document in documents)
-        known = [(d, yes) for d, yes in zip(documents, labels, strict=True) if yes is not None]
-        pairs += [Pair(document, Gold(yes=yes)) for document, yes in known]
-        unlabelled += len(documents) - len(known)
+        labelled = [(d, yes) for d, yes in zip(documents, labels, strict=True) if yes is not None]
+        pairs += [Pair(document, Gold(yes=yes)) for document, yes in labelled]
+        unlabelled += len(documents) - len(labelled)
     if not scored:
         raise InputError(
             "holds no scores of single documents, which pnyx judge rag gives with --format "

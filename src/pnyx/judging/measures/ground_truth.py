@@ -20,12 +20,12 @@ from pnyx.judging.measures.pairs import Gold, Pair, PairColumns
 from pnyx.judging.value_rows import joined_values, rows_in_form
 from pnyx.judging.verdicts import (
     YES_NO_TASKS,
-    Said,
     Source,
     Verdict,
+    VerdictRow,
     file_of,
     of_one_judge,
-    read_said,
+    read_verdict_rows,
     shown_value,
     yes_or_no,
 )
@@ -136,9 +136,9 @@ class _Label(NamedTuple):
     graded: bool
 
 
-def _label(said: Said, task: str) -> _Label:
+def _label(row: VerdictRow, task: str) -> _Label:
     """Read one label; `graded` is whether its value is a grade rather than yes or no."""
-    verdict, _, value, _, line = said
+    verdict, _, value, _, line = row
     gain, unsure = verdict.extra.get("gain"), verdict.extra.get("uncertain")
     partly = isinstance(value, str) and value.strip().lower() == PARTLY
     return _Label(
@@ -151,8 +151,8 @@ def _label(said: Said, task: str) -> _Label:
     )
 
 
-def _key(said: Said) -> LabelKey:
-    return (said[1], said[0].dimension) if said[0].dimension else said[1]
+def _key(row: VerdictRow) -> LabelKey:
+    return (row[1], row[0].dimension) if row[0].dimension else row[1]
 
 
 def _sorted_by(key: LabelKey) -> tuple[str, str]:
@@ -162,19 +162,19 @@ def _sorted_by(key: LabelKey) -> tuple[str, str]:
 def _votes(source: Source, task: str) -> Iterator[tuple[LabelKey, bool, _Label]]:
     """Yield each label: of what, whether it decides, and what it says."""
     last, alike = None, dict[bool, _Label]()
-    for said in read_said(source, "labels"):
-        if said[0] is not last:
-            last, alike = said[0], {}
-        value = said[2]
+    for row in read_verdict_rows(source, "labels"):
+        if row[0] is not last:
+            last, alike = row[0], {}
+        value = row[2]
         label = alike.get(value) if isinstance(value, bool) and not last.group else None
         if label is None:
             try:
-                label = _label(said, task)
+                label = _label(row, task)
             except InputError as error:
-                raise located(error, _path(source), said[4]) from error
+                raise located(error, _path(source), row[4]) from error
             if isinstance(value, bool):
                 alike[value] = label
-        yield _key(said), last.annotator == ADJUDICATED, label
+        yield _key(row), last.annotator == ADJUDICATED, label
 
 
 def read_labels(source: Source, task: str) -> Labels:
@@ -199,16 +199,16 @@ def read_labels(source: Source, task: str) -> Labels:
         group = _one_group(labels, source)
         grades = [label.grade for label in labels]
         if task == "quality":
-            one = Gold(rating=_mean(grades), group=group)
+            combined = Gold(rating=_mean(grades), group=group)
         elif (yes := consensus([grade > 0 for grade in grades])) is not None:
             stated = [label.gain for label in labels if label.gain is not None]
             gains = stated if explicit else grades if graded else []
             unsure = [label.uncertain for label in labels if label.uncertain is not None]
-            one = Gold(yes, _mean(gains), consensus(unsure), group=group)
+            combined = Gold(yes, _mean(gains), consensus(unsure), group=group)
         else:
             tied.add(key)
             continue
-        gold[key] = alike.setdefault(one, one)
+        gold[key] = alike.setdefault(combined, combined)
         if len(labels) == 1:
             single[first] = gold[key]
     return Labels(gold, frozenset(tied), scale.note())
@@ -218,8 +218,8 @@ def _one_group(labels: Sequence[_Label], source: Source) -> str:
     first = labels[0].group
     for label in labels:
         if label.group != first:
-            found = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
-            problem = InputError(f"group: found {found} for the same id, expected one")
+            names = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
+            problem = InputError(f"group: found {names} for the same id, expected one")
             raise located(problem, _path(source), label.line or labels[0].line)
     return first
 
@@ -282,9 +282,9 @@ def join_labels(
     taken: dict[str, str] = {}  # the answers' task -> what is measured
     last: Verdict | None = None
 
-    def checked(said: Said) -> Said:
+    def checked(row: VerdictRow) -> VerdictRow:
         nonlocal last
-        verdict, key, value, probability, line = said
+        verdict, key, value, probability, line = row
         if verdict is not last:
             _check_task(verdict.task, taken, task)
             last = verdict
@@ -292,13 +292,15 @@ def join_labels(
             value = _answer(value, taken[verdict.task])
         return verdict, key, value, probability, line
 
-    rows = iter(_distinct(answers, of_one_judge(read_said(answers), judge, answers, checked)))
+    rows = iter(
+        _distinct(answers, of_one_judge(read_verdict_rows(answers), judge, answers, checked))
+    )
     first = next(rows)
     task = next(iter(taken.values()))
     gold = None if labels is None else read_labels(labels, task)
     joining = _Joining(gold, _path(answers))
-    for said in chain((first,), rows):
-        joining.add(said)
+    for row in chain((first,), rows):
+        joining.add(row)
     return joining.joined(task, first[0].judge)
 
 
@@ -309,16 +311,16 @@ def _check_task(task: str, taken: dict[str, str], wanted: str | None) -> None:
         expected = " or ".join(_TAKEN[measured])
         raise InputError(f"task: found {shorten(task, 40)!r}, expected {expected}")
     if taken and task not in taken:
-        found = f"{task!r} after {next(iter(taken))!r}"
-        raise InputError(f"task: found {found}, expected one task in the file")
+        order = f"{task!r} after {next(iter(taken))!r}"
+        raise InputError(f"task: found {order}, expected one task in the file")
     taken[task] = measured
 
 
-def _distinct(source: Source, rows: Iterator[Said]) -> Iterable[Said]:
+def _distinct(source: Source, rows: Iterator[VerdictRow]) -> Iterable[VerdictRow]:
     """Let the last of several verdicts on one item count; files do not hold several."""
     if isinstance(source, str | Path):
         return rows
-    return {_key(said): said for said in rows}.values()
+    return {_key(row): row for row in rows}.values()
 
 
 class _Joining:
@@ -332,30 +334,30 @@ class _Joining:
         self._others = Counter[tuple[str, Any]]()
         self._scale, self._graded = _Scale(), False
 
-    def add(self, said: Said) -> None:
+    def add(self, row: VerdictRow) -> None:
         """Add an answer."""
-        key = _key(said)
-        gold = self._own_label(said) if self._own else self._labels.gold.get(key)
+        key = _key(row)
+        gold = self._own_label(row) if self._own else self._labels.gold.get(key)
         if gold is not None:
-            self._pairs.add(said, gold)
+            self._pairs.add(row, gold)
             return
         if len(self._shown) < 2:
             self._shown.append(key)
         tied = key in self._labels.tied
-        if not said[0].dimension:
-            self._others[said[0].group or said[0].question_id, said[2]] += 1
+        if not row[0].dimension:
+            self._others[row[0].group or row[0].question_id, row[2]] += 1
         self._tied |= tied
         self._unlabelled += not tied
 
-    def _own_label(self, said: Said) -> Gold | None:
-        label = said[0].extra.get("label")
+    def _own_label(self, row: VerdictRow) -> Gold | None:
+        label = row[0].extra.get("label")
         if label is None:
             return None
         try:
             grade = grade_of(label)
         except InputError as error:
             problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
-            raise located(problem, self._path, said[4]) from error
+            raise located(problem, self._path, row[4]) from error
         self._graded |= not isinstance(label, bool | str)
         self._scale.add(grade)
         return _OWN[grade > 0]
@@ -424,8 +426,8 @@ def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) 
 
     def truth(verdict: Verdict) -> bool | None:
         if not (verdict.question_id and verdict.doc_id):
-            lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
-            raise InputError(f"{lacking}, which qrels need")
+            problem = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
+            raise InputError(f"{problem}, which qrels need")
         return labels.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
 
     return truth

@@ -245,19 +245,19 @@ def _share_bounds(
 
 
 def _plain(
-    people: Floats, asked: int, confidence: float, bounds: Range | None
+    people: Floats, total: int, confidence: float, bounds: Range | None
 ) -> tuple[Measured, float]:
     """Return the mean of the labels alone, with an interval from three on, and its variance."""
     n = len(people)
     if not n:
-        return Measured(None, 0, asked), 0.0
+        return Measured(None, 0, total), 0.0
     mean = float(people.mean())
     # Without bounds equal labels tell nothing of their spread; rounding must not look like some.
     if n < 3 or (bounds is None and float(np.ptp(people)) <= 1e-12):
-        return Measured(mean, n, asked), 0.0
+        return Measured(mean, n, total), 0.0
     if bounds is None:
         middle, variance = mean, float(people.var(ddof=1)) / n
     else:
         middle, variance = _with_ends(mean, people, bounds)
     ends = _ends(mean, middle, variance, n - 1, confidence, bounds)
-    return Measured(mean, n, asked, *ends), variance
+    return Measured(mean, n, total, *ends), variance

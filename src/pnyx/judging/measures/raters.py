@@ -109,7 +109,7 @@ class _Side:
     name: str
     labels: list[Verdict] = field(default_factory=list)
     numbered: bool = False
-    asked: set[Key] = field(default_factory=set)
+    keys: set[Key] = field(default_factory=set)
 
     def raters(self) -> list[dict[Key, float]]:
         """Return what each rater says; who adjudicates is none."""
@@ -163,14 +163,14 @@ def measure_raters(
     if answers is not None:
         answered = _read(answers, "judge", groups, judge=judge)
         for side in people:
-            known, theirs = answered.together(), side.together()
-            asked = answered.asked & theirs.keys()
-            if not asked:
+            ratings, theirs = answered.together(), side.together()
+            common = answered.keys & theirs.keys()
+            if not common:
                 raise InputError(
                     f"no answer of {shorten(answered.name, 40)!r} has a label in {side.name}"
                 )
-            unscored = max(unscored, len(asked - known.keys()))
-            sides.append(("human-judge", (answered.name, side.name), [known, theirs], asked))
+            unscored = max(unscored, len(common - ratings.keys()))
+            sides.append(("human-judge", (answered.name, side.name), [ratings, theirs], common))
     for first, second in combinations(people, 2):
         pair = [first.together(), second.together()]
         if pair[0].keys() & pair[1].keys():
@@ -182,8 +182,8 @@ def measure_raters(
     ]
     named = any(groups.values())
     compared = [
-        _compare(kind, names, raters, asked, groups, bootstrap)
-        for kind, names, raters, asked in sides
+        _compare(kind, names, raters, common, groups, bootstrap)
+        for kind, names, raters, common in sides
     ]
     count = len({group or f"item {item}" for item, group in groups.items()})
     return RaterAgreement(compared, count, "group" if named else "item", bootstrap, unscored)
@@ -193,7 +193,7 @@ def check_labels(labels: Sequence[Source], items: Collection[str]) -> None:
     """Refuse files of labels, before anything is asked, of which none is of one of the items."""
     for number, label in enumerate(labels, 1):
         side = _read(label, f"labels {number}", {})
-        if not any(item in items for item, _ in side.asked):
+        if not any(item in items for item, _ in side.keys):
             raise InputError(f"no label in {side.name} is of one of the items")
 
 
@@ -210,7 +210,7 @@ def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | Non
             value = _number(row.value)
         except InputError as error:
             raise located(error, path or "rows", row.line) from error
-        side.asked.add(row.key)
+        side.keys.add(row.key)
         groups[row.id] = groups.get(row.id) or row.group or row.question_id
         if value is not None:
             side.numbered |= isinstance(row.value, int | float) and not isinstance(row.value, bool)
@@ -237,7 +237,7 @@ def _compare(
     kind: Between,
     names: tuple[str, ...],
     raters: Sequence[Mapping[Key, float]],
-    asked: set[Key] | None,
+    all_keys: set[Key] | None,
     groups: Mapping[str, str],
     bootstrap: Bootstrap,
 ) -> Compared:
@@ -252,7 +252,7 @@ def _compare(
         for name in dimensions
     }
     counts = {
-        name: len(columns) if asked is None else sum(key[1] == name for key in asked)
+        name: len(columns) if all_keys is None else sum(key[1] == name for key in all_keys)
         for name, columns in by_dimension.items()
     }
     functions_of = {name: _functions(table[:, columns]) for name, columns in by_dimension.items()}
@@ -266,8 +266,8 @@ def _compare(
     for weights in draw_weights(clusters, bootstrap):
         for name, measure in values:
             if not (many and measure in _PAIRED):
-                own = weights[:, by_dimension[name]]
-                drawn[name, measure].append(functions_of[name][measure](own))
+                sampled = weights[:, by_dimension[name]]
+                drawn[name, measure].append(functions_of[name][measure](sampled))
     per_dimension = {
         name: {
             measure: _measured(
@@ -325,15 +325,15 @@ def _measured(
     value: float,
     drawn: Sequence[Floats],
     scored: int,
-    asked: int,
+    total: int,
     clusters: int,
     bootstrap: Bootstrap,
     spread: Spread,
 ) -> Measured:
     if not np.isfinite(value):
-        return Measured(None, scored, asked)
+        return Measured(None, scored, total)
     draws = np.concatenate(drawn) if drawn else np.empty(0)
-    return Measured(value, scored, asked, *spread.interval(value, draws, clusters, bootstrap))
+    return Measured(value, scored, total, *spread.interval(value, draws, clusters, bootstrap))
 
 
 def _mean_of(
@@ -346,20 +346,29 @@ def _mean_of(
     bootstrap: Bootstrap,
 ) -> Measured:
     """Return the mean over the dimensions that have a value; a draw counts where each has one."""
-    known = [name for name in dimensions if np.isfinite(values[name, measure])]
+    defined = [name for name in dimensions if np.isfinite(values[name, measure])]
     scored = sum(per_dimension[name][measure].scored for name in dimensions)
-    asked = sum(per_dimension[name][measure].asked for name in dimensions)
-    if not known:
-        return Measured(None, scored, asked)
-    value = float(np.mean([values[name, measure] for name in known]))
-    tables = [np.concatenate(drawn[name, measure]) for name in known if drawn[name, measure]]
-    lacking = [measured for name in known if (measured := per_dimension[name][measure]).low is None]
-    if not tables or lacking:
-        return Measured(value, scored, asked, None, None, lacking[0].no_interval if lacking else "")
+    total = sum(per_dimension[name][measure].asked for name in dimensions)
+    if not defined:
+        return Measured(None, scored, total)
+    value = float(np.mean([values[name, measure] for name in defined]))
+    tables = [np.concatenate(drawn[name, measure]) for name in defined if drawn[name, measure]]
+    without_interval = [
+        measured for name in defined if (measured := per_dimension[name][measure]).low is None
+    ]
+    if not tables or without_interval:
+        return Measured(
+            value,
+            scored,
+            total,
+            None,
+            None,
+            without_interval[0].no_interval if without_interval else "",
+        )
     if len(dimensions) == 1:
         return per_dimension[dimensions[0]][measure]
     ends = interval_of(value, np.mean(tables, axis=0), clusters, bootstrap, bounds=_bounds(measure))
-    return Measured(value, scored, asked, *ends)
+    return Measured(value, scored, total, *ends)
 
 
 def _bounds(measure: str) -> Range:

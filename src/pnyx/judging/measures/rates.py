@@ -100,18 +100,18 @@ def corrected_rate(
     ]
     for (group, value), count in joined.unlabelled.items():
         if value is not None:
-            place = numbers.setdefault(group, len(numbers)) if group else -1
-            rows.append((np.nan, float(value), place, count))
-    asked = len(pairs) + sum(joined.unlabelled.values())
-    return _Sample(np.array(rows, dtype=np.float64).reshape(-1, 4), asked, bootstrap).rate()
+            cluster = numbers.setdefault(group, len(numbers)) if group else -1
+            rows.append((np.nan, float(value), cluster, count))
+    total = len(pairs) + sum(joined.unlabelled.values())
+    return _Sample(np.array(rows, dtype=np.float64).reshape(-1, 4), total, bootstrap).rate()
 
 
 class _Sample:
     """Rows of people's label (NaN without), judge's answer, cluster (below 0: none), how many."""
 
-    def __init__(self, rows: Floats, asked: int, bootstrap: Bootstrap) -> None:
+    def __init__(self, rows: Floats, total: int, bootstrap: Bootstrap) -> None:
         self._labels, self._answers, self._clusters, self._count = rows.T
-        self._asked, self._bootstrap = asked, bootstrap
+        self._asked, self._bootstrap = total, bootstrap
         self._has = np.isfinite(self._labels)
         self._people, self._judge, self._places, _ = rows[self._has].T
         self._yes, self._no = self._people == 1, self._people == 0
@@ -178,12 +178,12 @@ class _Sample:
         )
         gain, over = hits - alarms, self._share - alarms
         a, b = (float(kind.sum()) / self._size for kind in (self._yes, self._no))
-        known = (a + b) ** 2 * gain**2 * _smoothed(self._people)[1]
+        variance = (a + b) ** 2 * gain**2 * _smoothed(self._people)[1]
         if others:
-            known += (1 - a - b) ** 2 * self._share * (1 - self._share) / others
+            variance += (1 - a - b) ** 2 * self._share * (1 - self._share) / others
         square = gain**2 - limit * (of_hits + of_alarms)
         linear = 2 * (limit * (a * of_hits + (1 - b) * of_alarms) - gain * over)
-        plain = over**2 - limit * (known + a**2 * of_hits + (1 - b) ** 2 * of_alarms)
+        plain = over**2 - limit * (variance + a**2 * of_hits + (1 - b) ** 2 * of_alarms)
         inner = linear**2 - 4 * square * plain
         if square <= 0 or inner < 0:
             return UNIT

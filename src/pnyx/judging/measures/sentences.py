@@ -18,8 +18,8 @@ from pnyx.stats.base import Measured
 def share(truths: Iterable[bool | None]) -> Measured:
     """Return the share of the true among the known; None where nothing is known."""
     every = list(truths)
-    known = [truth for truth in every if truth is not None]
-    return Measured(sum(known) / len(known) if known else None, len(known), len(every))
+    decided = [truth for truth in every if truth is not None]
+    return Measured(sum(decided) / len(decided) if decided else None, len(decided), len(every))
 
 
 def _share_once(truths: Iterable[tuple[Hashable, bool | None]]) -> Measured:
@@ -151,9 +151,9 @@ def net_reward(report: JudgedReport) -> Measured:
 def reward_per_step(report: JudgedReport) -> Measured:
     """Return the mean of the scored steps' rewards and penalties: a balance also of some steps."""
     weights = _weights(report)
-    known = [weight for weight in weights if weight is not None]
-    mean = math.fsum(known) / len(known) if known else None
-    return Measured(mean, len(known), len(weights))
+    scored = [weight for weight in weights if weight is not None]
+    mean = math.fsum(scored) / len(scored) if scored else None
+    return Measured(mean, len(scored), len(weights))
 
 
 def _weights(report: JudgedReport) -> list[float | None]:
@@ -172,9 +172,9 @@ def _weights(report: JudgedReport) -> list[float | None]:
 
 def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:
     weights = _weights(report)
-    known = [weight for weight in weights if weight is not None]
-    total = math.fsum(map(part, known)) if len(known) == len(weights) else None
-    return Measured(total, len(known), len(weights))
+    scored = [weight for weight in weights if weight is not None]
+    total = math.fsum(map(part, scored)) if len(scored) == len(weights) else None
+    return Measured(total, len(scored), len(weights))
 
 
 # Lengths and counts -------------------------------------------------------------------------------

@@ -251,8 +251,8 @@ def measure_thresholds(
     Raises:
         InputError: no pair is both scored and labelled, or none is relevant.
     """
-    known = truth if callable(truth) else truth_of_labels(truth)
-    judge, pairs, counts = _read(annotations, known)
+    label_of = truth if callable(truth) else truth_of_labels(truth)
+    judge, pairs, counts = _read(annotations, label_of)
     ready = [q for q in pairs.values() if q.probability]
     if not ready:
         raise InputError("no scored pair has a label")
@@ -333,10 +333,10 @@ def _stacked(at: Floats, parts: Sequence[tuple[Floats, Floats]], pairs: Sequence
 class _Drawn:
     """All questions once, then draws of them, the same for whatever is measured."""
 
-    def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, asked: int) -> None:
+    def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, total: int) -> None:
         drawn = draw_weights(np.arange(questions), bootstrap) if questions > 1 else ()
         self.weights = [np.ones((1, questions)), np.concatenate([np.empty((0, questions)), *drawn])]
-        self._base = scored, asked, questions, bootstrap
+        self._base = scored, total, questions, bootstrap
 
     def measured(
         self, measure: Callable[[Floats], Floats], bounds: Range | None = UNIT

@@ -69,7 +69,7 @@ def numbered(clusters: Sequence[str]) -> Index:
 def measure_decline(
     levels: Sequence[float],
     table: Floats,
-    asked: npt.NDArray[np.bool_],
+    present: npt.NDArray[np.bool_],
     clusters: Index,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Decline:
@@ -78,14 +78,14 @@ def measure_decline(
     Args:
         levels: (n,) ascending, two or more.
         table: (items, n) scores in [0, 1]; NaN where there is none.
-        asked: (items, n) whether the item was asked at that level.
+        present: (items, n) whether the item was asked at that level.
         clusters: (items,) what the bootstrap draws.
         bootstrap: how intervals are drawn.
     """
-    reached = asked.sum(axis=0)
+    reached = present.sum(axis=0)
     counted = max(2, int((2 * reached >= reached[0]).sum()))
     points = [
-        cluster_mean(table[:, n], clusters, bootstrap, int(asked[:, n].sum()))
+        cluster_mean(table[:, n], clusters, bootstrap, int(present[:, n].sum()))
         for n in range(len(levels))
     ]
     steps = [
@@ -97,8 +97,8 @@ def measure_decline(
     whole = table[:, 0] - table[:, counted - 1]
     fall = cluster_mean(whole, clusters, bootstrap, int(reached[counted - 1]), SIGNED)
     falls = [step.value for step in steps[: counted - 1]]
-    known = [value for value in falls if value is not None]
-    strictly = all(value > 1e-12 for value in known) if len(known) == len(falls) else None
+    defined = [value for value in falls if value is not None]
+    strictly = all(value > 1e-12 for value in defined) if len(defined) == len(falls) else None
     pearson = _pearson(
         np.array(levels)[:counted], table[:, :counted], clusters, bootstrap, int(reached[0])
     )
@@ -106,14 +106,14 @@ def measure_decline(
 
 
 def _pearson(
-    levels: Floats, table: Floats, clusters: Index, bootstrap: Bootstrap, asked: int
+    levels: Floats, table: Floats, clusters: Index, bootstrap: Bootstrap, total: int
 ) -> Measured:
     has = np.isfinite(table)
     scored = int(has.all(axis=1).sum())
     means = np.array([defined_mean(column) for column in table.T], dtype=np.float64)
     value = float(_correlated(levels, means[None, :])[0])
     if not np.isfinite(value) or len(levels) < 3:
-        return Measured(None, scored, asked)
+        return Measured(None, scored, total)
     filled = np.where(has, table, 0.0)
     drawn = [
         _correlated(levels, ratio(weights @ filled, weights @ has.astype(np.float64)))
@@ -121,7 +121,7 @@ def _pearson(
     ]
     draws = np.concatenate(drawn) if drawn else np.empty(0)
     ends = interval_of(value, draws, int(clusters.max()) + 1, bootstrap, bounds=SIGNED)
-    return Measured(value, scored, asked, *ends)
+    return Measured(value, scored, total, *ends)
 
 
 def _correlated(levels: Floats, means: Floats) -> Floats:

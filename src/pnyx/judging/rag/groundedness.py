@@ -24,8 +24,8 @@ TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
 
 def _only_told(question: Rating) -> Rating:
     """Keep the dimensions that verdicts of support tell, unless none would be left."""
-    kept = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
-    return replace(question, scale=(0, 1), dimensions=kept or question.dimensions)
+    dimensions = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
+    return replace(question, scale=(0, 1), dimensions=dimensions or question.dimensions)
 
 
 def _of_support(question: Rating) -> list[Part]:
@@ -50,8 +50,8 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
     supports = []
     count = len(question.documents)
     for number, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
-        known = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
-        asked = [
+        numbers = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
+        questions = [
             Support(
                 id=f"{question.id}/{number}/{n}",
                 text=question.documents[n - 1],
@@ -60,9 +60,9 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
                 group=question.group,
                 from_answer=True,
             )
-            for n in known
+            for n in numbers
         ]
-        supports.append((sentence, known, asked))
+        supports.append((sentence, numbers, questions))
     return supports
 
 
@@ -81,10 +81,10 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
         notes["documents"] = {"context_relevance": list(map(_chance, by_order))}
     if "groundedness" in question.dimensions:
         sentences = []
-        for text, documents, asked in _supports(question):
-            if not asked:
+        for text, documents, questions in _supports(question):
+            if not questions:
                 continue
-            by_order = [by_id[support.id] for support in asked]
+            by_order = [by_id[support.id] for support in questions]
             verdicts.setdefault("groundedness", []).append(_any(by_order))
             sentences.append(_sentence_row(text, documents, by_order))
         notes["sentences"] = {"groundedness": sentences}

@@ -59,10 +59,10 @@ def _with_quality(question: Rating) -> Rating:
 
 def _about(question: Rating, name: str) -> Rating:
     """Return the question about one dimension, with what that is about and nothing else."""
-    asked = replace(question, dimensions=(name,), other="", turned=False)
+    narrowed = replace(question, dimensions=(name,), other="", turned=False)
     if name == "context_relevance":
-        return replace(asked, text="")
-    return replace(asked, documents=()) if name == "answer_relevance" else asked
+        return replace(narrowed, text="")
+    return replace(narrowed, documents=()) if name == "answer_relevance" else narrowed
 
 
 def _preferring(question: Rating, criterion: str, rubric: Sequence[str] = ()) -> Preference:
@@ -124,8 +124,8 @@ def _by_nuggets(question: Rating) -> Part:
 
 def _both_orders(question: Rating) -> list[Part]:
     """Ask about two arguments twice, the other one first the second time."""
-    given = [Part(question)]
-    return [*given, Part(replace(question, turned=True))] if question.other else given
+    parts = [Part(question)]
+    return [*parts, Part(replace(question, turned=True))] if question.other else parts
 
 
 def _one_by_one(question: Rating) -> list[Part]:
@@ -143,7 +143,7 @@ def _one_by_one(question: Rating) -> list[Part]:
 
 
 @dataclass(slots=True)
-class _Told:
+class _DimensionVerdict:
     """What was found out about one dimension, in one order or in both."""
 
     cells: list[Any]
@@ -153,63 +153,68 @@ class _Told:
 
 def _joined(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
     """Return one rating: where both orders were asked, their mean, or a tie if they disagree."""
-    by_name: dict[str, _Told] = {}
+    by_name: dict[str, _DimensionVerdict] = {}
     for answer in answers:
-        asked: Any = answer.question
-        if isinstance(asked, Preference):
+        part: Any = answer.question
+        if isinstance(part, Preference):
             if isinstance(answer, Unscored):
                 cell: Any = Missing(answer.reason)
             else:
                 cell = question.preference(str(answer.value))
             _take(by_name, "preference", cell, answer, flat=True)
             continue
-        for name, cell in zip(asked.dimensions, asked.votes(answer), strict=True):
+        for name, cell in zip(part.dimensions, part.votes(answer), strict=True):
             _take(by_name, name, cell, answer)
     cells = [_cell(question, name, by_name.get(name)) for name in question.dimensions]
     return _composed(question, cells, by_name, answers, judge)
 
 
 def _take(
-    by_name: dict[str, _Told], name: str, cell: Any, answer: Answer, *, flat: bool = False
+    by_name: dict[str, _DimensionVerdict],
+    name: str,
+    cell: Any,
+    answer: Answer,
+    *,
+    flat: bool = False,
 ) -> None:
     """Note what an answer says of a dimension; `flat` where it is about nothing else."""
-    kept = by_name.setdefault(name, _Told([], {}))
-    kept.cells.append(cell)
-    if len(kept.cells) > 1:  # the other order: numbers are means of both, words of the first stay
-        first, second = kept.notes.pop("other", None), answer.notes.get("other", {}).get(name)
+    entry = by_name.setdefault(name, _DimensionVerdict([], {}))
+    entry.cells.append(cell)
+    if len(entry.cells) > 1:  # the other order: numbers are means of both, words of the first stay
+        first, second = entry.notes.pop("other", None), answer.notes.get("other", {}).get(name)
         if first is not None and second is not None:
-            kept.notes["other"] = fmean((first, second))
+            entry.notes["other"] = fmean((first, second))
         return
     for note in ("rubric", "other", "documents", "orders", "stated", "mass"):
         value = answer.notes.get(note)
         if not flat:
             value = (value or {}).get(name)
         if value is not None:
-            kept.notes[note] = value
-    kept.reason = answer.notes.get("reasons", {}).get(name, "")
+            entry.notes[note] = value
+    entry.reason = answer.notes.get("reasons", {}).get(name, "")
     if flat and isinstance(answer, Judged):
-        kept.reason = answer.explanation
+        entry.reason = answer.explanation
 
 
-def _cell(question: Rating, name: str, told: _Told | None) -> Any:
-    if told is None:
+def _cell(question: Rating, name: str, entry: _DimensionVerdict | None) -> Any:
+    if entry is None:
         return Missing(f"format: it rates no {name} here")
-    for n, cell in enumerate(told.cells):
+    for n, cell in enumerate(entry.cells):
         if isinstance(cell, Missing):
             return Missing(f"{cell} (asked with the other first)") if n else cell
-    first, *rest = told.cells
+    first, *rest = entry.cells
     if not rest:
         return first
-    told.notes["orders"] = list(told.cells)
+    entry.notes["orders"] = list(entry.cells)
     if name != "preference":
-        return fmean(told.cells)
+        return fmean(entry.cells)
     return first if rest == [first] else fmean(question.scale)
 
 
 def _composed(
     question: Rating,
     cells: Sequence[Any],
-    by_name: Mapping[str, _Told],
+    by_name: Mapping[str, _DimensionVerdict],
     answers: Sequence[Answer],
     judge: str,
 ) -> Answer:
@@ -233,17 +238,17 @@ def _joined_apart(question: Rating, answers: Sequence[Answer], judge: str) -> An
     if not answers:
         return _joined(question, (), judge)
     first, *rest = answers
-    by_name: dict[str, _Told] = {}
-    asked: Any = first.question
-    for name, cell in zip(asked.dimensions, asked.votes(first), strict=True):
+    by_name: dict[str, _DimensionVerdict] = {}
+    part: Any = first.question
+    for name, cell in zip(part.dimensions, part.votes(first), strict=True):
         _take(by_name, name, cell, first)
     if rest:
-        theirs = dict(zip(asked.dimensions, asked.votes(rest[0]), strict=True))
+        theirs = dict(zip(part.dimensions, part.votes(rest[0]), strict=True))
         for name, value in theirs.items():
             if name != "context_relevance" and not isinstance(value, Missing):
                 by_name[name].notes["other"] = value
         pair = by_name[_OVERALL].cells[0], theirs[_OVERALL]
-        by_name["preference"] = _Told([_better(question, *pair)], {})
+        by_name["preference"] = _DimensionVerdict([_better(question, *pair)], {})
     cells = [_cell(question, name, by_name.get(name)) for name in question.dimensions]
     return _composed(question, cells, by_name, answers, judge)
 

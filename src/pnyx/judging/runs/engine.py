@@ -66,10 +66,10 @@ def answer_items(
             if not journal.has(position, item):
                 yield position, item
 
-    def receive(asked: Item, answer: Answer) -> None:
+    def receive(numbered: Item, answer: Answer) -> None:
         nonlocal unscored
         unscored += isinstance(answer, Unscored)
-        journal.add(*asked, row_of(asked[1], answer))
+        journal.add(*numbered, row_of(numbered[1], answer))
 
     blocks = _blocks(unknown(), block)
     begun = next(blocks, None)  # read here, where Ctrl-C gets through, past all that is known
@@ -168,9 +168,9 @@ def partial_of(out: str | Path) -> Path:
 
 def only_begun(partial: Path) -> bool:
     """Say whether such a folder holds nothing but what a kill leaves before its first manifest."""
-    kept = {_MANIFEST, _ANSWERS}
+    expected = {_MANIFEST, _ANSWERS}
     names = {entry.name for entry in partial.iterdir()}
-    return all(name in kept or temporary_of(name) in kept for name in names)
+    return all(name in expected or temporary_of(name) in expected for name in names)
 
 
 def item_bytes(item: JudgeQuestion) -> bytes:
@@ -183,7 +183,7 @@ class Journal:
     """The answers that are known; a context manager that holds its folder's lock.
 
     `same` tells whether the answers of an earlier run on `about` count; what is `lasting` stays for
-    another run. `kept` counts answers of an earlier run, `damaged` those asked for again.
+    another run. `reused` counts answers of an earlier run, `damaged` those asked for again.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Journal:
         self._about, self._same, self._lasting = about, same, lasting
         self._open = contextlib.ExitStack()
         self._offsets, self._keys = array("q"), array("Q")
-        self.kept = self.damaged = self._known = self._end = 0
+        self.reused = self.damaged = self._known = self._end = 0
 
     def __enter__(self) -> Journal:
         try:
@@ -216,9 +216,9 @@ class Journal:
         with disk_errors(self.folder):
             make_folder(self.folder)
             try:
-                made = self.folder.stat()
+                status = self.folder.stat()
                 self._open.enter_context(locked(self.folder, "these answers"))
-                if os.path.samestat(made, self.folder.stat()):
+                if os.path.samestat(status, self.folder.stat()):
                     return True
             except FileNotFoundError:
                 pass
@@ -262,7 +262,7 @@ class Journal:
                     self.damaged += 1
                 self._end += len(line)
         self._stream.truncate(self._end)
-        self.kept = self._known
+        self.reused = self._known
 
     def _place(self, position: int, offset: int, key: int) -> None:
         missing = position + 1 - len(self._offsets)
@@ -318,9 +318,9 @@ def rows_in(line: str, path: str | Path, number: int) -> list[dict[str, Any]]:
     """Return the rows of a line of answers, or of a journal, which has all of an item on one."""
     if not line.startswith('["'):
         return [parse_json_object(line, path=path, number=number)]
-    known = parse_json_object(f'{{"known": {line}}}', path=path, number=number)["known"]
-    found = known[3] if len(known) == 4 else None
-    rows: list[Any] = found if isinstance(found, list) else [found]
+    entry = parse_json_object(f'{{"known": {line}}}', path=path, number=number)["known"]
+    content = entry[3] if len(entry) == 4 else None
+    rows: list[Any] = content if isinstance(content, list) else [content]
     if not all(isinstance(row, dict) for row in rows):
         raise InputError("expected a line of a journal of answers", path=path, line=number)
     return rows

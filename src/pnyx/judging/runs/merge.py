@@ -68,8 +68,8 @@ def merge_results(shares: Sequence[str | Path], out: str | Path) -> dict[str, An
 def _manifest(path: Path) -> dict[str, Any]:
     manifest = read_json(path / MANIFEST if path.is_dir() else manifest_path(path)) or {}
     shard = manifest.get("shard")
-    known = manifest.get("format") in (RESULTS, ANNOTATIONS) and isinstance(shard, dict)
-    if not known:
+    is_share = manifest.get("format") in (RESULTS, ANNOTATIONS) and isinstance(shard, dict)
+    if not is_share:
         raise InputError("is not a finished share of a run (--shard)", path=path)
     _check_shard(manifest, path)
     if path.is_dir():
@@ -93,9 +93,9 @@ def _check_shard(manifest: Mapping[str, Any], path: Path) -> None:
         raise InputError(problem, path=path) from error
 
 
-def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _of_one_run(manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the manifest of the run that shares are of; InputError unless these are all of one."""
-    (first, manifest), *others = found.items()
+    (first, manifest), *others = manifests.items()
     decided = _decided(manifest)
     for path, other in others:
         if different := [n for n, value in _decided(other).items() if decided.get(n) != value]:
@@ -103,7 +103,7 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
                 f"is a share of another run than {first}: {different[0]} differs", path=path
             )
     by_number: dict[int, str] = {}
-    for path, other in found.items():
+    for path, other in manifests.items():
         number = other["shard"]["number"]
         if number in by_number:
             raise InputError(f"is share {number}, as is {by_number[number]}", path=path)
@@ -116,14 +116,14 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     if record:  # on one machine it would be the same, but for the share
         options = {k: v for k, v in record["options"].items() if k != "shard"}
         whole["record"] = {**record, "options": options}
-    every = list(found.values())
+    every = list(manifests.values())
     for name in _SUMMED:
         if any(name in m for m in every):
             try:
                 whole[name] = _summed([m[name] for m in every])
             except (KeyError, ValueError) as error:
                 problem = f"{MANIFEST} is damaged: {name} is missing or of another type"
-                raise InputError(problem, path=", ".join(found)) from error
+                raise InputError(problem, path=", ".join(manifests)) from error
     return whole | {
         "started": min(m["started"] for m in every),
         "finished": max(m["finished"] for m in every),
@@ -160,18 +160,18 @@ def _summed(values: Sequence[Any]) -> Any:
 def _rows(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield the rows of a share, each after its place in the whole run."""
     for number, row in read_jsonl(path):
-        place = row.pop(POSITION, None)
-        if type(place) is not int:
+        position = row.pop(POSITION, None)
+        if type(position) is not int:
             raise InputError(f"{POSITION} is missing or damaged", path=path, line=number)
-        yield place, row
+        yield position, row
 
 
 def _answers(paths: Sequence[Path], count: int | None) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of each item of a run (of so many), or of each block of its reports."""
     merged = heapq.merge(*map(_rows, paths), key=lambda pair: pair[0])
     expected = 0
-    for place, rows in groupby(merged, key=lambda pair: pair[0]):
-        if count is not None and place != expected:
+    for position, rows in groupby(merged, key=lambda pair: pair[0]):
+        if count is not None and position != expected:
             break
         expected += 1
         yield [row for _, row in rows]

@@ -189,11 +189,11 @@ def _first(
     run: str, index: Documents, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the topics of a run with their first documents, best first; all must be known."""
-    own = document_ids(run)
+    names = document_ids(run)
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
         if topic not in topics:
             raise InputError(f"topic {shorten(topic)!r} {shorten(lacks, 120)}", path=run)
-        first = [own.get(doc_id, doc_id) for doc_id in documents[:depth]]
+        first = [names.get(doc_id, doc_id) for doc_id in documents[:depth]]
         for doc_id in first:
             if find_document(index, doc_id) is None:
                 problem = f"document {shorten(doc_id)!r} is not in {shorten(str(index.path))}"
@@ -236,8 +236,8 @@ def _pair(question: Question, doc_id: str, text: str, **more: Any) -> Support:
 
 def _known(index: Documents, questions: Iterable[Question]) -> dict[str, Any]:
     """Return what an index and questions can be known again by; later features change neither."""
-    asked = [(q.id, q.text, q.definition) for q in questions]
-    return {"index": _digest(index.known_by), "topics": _digest(asked)}
+    topics = [(q.id, q.text, q.definition) for q in questions]
+    return {"index": _digest(index.known_by), "topics": _digest(topics)}
 
 
 def _digest(value: Any) -> str:

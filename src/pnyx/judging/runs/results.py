@@ -71,13 +71,13 @@ def judge_into(
         run["shard"] = shard.about(settings or {})
     with results_journal(out, run, settings or {}, from_rows=from_rows) as journal:
         if on_start is not None:
-            on_start(count, journal.kept)
+            on_start(count, journal.reused)
         answer_items(judge, items if shard is None else dealt, journal, answer_rows)
         with placed_together():
             counts, answers = write_answers(folder, dealt.marked(journal.rows()))
             manifest = results_manifest(run, counts, facts(dealt.count), started, answers)
             manifest |= (
-                {"kept": journal.kept} if journal.kept else {}
+                {"kept": journal.reused} if journal.reused else {}
             )  # `started` is of the last part
             write_json(folder / MANIFEST, manifest)
         if also is not None:
@@ -167,23 +167,23 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
         partial = partial_of(folder / ANSWERS)
         begun = _only_begun(folder, partial)
     except OSError as error:
-        shown = escaped(str(folder))
-        raise PnyxError(f"{shown}: cannot be written: {error.strerror}") from error
+        excerpt = escaped(str(folder))
+        raise PnyxError(f"{excerpt}: cannot be written: {error.strerror}") from error
     # In this order: a run that ends meanwhile has written the one before it removes the other.
     read = {path: read_json(path) for path in (partial / MANIFEST, folder / MANIFEST)}
     manifests = [
         manifest for path, manifest in read.items() if manifest is not None or path.exists()
     ]
-    known = [
+    results = [
         manifest
         for manifest in manifests
         if manifest is not None and manifest.get("format") == RESULTS
     ]
-    if len(known) < len(manifests) or not (known or begun):
+    if len(results) < len(manifests) or not (results or begun):
         raise InputError("holds files that are no results of pnyx judge", path=folder)
-    for manifest in known:
-        own = {"shard": None, **run}
-        different = [name for name, value in own.items() if manifest.get(name) != value]
+    for manifest in results:
+        expected = {"shard": None, **run}
+        different = [name for name, value in expected.items() if manifest.get(name) != value]
         if different:
             what = "other items" if different == ["items_sha256"] else f"another {different[0]}"
             raise InputError(f"holds the results for {what}: name another folder", path=folder)
@@ -232,13 +232,13 @@ class Applied:
 
     Attributes:
         counts: `asked`, `scored`, `unscored` and `reasons`, of all pairs.
-        kept: how many annotations were there from an earlier run of the same.
+        reused: how many annotations were there from an earlier run of the same.
         manifest: what `PATH.manifest.json` says.
     """
 
     path: Path
     counts: Mapping[str, Any]
-    kept: int
+    reused: int
     manifest: Mapping[str, Any]
 
 
@@ -328,7 +328,7 @@ def apply_judge(
     started = now()
     with Journal(path, about, same) as journal:
         if on_start is not None:
-            on_start(journal.kept, journal.damaged)
+            on_start(journal.reused, journal.damaged)
         count = answer_items(judge, dealt or pairs, journal, row_of, block=block)
         if (dealt.count if dealt else count) == 0:
             raise InputError("found no pairs of question and document, expected at least one")
@@ -344,7 +344,7 @@ def apply_judge(
             )
         _hand_over(journal.rows(), take)
         journal.remove()
-    return Applied(path, counts, journal.kept, manifest)
+    return Applied(path, counts, journal.reused, manifest)
 
 
 def _check_name(path: Path, shard: Shard | None) -> None:

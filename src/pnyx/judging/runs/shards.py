@@ -34,8 +34,8 @@ class Shard:
             return None
         match = re.fullmatch(r"([0-9]{1,5})/([0-9]{1,5})", text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]) <= _MOST:
-            shown = shorten(text, 40)
-            raise OptionError(f"--shard: found {shown!r}, expected I/N, I from 1 to N, as in 2/8")
+            excerpt = shorten(text, 40)
+            raise OptionError(f"--shard: found {excerpt!r}, expected I/N, I from 1 to N, as in 2/8")
         return cls(int(match[1]), int(match[2]))
 
     def holds(self, name: object) -> bool:
@@ -81,7 +81,7 @@ class Dealt:
 
 def marked(rows: Iterable[Any], places: Iterable[Any]) -> Iterator[Any]:
     """Yield the row, or the rows, of each item with its place."""
-    for own, place in zip(rows, places, strict=True):
-        for row in own if isinstance(own, list) else (own,):
-            row[POSITION] = place
-        yield own
+    for item_rows, position in zip(rows, places, strict=True):
+        for row in item_rows if isinstance(item_rows, list) else (item_rows,):
+            row[POSITION] = position
+        yield item_rows

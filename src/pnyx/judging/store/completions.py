@@ -354,8 +354,8 @@ class StoredModel:
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[_Running]:
         """Share connections, limit and flights among all uses within this event loop."""
-        known: _Running | None = self._loops.get(None)
-        running = known or _Running()
+        current: _Running | None = self._loops.get(None)
+        running = current or _Running()
         self._loops.set(running)
         running.uses += 1
         try:

@@ -146,9 +146,9 @@ def _without_request(values: Sequence[object]) -> dict[str, object]:
     return {"model": model, "reply": reply, "created_at": when, "pnyx_version": version}
 
 
-def _request(asked: dict[str, Any]) -> ChatRequest:
-    messages = tuple(Message(role, text) for role, text in asked["messages"])
-    return ChatRequest(**{**asked, "messages": messages, "logprobs": asked.get("logprobs") or 0})
+def _request(row: dict[str, Any]) -> ChatRequest:
+    messages = tuple(Message(role, text) for role, text in row["messages"])
+    return ChatRequest(**{**row, "messages": messages, "logprobs": row.get("logprobs") or 0})
 
 
 def _reply(row: dict[str, Any]) -> Reply:
@@ -175,8 +175,8 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
     from typing_extensions import TypedDict
 
     def shape(fields: dict[str, Any]) -> Any:
-        made = TypedDict("made", fields)  # type: ignore[misc]
-        return with_config(ConfigDict(strict=True, extra="forbid"))(made)
+        typed = TypedDict("made", fields)  # type: ignore[misc]
+        return with_config(ConfigDict(strict=True, extra="forbid"))(typed)
 
     text = Annotated[str, AfterValidator(_whole)]
     some = InstanceOf[str]  # may hold half characters
@@ -214,16 +214,16 @@ def _checked(which: int, value: object) -> Any:
         return _adapters()[which].validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-    kind, found = first["type"], first["input"]
+    kind, wrong = first["type"], first["input"]
     *above, name = first["loc"] or ("",)
     if kind in ("missing", "extra_forbidden"):
         where = "".join(f"{part}." for part in above).rstrip(".")
         what = f"no {name}" if kind == "missing" else f"unknown field {shorten(name, 40)!r}"
         raise ValueError(f"{where}: {what}" if where else what)
     where = shorten(".".join(map(str, first["loc"])), 100)
-    shown = type(found).__name__ if kind in _FOUND_TYPE else shorten(found, 60)
+    excerpt = type(wrong).__name__ if kind in _FOUND_TYPE else shorten(wrong, 60)
     expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    raise ValueError(f"{where}: found {shown}, expected {expected}")
+    raise ValueError(f"{where}: found {excerpt}, expected {expected}")
 
 
 def _is_whole(text: str) -> bool:

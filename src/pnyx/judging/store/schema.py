@@ -39,8 +39,8 @@ def open_writable(path: Path) -> sqlite3.Connection:
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
     """Open a store that is not changed; if SQLite takes it so, watch `file_state`."""
     if not path.is_file():
-        found = "is no file" if path.exists() else "does not exist"
-        raise InputError(f"{found}, expected a judgement store", path=path)
+        problem = "is no file" if path.exists() else "does not exist"
+        raise InputError(f"{problem}, expected a judgement store", path=path)
     connection = _reader(path, "mode=ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")

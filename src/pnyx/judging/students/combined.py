@@ -43,17 +43,17 @@ _BLOCK = 256
 def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Part]:
     """Open the parts of a combined student, each by its settings."""
     openers: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
-        LATE: lambda own: _log_odds_of(late.load(folder, own)),
-        LEXICAL: lambda own: _log_odds_of(lexical.load(folder, own)),
+        LATE: lambda part_settings: _log_odds_of(late.load(folder, part_settings)),
+        LEXICAL: lambda part_settings: _log_odds_of(lexical.load(folder, part_settings)),
         CLOSENESS: _closeness,
     }
-    found = {}
+    opened = {}
     for name in PARTS:
         try:
-            found[name] = openers[name](settings[name])
+            opened[name] = openers[name](settings[name])
         except InputError as error:
             raise InputError(f"{name}: {error.problem}", path=error.path) from error
-    return found
+    return opened
 
 
 def _log_odds_of(scorer: LinearScorer) -> Part:
@@ -71,13 +71,13 @@ def _closeness(settings: Mapping[str, Any]) -> Part:
 def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
     """Return the cosine of passage (mean of sentences by length) and definition, float64 [n]."""
     parts = {q.text: read_sentences(q.text) or (q.text,) for q in questions}
-    texts = dict.fromkeys(part for own in parts.values() for part in own)
+    texts = dict.fromkeys(part for sentences in parts.values() for part in sentences)
     names = list(texts | dict.fromkeys(q.sought for q in questions))
     vectors = dict(zip(names, encoder.encode(names), strict=True))
     passages = {}
-    for text, own in parts.items():
-        lengths = np.array([len(part) for part in own], dtype=np.float32)
-        total = (np.stack([vectors[part] for part in own]) * lengths[:, None]).sum(axis=0)
+    for text, sentences in parts.items():
+        lengths = np.array([len(part) for part in sentences], dtype=np.float32)
+        total = (np.stack([vectors[part] for part in sentences]) * lengths[:, None]).sum(axis=0)
         passages[text] = total / max(float(np.linalg.norm(total)), 1e-9)
     return np.array([passages[q.text] @ vectors[q.sought] for q in questions], dtype=np.float64)
 
@@ -85,7 +85,7 @@ def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
 def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
     """Load a combined student, or raise InputError: a part or its numbers cannot be used."""
     parts = read_parts(settings, PARTS)
-    opened = open_parts(folder, {name: own for name, (own, _) in parts.items()})
+    opened = open_parts(folder, {name: part_settings for name, (part_settings, _) in parts.items()})
     return CombinedScorer([(opened[name], standard) for name, (_, standard) in parts.items()])
 
 
@@ -122,9 +122,9 @@ class CombinedTrainer(Trainer):
         settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
         about = {}
         for trainer in self._trainers():
-            own = work / trainer.kind
-            own.mkdir(exist_ok=True)
-            trained = trainer.train(examples, own, out, _named(report, trainer.kind), unseen)
+            folder = work / trainer.kind
+            folder.mkdir(exist_ok=True)
+            trained = trainer.train(examples, folder, out, _named(report, trainer.kind), unseen)
             settings[trainer.kind] = trained.settings
             about[trainer.kind] = {**trainer.plan(), **trained.about}
         standards = _standards(open_parts(out, settings), unseen, _named(report, "scale"))
@@ -157,8 +157,8 @@ def _standards(
     for start in range(0, len(unseen), _BLOCK):
         report(start, len(unseen), "scoring other questions")
         for name, part in parts.items():
-            found = part(unseen[start : start + _BLOCK])
-            values[name] += [value for value in found if not isinstance(value, str)]
+            odds = part(unseen[start : start + _BLOCK])
+            values[name] += [value for value in odds if not isinstance(value, str)]
     report(len(unseen), len(unseen), "scoring other questions")
     return {name: _standard(name, value) for name, value in values.items()}
 

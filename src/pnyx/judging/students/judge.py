@@ -155,10 +155,10 @@ class PackagedJudge:
             return self._models["support"].card
         cards: dict[str, dict[str, None]] = {}
         for task, model in self._models.items():
-            own = getattr(model, "cards", {}).get(_usual_task(task), model.card)
-            cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
-        shown = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
-        parts = shown if len(shown) > 1 else next(iter(cards.values()))
+            task_card = getattr(model, "cards", {}).get(_usual_task(task), model.card)
+            cards.setdefault(model.name, {}).update(dict.fromkeys(task_card.split("; ")))
+        lines = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
+        parts = lines if len(lines) > 1 else next(iter(cards.values()))
         return "; ".join([*parts, WEAK])
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
@@ -178,12 +178,12 @@ class PackagedJudge:
             else:
                 by_model.setdefault(id(model), (model, []))[1].append(position)
         for model, positions in by_model.values():
-            own = [questions[position] for position in positions]
+            batch = [questions[position] for position in positions]
 
-            def put(place: int, answer: Answer, at: list[int] = positions) -> None:
-                emit(at[place], answer)
+            def put(number: int, answer: Answer, at: list[int] = positions) -> None:
+                emit(at[number], answer)
 
-            await model.answer(own, put)
+            await model.answer(batch, put)
 
 
 def _packaged_task(question: JudgeQuestion) -> str:
@@ -230,15 +230,15 @@ class SideJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        asked = by_text(questions, self.name)
-        for chunk in chunks_by_text(asked, _CHUNK):
+        numbered = by_text(questions, self.name)
+        for chunk in chunks_by_text(numbered, _CHUNK):
             await self._answer(chunk, emit)
 
-    async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
+    async def _answer(self, questions: Sequence[tuple[int, Support]], emit: Emit) -> None:
         """Ask for both statements about each passage, each pair of passage and statement once."""
         todo: dict[tuple[str, str], Support] = {}
         open_ones = []
-        for position, question in asked:
+        for position, question in questions:
             problem = blank(question) or _other_task(question, "stance")
             if problem:
                 emit(position, Unscored(problem, self._provenance()))
@@ -247,9 +247,9 @@ class SideJudge:
             pair = [[(p, statement) for p in pieces] for statement in _stated(question)]
             todo |= {key: Support(question.id, *key) for keys in pair for key in keys}
             open_ones.append((position, pair))
-        found: dict[int, Answer] = {}
-        await self._judge.answer(list(todo.values()), found.__setitem__)
-        answers = dict(zip(todo, (found[place] for place in range(len(todo))), strict=True))
+        by_position: dict[int, Answer] = {}
+        await self._judge.answer(list(todo.values()), by_position.__setitem__)
+        answers = dict(zip(todo, (by_position[number] for number in range(len(todo))), strict=True))
         for position, pair in open_ones:
             emit(position, self._verdict(*([answers[key] for key in keys] for keys in pair)))
 
@@ -264,8 +264,8 @@ class SideJudge:
                     return Unscored("probability: none is stated", self._provenance())
                 p.append(answer.probability)
             stated.append(float(np.mean(log_odds(p))))
-        apart = math.sqrt(len(claim)) * (stated[0] - stated[1])
-        p, q, side = logistic(np.array([*stated, _SLOPE * apart])).round(6).tolist()
+        difference = math.sqrt(len(claim)) * (stated[0] - stated[1])
+        p, q, side = logistic(np.array([*stated, _SLOPE * difference])).round(6).tolist()
         return Judged(
             value=side >= 0.5,
             probability=side,
@@ -311,8 +311,8 @@ class AssignmentJudge:
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
         """Return what the calibration sees of each question, or why it cannot be judged."""
         problems = [blank(q) or _other_task(q, self.task) for q in questions]
-        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
-        answers = iter(self._detector.judge([self._as_support(q) for q in asked]))
+        answerable = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        answers = iter(self._detector.judge([self._as_support(q) for q in answerable]))
         return [
             problem or self._seen(q, next(answers))
             for q, problem in zip(questions, problems, strict=True)

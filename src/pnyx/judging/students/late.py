@@ -69,20 +69,20 @@ class Piece(NamedTuple):
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return where the sentences of a text begin and end, short ones joined with the next."""
     spans: list[tuple[int, int]] = []
-    place, start, words = 0, 0, 0
+    end, start, words = 0, 0, 0
     for sentence in read_passage(text).sentences:
-        place = text.index(sentence, place)
+        end = text.index(sentence, end)
         if not words:
-            start = place
-        place += len(sentence)
+            start = end
+        end += len(sentence)
         words += len(sentence.split())
         if words >= _SHORTEST:
-            spans.append((start, place))
+            spans.append((start, end))
             words = 0
     if words and spans:
-        spans[-1] = (spans[-1][0], place)
+        spans[-1] = (spans[-1][0], end)
     elif words:
-        spans.append((start, place))
+        spans.append((start, end))
     return spans or [(0, len(text))]
 
 
@@ -130,13 +130,13 @@ def interact(
     passage: TextVectors, question: TextVectors, definition: TextVectors
 ) -> npt.NDArray[np.float64]:
     """Return the features of a pair, float64 [len(FEATURES)], in [-1, 1]; see `FEATURES`."""
-    asked, whole = question.pieces[0], definition.pieces[0]
+    query, whole = question.pieces[0], definition.pieces[0]
     parts = np.sort((passage.sentences @ definition.sentences.T).max(axis=0))
     return np.array(
         [
-            (passage.pieces @ asked).max(),
+            (passage.pieces @ query).max(),
             (passage.pieces @ whole).max(),
-            (passage.sentences @ asked).max(),
+            (passage.sentences @ query).max(),
             (passage.sentences @ whole).max(),
             parts.mean(),
             parts[-1],
@@ -162,18 +162,18 @@ class LateScorer(LinearScorer):
 
     def _interactions(self, questions: Sequence[Support]) -> npt.NDArray[np.float64]:
         texts = [asked_texts(question) for question in questions]
-        known = self._encoded(text for own in texts for text in own)
-        return np.stack([interact(*(known[text] for text in own)) for own in texts])
+        vectors = self._encoded(text for pair_texts in texts for text in pair_texts)
+        return np.stack([interact(*(vectors[text] for text in pair_texts)) for pair_texts in texts])
 
     def _encoded(self, texts: Iterable[str]) -> dict[str, TextVectors]:
         wanted = list(dict.fromkeys(texts))
-        found = {text: self._recent[text] for text in wanted if text in self._recent}
-        new = [text for text in wanted if text not in found]
+        cached = {text: self._recent[text] for text in wanted if text in self._recent}
+        new = [text for text in wanted if text not in cached]
         fresh = dict(zip(new, in_threads(self._encode, new), strict=True))
         if len(self._recent) + len(fresh) > _REMEMBERED:
             self._recent = {}
         self._recent.update(list(fresh.items())[:_REMEMBERED])
-        return found | fresh
+        return cached | fresh
 
     def _encode(self, text: str) -> TextVectors:
         wholes, sentences = [], []
@@ -197,8 +197,8 @@ def _means(states: Floats, piece: Piece) -> Floats:
         whole: Floats = states.mean(axis=0, keepdims=True)
         return whole
     out = np.empty((count, states.shape[1]), dtype=np.float32)
-    for own in range(count):
-        out[own] = states[piece.sentences == own].mean(axis=0)
+    for sentence in range(count):
+        out[sentence] = states[piece.sentences == sentence].mean(axis=0)
     return out
 
 
@@ -211,10 +211,10 @@ def _unit(rows: Floats) -> Floats:
 def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
     """Load a late-interaction student."""
     weights = settings.get("weights")
-    given = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
-    if len(given) != len(FEATURES) + 1:
+    coefficients = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
+    if len(coefficients) != len(FEATURES) + 1:
         raise InputError(f"settings: expected {len(FEATURES)} weights and an intercept")
-    numbers = [float(number(n, "settings: weights and intercept")) for n in given]
+    numbers = [float(number(n, "settings: weights and intercept")) for n in coefficients]
     session, tokenizer = open_network(folder)
 
     def run(ids: Ints) -> Floats:
@@ -327,17 +327,17 @@ class LateTrainer(Trainer):
         net, loss = train_net(make, steps, lesson, work, report, rate=rate, seed=seed)
         export_int8(net.bert, out / MODEL)
         (out / TOKENIZER).write_bytes(tokenizer)
-        weights, intercept, own = (
+        weights, intercept, owner_intercepts = (
             part.detach().tolist() for part in (net.weights, net.intercept, net.own)
         )
-        mean = intercept + sum(own[owner] for owner in owners) / len(owners)
+        mean = intercept + sum(owner_intercepts[owner] for owner in owners) / len(owners)
         return Trained({"weights": weights, "intercept": mean}, {"last_loss": loss})
 
     def batches(self, examples: Sequence[TrainingExample]) -> Iterator[list[int]]:
         """Yield the places of the examples of each step, an epoch after the other."""
         by: dict[str, list[int]] = {}
-        for place, example in enumerate(examples):
-            by.setdefault(example.group, []).append(place)
+        for position, example in enumerate(examples):
+            by.setdefault(example.group, []).append(position)
         for epoch in range(self.epochs):
             rng = random.Random(f"{self.seed} {epoch}")
             parts = []

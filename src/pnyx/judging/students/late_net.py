@@ -115,18 +115,18 @@ class LateNet(nn.Module):  # type: ignore[misc]
     def _states(self, pieces: Sequence[Piece]) -> list[torch.Tensor]:
         """Return the hidden states of pieces, run in blocks of like length."""
         order = sorted(range(len(pieces)), key=lambda i: len(pieces[i][0]))
-        found: list[torch.Tensor] = [torch.empty(0)] * len(pieces)
+        states_by_piece: list[torch.Tensor] = [torch.empty(0)] * len(pieces)
         for start in range(0, len(order), _BLOCK):
             block = order[start : start + _BLOCK]
             ids = [torch.from_numpy(pieces[i][0]) for i in block]
             mask = nn.utils.rnn.pad_sequence(
-                [torch.ones_like(own) for own in ids], batch_first=True
+                [torch.ones_like(piece_ids) for piece_ids in ids], batch_first=True
             )
             padded = nn.utils.rnn.pad_sequence(ids, batch_first=True)
             states = self.bert(padded, attention_mask=mask).last_hidden_state
-            for i, own, row in zip(block, ids, states, strict=True):
-                found[i] = row[: len(own)]
-        return found
+            for i, piece_ids, row in zip(block, ids, states, strict=True):
+                states_by_piece[i] = row[: len(piece_ids)]
+        return states_by_piece
 
 
 def _sentence_means(tokens: torch.Tensor, piece: Piece) -> torch.Tensor:
@@ -141,7 +141,7 @@ def _sentence_means(tokens: torch.Tensor, piece: Piece) -> torch.Tensor:
 def _interact(
     pieces: torch.Tensor,
     sentences: torch.Tensor,
-    asked: torch.Tensor,
+    query: torch.Tensor,
     whole: torch.Tensor,
     parts: torch.Tensor,
 ) -> torch.Tensor:
@@ -149,9 +149,9 @@ def _interact(
     best = (sentences @ parts.T).max(0).values.sort().values
     return torch.stack(
         [
-            (pieces @ asked).max(),
+            (pieces @ query).max(),
             (pieces @ whole).max(),
-            (sentences @ asked).max(),
+            (sentences @ query).max(),
             (sentences @ whole).max(),
             best.mean(),
             best[-1],
@@ -249,14 +249,14 @@ def check_base(base: str, tokens: int) -> BertConfig:
 def _config(folder: Path) -> BertConfig:
     """Read the sizes of a model; they are checked here, as torch would refuse them in its way."""
     path = folder / "config.json"
-    given = parse_json_object(" ".join(line for _, line in read_lines(path)), path=path, number=1)
-    if given.get("model_type") != "bert" or given.get("hidden_act") != "gelu":
+    row = parse_json_object(" ".join(line for _, line in read_lines(path)), path=path, number=1)
+    if row.get("model_type") != "bert" or row.get("hidden_act") != "gelu":
         raise InputError("expected model_type bert with gelu", path=path)
-    sizes = {name: given.get(name, 2 if name == "type_vocab_size" else None) for name in _SIZES}
+    sizes = {name: row.get(name, 2 if name == "type_vocab_size" else None) for name in _SIZES}
     for name, size in sizes.items():
         if type(size) is not int or not 0 < size < _LARGEST:
-            shown = shorten(size, 40) if name in given else "nothing"
-            raise InputError(f"{name}: found {shown}, expected a size", path=path)
+            excerpt = shorten(size, 40) if name in row else "nothing"
+            raise InputError(f"{name}: found {excerpt}, expected a size", path=path)
     config = BertConfig(**sizes)
     width, heads = config.hidden_size, config.num_attention_heads
     if width % heads:
@@ -323,12 +323,12 @@ def _matrix(node: str) -> str:
     """Return layer and part of a product: `1.attention.self.query` of `/query_1/MatMul_quant`."""
     parts = node.strip("/").split("/")
     name, _, number = parts[-2].partition("_")
-    place = int(number or 0)
+    index = int(number or 0)
     if name != "dense":
-        return f"{place}.attention.self.{name}"
+        return f"{index}.attention.self.{name}"
     if parts[0] == "intermediate":
-        return f"{place}.intermediate.dense"
-    return f"{place // 2}.{'output' if place % 2 else 'attention.output'}.dense"
+        return f"{index}.intermediate.dense"
+    return f"{index // 2}.{'output' if index % 2 else 'attention.output'}.dense"
 
 
 # --- the encoder to score with

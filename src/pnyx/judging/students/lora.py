@@ -64,24 +64,24 @@ def _settings() -> Any:
 def load(folder: Path, settings: Mapping[str, Any]) -> LoraScorer:
     """Load a student that `LoraTrainer` trained, and its base."""
     require_libraries()
-    given = checked(_settings(), dict(settings))
-    if given.wording != label():
-        found = shorten(given.wording, 60)
-        raise InputError(f"the student was trained on the wording {found}, not {label()}")
-    rendered = check_rendered(given.rendered)
-    weights = _weights(folder / ADAPTER, given.rank)
-    base = base_of(given.base.name, given.base.fingerprint, given.base.revision)
+    options = checked(_settings(), dict(settings))
+    if options.wording != label():
+        wording = shorten(options.wording, 60)
+        raise InputError(f"the student was trained on the wording {wording}, not {label()}")
+    rendered = check_rendered(options.rendered)
+    weights = _weights(folder / ADAPTER, options.rank)
+    base = base_of(options.base.name, options.base.fingerprint, options.base.revision)
     texts = Texts(
         load_tokenizer(base),
         rendered,
-        reason=given.reason,
-        source_tokens=given.source_tokens,
-        target_tokens=given.target_tokens,
+        reason=options.reason,
+        source_tokens=options.source_tokens,
+        target_tokens=options.target_tokens,
     )
-    model = load_model(base, four_bit=given.four_bit)
-    model = attach_adapter(model, rank=given.rank, alpha=given.alpha, dropout=0.0)
+    model = load_model(base, four_bit=options.four_bit)
+    model = attach_adapter(model, rank=options.rank, alpha=options.alpha, dropout=0.0)
     _fill(model, weights)
-    return LoraScorer(model.eval(), texts, given.calibration)
+    return LoraScorer(model.eval(), texts, options.calibration)
 
 
 def _weights(path: Path, rank: int) -> dict[str, Any]:
@@ -95,10 +95,10 @@ def _weights(path: Path, rank: int) -> dict[str, Any]:
         weights: dict[str, Any] = load_file(path)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path.name}: {shorten(str(error))}") from error
-    found = {tuple(value.shape)[:1] for name, value in weights.items() if ".lora_A." in name}
-    if found != {(rank,)}:
-        shown = shorten(rank, 20)
-        raise InputError(f"{path.name}: its weights do not fit the base by the rank {shown}")
+    shapes = {tuple(value.shape)[:1] for name, value in weights.items() if ".lora_A." in name}
+    if shapes != {(rank,)}:
+        excerpt = shorten(rank, 20)
+        raise InputError(f"{path.name}: its weights do not fit the base by the rank {excerpt}")
     return weights
 
 
@@ -137,24 +137,24 @@ class LoraScorer:
     def score(self, questions: Sequence[Support]) -> list[Score]:
         """Return the raw probability of yes of each question, in order, or why there is none."""
         scores: list[Score] = ["unscored"] * len(questions)
-        asked = []
+        prompts = []
         for position, question in enumerate(questions):
             prompt = self._texts.prompt(question)
             if isinstance(prompt, str):
                 scores[position] = prompt
             else:
-                asked.append((position, [*prompt, *self._texts.opener]))
-        for batch in self._batches(asked):
+                prompts.append((position, [*prompt, *self._texts.opener]))
+        for batch in self._batches(prompts):
             got = self._replies([prompt for _, prompt in batch])
             for (position, _), score in zip(batch, got, strict=True):
                 unread = isinstance(score, float) and math.isnan(score)
                 scores[position] = _NO_NUMBER if unread else score
         return scores
 
-    def _batches(self, asked: list[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:
+    def _batches(self, prompts: list[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:
         """Yield prompts of like length together, the longest first, so that memory shows early."""
         most = _MAX_TOKENS.get(self._model.device.type, _MAX_TOKENS["cpu"])
-        longest_first = sorted(asked, key=lambda pair: -len(pair[1]))
+        longest_first = sorted(prompts, key=lambda pair: -len(pair[1]))
         start = 0
         while start < len(longest_first):
             rows = max(1, min(_MAX_ROWS, most // len(longest_first[start][1])))
@@ -176,9 +176,9 @@ class LoraScorer:
             before = ids[:, -1 - len(texts.answer) : -1].tolist()
             return ids.new_tensor([self._tok and row == texts.answer for row in before]).bool()
 
-        asked = left_padded(prompts, texts.pad, self._model.device)
+        padded = left_padded(prompts, texts.pad, self._model.device)
         written = self._model.generate(
-            **asked,
+            **padded,
             generation_config=GenerationConfig(
                 max_new_tokens=self._limit,
                 do_sample=False,
@@ -188,7 +188,7 @@ class LoraScorer:
             logits_processor=LogitsProcessorList([note]),
             stopping_criteria=StoppingCriteriaList([answered]),
         )
-        replies = written[:, asked["input_ids"].shape[1] :].tolist()
+        replies = written[:, padded["input_ids"].shape[1] :].tolist()
         return [self._read(reply, [s[i] for s in steps]) for i, reply in enumerate(replies)]
 
     def _yes(self, logits: Any) -> list[float]:
@@ -211,11 +211,11 @@ class LoraScorer:
             whole = [*texts.opener, *reply]
             return stated(texts.text(whole)) if ended else self._cut
         size = len(texts.answer)
-        for place in range(size, len(reply)):
-            if reply[place - size : place] == texts.answer:
-                return yes[place]
-        said = shorten(texts.text(reply), 60)
-        unread = f"unreadable: found {said!r}, expected a reason and then an answer"
+        for position in range(size, len(reply)):
+            if reply[position - size : position] == texts.answer:
+                return yes[position]
+        excerpt = shorten(texts.text(reply), 60)
+        unread = f"unreadable: found {excerpt!r}, expected a reason and then an answer"
         return unread if ended else self._cut
 
     @property

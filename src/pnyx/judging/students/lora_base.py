@@ -54,12 +54,12 @@ class Base:
         if not self.fingerprint:
             check_network(self.name)
         named = {"gguf_file": self.gguf, "revision": self.revision}
-        given = {key: value for key, value in named.items() if value}
+        arguments = {key: value for key, value in named.items() if value}
         return {
             "pretrained_model_name_or_path": self.folder,
             "trust_remote_code": False,
             "local_files_only": bool(self.fingerprint),
-            **given,
+            **arguments,
         }
 
 
@@ -77,8 +77,8 @@ def find_base(name: str, *, revision: str = "") -> Base:
         files = model_files(path)
         if len(files) > 1:
             raise InputError("is one of several parts; a base is one GGUF file", path=path)
-        found = path.resolve()
-        return Base(str(found), str(found.parent), found.name, fingerprint(files))
+        resolved = path.resolve()
+        return Base(str(resolved), str(resolved.parent), resolved.name, fingerprint(files))
     if path.exists() or not _HUB.fullmatch(name):
         raise InputError(
             f"base: found {shorten(name, 80)!r}, expected 'local', a folder with safetensors, a "
@@ -96,15 +96,15 @@ def _folder(path: Path) -> Base:
 
 def base_of(name: str, expected: str, revision: str) -> Base:
     """Return the base that a student was trained on; InputError: not here, or another model."""
-    place = os.environ.get(ELSEWHERE) or name
+    location = os.environ.get(ELSEWHERE) or name
     try:
-        base = find_base(place, revision=revision)
+        base = find_base(location, revision=revision)
     except InputError as error:
         raise InputError(f"the student's base: {error} ({ELSEWHERE} names its place)") from error
     if base.fingerprint != expected:
         raise InputError(
             f"the student was trained on {shorten(name, 80)} with the fingerprint {expected!r}; "
-            f"{shorten(place, 80)} has {base.fingerprint!r}: another model"
+            f"{shorten(location, 80)} has {base.fingerprint!r}: another model"
         )
     return base
 

@@ -93,11 +93,11 @@ def check_rendered(rendered: Any) -> Mapping[str, str]:
 
 def stated(text: str) -> float | str:
     """Return the probability of yes that a whole reply states, or why it states none."""
-    found = _STATED.fullmatch(text.strip())
-    if found is None:
+    match = _STATED.fullmatch(text.strip())
+    if match is None:
         return f"unreadable: found {shorten(text.strip(), 60)!r}, expected answer and confidence"
-    confidence = float(found[2])
-    return confidence if found[1] == "Yes" else 1.0 - confidence
+    confidence = float(match[2])
+    return confidence if match[1] == "Yes" else 1.0 - confidence
 
 
 class Texts:
@@ -139,19 +139,19 @@ class Texts:
             single[word] = {f: i[0] for f, i in ids.items() if len(i) == 1 and i[0] != unknown}
         yes, no = (sorted(set(single[word].values())) for word in ("Yes", "No"))
         for blank in (" ", ""):
-            said, denied = single["Yes"].get(f"{blank}Yes"), single["No"].get(f"{blank}No")
-            if said is not None and denied is not None and not {*yes} & {*no}:
-                return yes, no, {True: [said], False: [denied]}
+            affirmed, denied = single["Yes"].get(f"{blank}Yes"), single["No"].get(f"{blank}No")
+            if affirmed is not None and denied is not None and not {*yes} & {*no}:
+                return yes, no, {True: [affirmed], False: [denied]}
         raise InputError("base: its tokenizer has no token of their own for Yes and No")
 
     def prompt(self, question: Support) -> Ids | str:
         """Return what is asked, the document cut to `source_tokens`, or why it cannot be."""
         rendered = self._rendered["defined" if question.guideline.strip() else "undefined"]
-        given = {"definition": question.guideline, "question": question.statement}
+        values = {"definition": question.guideline, "question": question.statement}
         pieces = _PART.split(rendered)  # own text and names of parts, in turn
-        own = [self._own(piece) for piece in pieces[::2]]
-        data = {name: self._data(text.strip()) for name, text in given.items()}
-        fixed = sum(map(len, own)) + sum(len(data.get(name, ())) for name in pieces[1::2])
+        template_ids = [self._own(piece) for piece in pieces[::2]]
+        data = {name: self._data(text.strip()) for name, text in values.items()}
+        fixed = sum(map(len, template_ids)) + sum(len(data.get(name, ())) for name in pieces[1::2])
         room = self.source_tokens - fixed
         if room < 1:
             return (
@@ -159,8 +159,8 @@ class Texts:
                 "which leaves nothing of the document"
             )
         data["document"] = self._data(question.text.strip()[: room * _CHARACTERS_A_TOKEN])[:room]
-        ids = list(own[0])
-        for name, after in zip(pieces[1::2], own[1:], strict=True):
+        ids = list(template_ids[0])
+        for name, after in zip(pieces[1::2], template_ids[1:], strict=True):
             ids += data[name]
             ids += after
         return ids
@@ -171,9 +171,9 @@ class Texts:
         last = [*self._written[value], *self._own(f"{_CONFIDENCE} {sure:.2f}"), self.end]
         if not self.reason:
             return [*self.opener, *last]
-        said = self._data(" " + " ".join(reason.split()))
+        ids = self._data(" " + " ".join(reason.split()))
         room = self.target_tokens - len(self.opener) - len(self.answer) - len(last)
-        return [*self.opener, *said[:room], *self.answer, *last]
+        return [*self.opener, *ids[:room], *self.answer, *last]
 
     def text(self, ids: Sequence[int]) -> str:
         """Return what tokens say."""

@@ -98,8 +98,8 @@ class LoraTrainer(Trainer):
         for name, (low, high) in _BOUNDS.items():
             _within(name, getattr(self, name), low, high)
         if self.calibration not in get_args(Calibration):
-            found = shorten(self.calibration, 40)
-            raise InputError(f"calibration: found {found!r}, expected 'tok' or 'ask'")
+            excerpt = shorten(self.calibration, 40)
+            raise InputError(f"calibration: found {excerpt!r}, expected 'tok' or 'ask'")
 
     @property
     def what(self) -> str:

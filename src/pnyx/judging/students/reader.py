@@ -70,7 +70,7 @@ class ReaderScorer:
 
     def __call__(self, questions: Sequence[Support]) -> list[float | str]:
         """Return the log-odds of support of each pair, or why there are none."""
-        classes = self.classes([(one.text, one.statement) for one in questions])
+        classes = self.classes([(question.text, question.statement) for question in questions])
         odds = classes[:, 0] - np.logaddexp(classes[:, 1], classes[:, 2])
         return ["no_number: the model gives none" if np.isnan(z) else float(z) for z in odds]
 
@@ -80,8 +80,8 @@ class ReaderScorer:
         A pair is a passage and a statement; NaN where the network gives no number.
         """
         about: dict[str, list[int]] = {}
-        for place, (text, _) in enumerate(pairs):
-            about.setdefault(text, []).append(place)
+        for position, (text, _) in enumerate(pairs):
+            about.setdefault(text, []).append(position)
         todo = [
             (text, at[start : start + _TOGETHER])
             for text, at in about.items()
@@ -89,12 +89,12 @@ class ReaderScorer:
         ]
 
         def read(block: tuple[str, list[int]]) -> Floats:
-            return self._classes(block[0], [pairs[place][1] for place in block[1]])
+            return self._classes(block[0], [pairs[position][1] for position in block[1]])
 
-        found = np.zeros((len(pairs), 3))
+        logits = np.zeros((len(pairs), 3))
         for (_, at), rows in zip(todo, in_threads(read, todo), strict=True):
-            found[at] = rows
-        return found
+            logits[at] = rows
+        return logits
 
     def _classes(self, text: str, statements: Sequence[str]) -> Floats:
         rows = np.full((len(statements), MOST_STATEMENT), -1)
@@ -107,7 +107,9 @@ class ReaderScorer:
 def closest_sentences(encoder: Encoder, questions: Sequence[Support]) -> list[float | str]:
     """Return the largest cosine of each statement to one to three sentences, in [-1, 1]."""
     sentences = {q.text: read_passage(q.text).sentences or (q.text,) for q in questions}
-    texts = dict.fromkeys(sentence for own in sentences.values() for sentence in own)
+    texts = dict.fromkeys(
+        sentence for text_sentences in sentences.values() for sentence in text_sentences
+    )
     names = list(texts | dict.fromkeys(q.statement for q in questions))
     vectors = dict(zip(names, encoder.encode(names), strict=True))
     runs = {t: _runs(np.stack([vectors[s] for s in sentence])) for t, sentence in sentences.items()}
@@ -119,8 +121,8 @@ def _runs(rows: Floats) -> Floats:
     sizes = range(1, min(MAX_WINDOW, len(rows)) + 1)
     runs = np.concatenate([sums[size:] - sums[:-size] for size in sizes])
     length = np.linalg.norm(runs, axis=1, keepdims=True)
-    found: Floats = runs / np.maximum(length, 1e-9)
-    return found
+    normalized: Floats = runs / np.maximum(length, 1e-9)
+    return normalized
 
 
 class _Pieces:
@@ -130,29 +132,29 @@ class _Pieces:
         self._scorer = scorer
 
     def score(self, questions: Sequence[Support]) -> list[float | str]:
-        asked, owners = [], []
-        for place, question in enumerate(questions):
+        supports, owners = [], []
+        for position, question in enumerate(questions):
             for piece in pieces_of(question.text):
-                asked.append(Support("", piece, question.statement))
-                owners.append(place)
+                supports.append(Support("", piece, question.statement))
+                owners.append(position)
         best: list[float | str | None] = [None] * len(questions)
-        for place, score in zip(owners, self._scorer.score(asked), strict=True):
-            best[place] = _better(best[place], score)
+        for position, score in zip(owners, self._scorer.score(supports), strict=True):
+            best[position] = _better(best[position], score)
         return [score for score in best if score is not None]
 
 
-def _better(known: float | str | None, score: float | str) -> float | str:
+def _better(best: float | str | None, score: float | str) -> float | str:
     """Return the higher score; one that is missing is never made up for by another's."""
-    if known is None or isinstance(score, str):
+    if best is None or isinstance(score, str):
         return score
-    return known if isinstance(known, str) else max(known, score)
+    return best if isinstance(best, str) else max(best, score)
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
     """Load the detector, or raise InputError: its files or settings are not what it needs."""
     parts = read_parts(settings, (READER, CLOSENESS))
-    (_, reading), (own, closeness) = parts.values()
-    close = partial(closest_sentences, load_encoder(str(own.get("encoder"))))
+    (_, reading), (settings_of_closeness, closeness) = parts.values()
+    close = partial(closest_sentences, load_encoder(str(settings_of_closeness.get("encoder"))))
     return _Pieces(CombinedScorer([(open_reader(folder), reading), (close, closeness)]))
 
 
@@ -162,15 +164,15 @@ def open_reader(folder: Path, base: Path | None = None) -> ReaderScorer:
     With a `base`, matrices and tokenizer are those of that folder, and `folder` has `CHANGES`.
     """
 
-    def matrices(own: Path) -> dict[str, npt.NDArray[Any]]:
-        return read_matrices(own) if base is None else read_matrices(base, own / CHANGES)
+    def matrices(source: Path) -> dict[str, npt.NDArray[Any]]:
+        return read_matrices(source) if base is None else read_matrices(base, source / CHANGES)
 
     session, tokenizer = open_network(folder, matrices, base or folder)
     free_memory()  # the unpacked matrices, of which the session has its own copy
 
     def run(passage: Ints, statements: Ints) -> Floats:
-        found: Floats = session.run(None, {"passage": passage, "statements": statements})[0]
-        return found
+        logits: Floats = session.run(None, {"passage": passage, "statements": statements})[0]
+        return logits
 
     return ReaderScorer(run, Ids(tokenizer))
 
@@ -196,7 +198,7 @@ def read_matrices(folder: Path, changes: Path | None = None) -> dict[str, npt.ND
     from safetensors.numpy import load_file
 
     changed = load_file(changes) if changes else {}
-    found: dict[str, npt.NDArray[Any]] = {}
+    matrices: dict[str, npt.NDArray[Any]] = {}
     with safe_open(folder / MATRICES, framework="numpy") as stored:
         for name in dict.fromkeys(key.rpartition(".")[0] for key in stored.keys()):  # noqa: SIM118
             parts = (stored.get_tensor(f"{name}.{p}") for p in ("steps", "scales", "zeros"))
@@ -204,8 +206,8 @@ def read_matrices(folder: Path, changes: Path | None = None) -> dict[str, npt.ND
             if f"{name}.left" in changed:
                 left, right = (changed[f"{name}.{p}"].astype(np.float32) for p in ("left", "right"))
                 matrix += left @ right
-            found[f"{name}.weights"], found[f"{name}.columns"] = _whole(matrix)
-    return found
+            matrices[f"{name}.weights"], matrices[f"{name}.columns"] = _whole(matrix)
+    return matrices
 
 
 def _whole(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:

@@ -44,15 +44,15 @@ def fit_regressions(
     folds, names = np.array(folds_of(groups, _FOLDS)), np.array(groups)
     if len(np.unique(folds)) < 2:
         return fit_regression(x, targets, groups, strengths[len(strengths) // 2])
-    found = []
+    aurocs = []
     for strength in strengths:
         scores = np.empty(len(targets))
         for fold in np.unique(folds):
             rest = folds != fold
             fitted = fit_regression(x[rest], targets[rest], names[rest].tolist(), strength)
             scores[~rest] = x[~rest] @ fitted.weights
-        found.append(_mean_auroc(targets, scores, names))
-    return fit_regression(x, targets, groups, strengths[int(np.argmax(found))])
+        aurocs.append(_mean_auroc(targets, scores, names))
+    return fit_regression(x, targets, groups, strengths[int(np.argmax(aurocs))])
 
 
 def _mean_auroc(targets: Floats, scores: Floats, names: npt.NDArray[np.str_]) -> float:
@@ -75,31 +75,31 @@ def fit_regression(
     """
     if not np.isfinite(x).all():
         raise PnyxError("a feature is no finite number: nothing can be fitted to it")
-    _, own = np.unique(np.array(groups), return_inverse=True)
-    shared, count = x.shape[1], int(own.max()) + 1
+    _, owner = np.unique(np.array(groups), return_inverse=True)
+    shared, count = x.shape[1], int(owner.max()) + 1
 
     # A place is the weights, the common intercept and the own ones, these divided by `_OWN`.
-    def logits(place: Floats) -> Floats:
-        common, each = place[shared], place[shared + 1 :]
-        z: Floats = x @ place[:shared] + _OWN * (common + each[own])
+    def logits(point: Floats) -> Floats:
+        common, each = point[shared], point[shared + 1 :]
+        z: Floats = x @ point[:shared] + _OWN * (common + each[owner])
         return z
 
-    def slopes(off: Floats, place: Floats) -> Floats:
-        parts = [x.T @ off, np.array([_OWN * off.sum()]), _OWN * np.bincount(own, off, count)]
-        return np.concatenate(parts) + place / strength
+    def slopes(off: Floats, point: Floats) -> Floats:
+        parts = [x.T @ off, np.array([_OWN * off.sum()]), _OWN * np.bincount(owner, off, count)]
+        return np.concatenate(parts) + point / strength
 
-    def loss(place: Floats) -> tuple[float, Floats]:
-        z = logits(place)
-        fit = (np.logaddexp(0.0, z) - targets * z).sum() + 0.5 * (place @ place) / strength
-        return float(fit), slopes(_chance(z) - targets, place)
+    def loss(point: Floats) -> tuple[float, Floats]:
+        z = logits(point)
+        fit = (np.logaddexp(0.0, z) - targets * z).sum() + 0.5 * (point @ point) / strength
+        return float(fit), slopes(_chance(z) - targets, point)
 
-    def bent(place: Floats, step: Floats) -> Floats:
-        p = _chance(logits(place))
+    def bent(point: Floats, step: Floats) -> Floats:
+        p = _chance(logits(point))
         return slopes(p * (1 - p) * logits(step), step)
 
-    found = _least(loss, bent, np.zeros(shared + 1 + count))
-    intercept = _OWN * (found[shared] + found[shared + 1 :][own].mean())
-    return Regression(found[:shared], float(intercept), strength)
+    solution = _least(loss, bent, np.zeros(shared + 1 + count))
+    intercept = _OWN * (solution[shared] + solution[shared + 1 :][owner].mean())
+    return Regression(solution[:shared], float(intercept), strength)
 
 
 def _chance(z: Floats) -> Floats:
@@ -110,27 +110,27 @@ def _chance(z: Floats) -> Floats:
 def _least(
     loss: Callable[[Floats], tuple[float, Floats]],
     bent: Callable[[Floats, Floats], Floats],
-    place: Floats,
+    point: Floats,
 ) -> Floats:
     """Return where a convex loss is least: Newton's steps by conjugate gradients.
 
     Nocedal and Wright, Numerical Optimization (2006), algorithm 7.1. `loss` returns the slopes,
     too, `bent` the product of the second derivatives at a place with a step.
     """
-    value, slope = loss(place)
+    value, slope = loss(point)
     for _ in range(_STEPS):
-        step = _newton_step(partial(bent, place), slope)
+        step = _newton_step(partial(bent, point), slope)
         rate, gain = 1.0, float(slope @ step)
-        while (further := loss(place + rate * step))[0] > value + 1e-4 * rate * gain:
+        while (further := loss(point + rate * step))[0] > value + 1e-4 * rate * gain:
             rate /= 2
             if rate < 1e-12:  # as low as rounding lets it come
-                return place
-        place = place + rate * step
+                return point
+        point = point + rate * step
         value, slope = further
         if not np.isfinite(value):
             break
         if rate * np.abs(step).mean() <= _CLOSE:
-            return place
+            return point
     raise PnyxError(f"the regression did not end within {_STEPS} steps")
 
 

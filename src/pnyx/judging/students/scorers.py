@@ -93,8 +93,8 @@ def read_parts(
     """Return the settings and the standard of each part, in the order of `names`."""
     parts = settings.get("parts")
     if not isinstance(parts, dict) or set(parts) != set(names):
-        found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
-        raise InputError(f"parts: found {shorten(found, 80)}, expected {', '.join(names)}")
+        names_found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
+        raise InputError(f"parts: found {shorten(names_found, 80)}, expected {', '.join(names)}")
     return {name: _part(name, parts[name]) for name in names}
 
 
@@ -108,17 +108,17 @@ def _part(name: str, row: Any) -> tuple[Mapping[str, Any], Standard]:
 
 
 def _within(value: Any, name: str, least: float) -> float:
-    found = float(number(value, name))
-    if not least <= found <= _MOST:
-        raise InputError(f"{name}: found {found:g}, expected {least:g} to {_MOST:g}")
-    return found
+    parsed = float(number(value, name))
+    if not least <= parsed <= _MOST:
+        raise InputError(f"{name}: found {parsed:g}, expected {least:g} to {_MOST:g}")
+    return parsed
 
 
 def check_version(settings: Mapping[str, Any], expected: int) -> None:
     """Raise InputError unless weights were fitted to features that mean what they mean today."""
     if settings.get("features") != expected:
-        found = shorten(settings.get("features"), 20)
-        raise InputError(f"features: found version {found}, expected {expected}: distil it")
+        version = shorten(settings.get("features"), 20)
+        raise InputError(f"features: found version {version}, expected {expected}: distil it")
 
 
 def read_tokenizer(data: bytes) -> Any:

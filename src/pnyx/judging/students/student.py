@@ -140,8 +140,8 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
     text = " ".join(line for _, line in read_lines(path))
     row = parse_json_object(text or "null", path=path, number=1)
     if (row.get("format"), row.get("format_version")) != (_FORMAT, _FORMAT_VERSION):
-        found = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
-        raise InputError(f"found {found}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
+        version = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
+        raise InputError(f"found {version}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
     try:
         student = _student(row, task)
     except InputError as error:
@@ -162,7 +162,7 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
 def _student(row: Mapping[str, Any], task: str) -> Student:
     same: dict[str, Any] = {n: string(row.get(n), n) for n in ("name", "kind", "card", "task")}
     same |= {name: an_object(row.get(name), name) for name in ("settings", "about", "files")}
-    given = an_object(row.get("calibration"), "calibration")
+    calibration = an_object(row.get("calibration"), "calibration")
     if not _NAME.fullmatch(same["name"]) or not all(map(_FILE.fullmatch, same["files"])):
         raise InputError("name or files: expected letters, digits, '.', '_' and '-'")
     for file, code in same["files"].items():
@@ -170,8 +170,8 @@ def _student(row: Mapping[str, Any], task: str) -> Student:
     if same["task"] != task:
         raise InputError(f"task: found {shorten(same['task'], 40)}, expected {task!r}")
     with within("calibration"):
-        curve = curve_from(given.get("method"), given.get("parameters"))
-        threshold = float(number(given.get("threshold"), "threshold"))
+        curve = curve_from(calibration.get("method"), calibration.get("parameters"))
+        threshold = float(number(calibration.get("threshold"), "threshold"))
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold: found {threshold:g}, expected 0 to 1")
     return Student(**same, curve=curve, threshold=threshold)
@@ -228,9 +228,9 @@ class StudentJudge:
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer questions in this thread."""
         problems = [_problem(question, self.student.task) for question in questions]
-        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        answerable = [q for q, problem in zip(questions, problems, strict=True) if not problem]
         with self._busy:
-            scores = list(map(_number, self._scorer.score(asked))) if asked else []
+            scores = list(map(_number, self._scorer.score(answerable))) if answerable else []
         raw = [score for score in scores if not isinstance(score, str)]
         calibrated = iter(self.student.curve(raw).tolist())
         rest = iter(scores)

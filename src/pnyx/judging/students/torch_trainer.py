@@ -130,8 +130,8 @@ def _arguments(work: Path, cuda: bool, settings: dict[str, Any]) -> TrainingArgu
 
 def _last_checkpoint(work: Path) -> Path | None:
     """Return the last checkpoint that was written to its end; those after it are removed."""
-    found = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
-    for path in sorted(found, key=lambda path: -int(path.name[11:])):
+    checkpoints = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
+    for path in sorted(checkpoints, key=lambda path: -int(path.name[11:])):
         with contextlib.suppress(OSError, ValueError, RecursionError):
             json.loads((path / "trainer_state.json").read_bytes())
             return path

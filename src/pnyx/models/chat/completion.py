@@ -57,7 +57,7 @@ def finish_reason_of(text: str) -> str:
 
 
 def read_reply(
-    body: bytes, *, asked: str, response_format: str, hide: Callable[[str], str] = str
+    body: bytes, *, model: str, response_format: str, hide: Callable[[str], str] = str
 ) -> Reply | CallFailed:
     """Read a chat completion; `hide` removes secrets from a text, before any of it is cut.
 
@@ -83,14 +83,14 @@ def read_reply(
     message = choice.get("message")
     if not isinstance(message, dict):
         return CallFailed("malformed: the reply's choice holds no message")
-    return _reply(value, choice, message, asked, response_format, hide)
+    return _reply(value, choice, message, model, response_format, hide)
 
 
 def _reply(
     value: Mapping[str, Any],
     choice: Mapping[str, Any],
     message: Mapping[str, Any],
-    asked: str,
+    model: str,
     response_format: str,
     hide: Callable[[str], str],
 ) -> Reply | CallFailed:
@@ -110,7 +110,7 @@ def _reply(
     return Reply(
         text=text,
         finish_reason=shorten(finish),
-        model=name or asked,
+        model=name or model,
         usage=_usage(value.get("usage")),
         response_format=response_format,
         tokens=_tokens(choice.get("logprobs")),
@@ -136,8 +136,8 @@ def error_in(body: bytes) -> tuple[int, str] | None:
         value = _decoded(text)
     except (ValueError, RecursionError):
         return None
-    found = _error_of(value) if isinstance(value, dict) else None
-    return None if found is None else (found[0], json.dumps(value))
+    error = _error_of(value) if isinstance(value, dict) else None
+    return None if error is None else (error[0], json.dumps(value))
 
 
 def _error_of(value: Mapping[str, Any]) -> tuple[int, str] | None:
@@ -185,10 +185,10 @@ def _message_of(error: object) -> str:
         metadata = error.get("metadata")
         raw = metadata.get("raw") if isinstance(metadata, dict) else None
         names = ("error", "message", "msg", "detail", "errors", "error_message")
-        found = next((error[name] for name in names if error.get(name)), None)
-        if isinstance(found, str):
-            return f"{found}: {raw}" if isinstance(raw, str) and raw not in found else found
-        error = found
+        inner = next((error[name] for name in names if error.get(name)), None)
+        if isinstance(inner, str):
+            return f"{inner}: {raw}" if isinstance(raw, str) and raw not in inner else inner
+        error = inner
     return error if isinstance(error, str) else ""
 
 
@@ -278,8 +278,11 @@ def _tokens(value: object) -> tuple[Token, ...] | None:
         text = entry.get("token") if isinstance(entry, dict) else None
         if not isinstance(text, str):
             return None
-        given = entry.get("top_logprobs")
-        seen = [_alternative(entry), *map(_alternative, given if isinstance(given, list) else [])]
+        alternatives = entry.get("top_logprobs")
+        seen = [
+            _alternative(entry),
+            *map(_alternative, alternatives if isinstance(alternatives, list) else []),
+        ]
         likeliest: dict[str, float] = {}
         for name, logprob in (pair for pair in seen if pair is not None):
             likeliest.setdefault(printable(name), round(logprob, 6))
@@ -291,11 +294,11 @@ def _tokens(value: object) -> tuple[Token, ...] | None:
     return tuple(tokens)
 
 
-def _exact(text: str, given: object) -> str:
+def _exact(text: str, values: object) -> str:
     """Return a token's text by its bytes: of half a character, `text` shows only a stand-in."""
-    if not isinstance(given, list) or not all(type(b) is int and 0 <= b < 256 for b in given):
+    if not isinstance(values, list) or not all(type(b) is int and 0 <= b < 256 for b in values):
         return printable(text)
-    return bytes(given).decode("utf-8", "surrogateescape")
+    return bytes(values).decode("utf-8", "surrogateescape")
 
 
 def _alternative(entry: object) -> tuple[str, float] | None:

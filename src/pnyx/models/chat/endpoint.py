@@ -130,10 +130,10 @@ class ChatEndpoint(Endpoint):
         if not isinstance(answer, HttpResponse) or answer.status != 200:
             return None
         try:
-            said = json.loads(answer.text)
+            reply = json.loads(answer.text)
         except (ValueError, RecursionError):
             return None
-        tokens = said.get("tokens") if isinstance(said, dict) else None
+        tokens = reply.get("tokens") if isinstance(reply, dict) else None
         return len(tokens) if isinstance(tokens, list) else None
 
     # One attempt at a time, for who has several endpoints to choose from.
@@ -183,8 +183,8 @@ class ChatEndpoint(Endpoint):
 
     def _resumes(self) -> str:
         """Return the end of a message on a run that stops: only what was answered is kept."""
-        kept = "; what was answered is kept, and the same command resumes"
-        return kept if self.replies else ""
+        ending = "; what was answered is kept, and the same command resumes"
+        return ending if self.replies else ""
 
     async def _answers(self, wire: HttpTransport) -> bool:
         outcome = await self._attempt(wire, self._with_fields(GREETING))

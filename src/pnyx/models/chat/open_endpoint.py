@@ -40,22 +40,22 @@ def endpoint_from(
         InputError: none of these forms, no key, or models that differ; see `open_local`.
         MissingExtra: a local model needs xllamacpp.
     """
-    given = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
-    if not given:
+    names = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
+    if not names:
         raise InputError(f"--llm: found nothing, expected {_FORMS}")
-    if len(given) == 1 and (given[0] == "local" or given[0].startswith("gguf:")):
+    if len(names) == 1 and (names[0] == "local" or names[0].startswith("gguf:")):
         if fields:
-            raise InputError(f"--request: {shorten(given[0])} takes no further request fields")
+            raise InputError(f"--request: {shorten(names[0])} takes no further request fields")
         from pnyx.models.local.model import open_local
 
-        return open_local(given[0], retry=retry)
+        return open_local(names[0], retry=retry)
     shared: dict[str, Any] = {
         "retry": retry,
         "concurrency": concurrency,
         "ledger": ledger,
         "fields": fields,
     }
-    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in given]
+    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in names]
     if len(endpoints) == 1:
         return endpoints[0]
     from pnyx.models.chat.pool import EndpointPool

@@ -105,8 +105,8 @@ class EndpointPool:
     def __init__(self, endpoints: Sequence[ChatEndpoint]) -> None:
         names = list(dict.fromkeys(endpoint.model for endpoint in endpoints))
         if len(names) != 1:
-            shown = ", ".join(shorten(name, 40) for name in names) or "none"
-            raise InputError(f"--llm: several addresses must serve one model, found {shown}")
+            listing = ", ".join(shorten(name, 40) for name in names) or "none"
+            raise InputError(f"--llm: several addresses must serve one model, found {listing}")
         self.model = names[0]
         self.endpoints = tuple(endpoints)
         self.left_out: dict[str, str] = {}
@@ -226,12 +226,12 @@ class EndpointPool:
                 continue
             # The share of its requests that an endpoint could start now.
             rooms = {h: h.endpoint.limiter.free / h.endpoint.limiter.ceiling for h in ready}
-            found = min(ready, key=lambda h: (tried.times.get(h, 0), -rooms[h]))
-            if not tried.times.get(found) or paused:
-                return found
+            choice = min(ready, key=lambda h: (tried.times.get(h, 0), -rooms[h]))
+            if not tried.times.get(choice) or paused:
+                return choice
             # Tried wherever it can be, and once more there: not at once.
             paused = True
-            await anyio.sleep(found.endpoint.retry.wait(tried.attempts, None))
+            await anyio.sleep(choice.endpoint.retry.wait(tried.attempts, None))
 
     def _attempts(self, tried: _Tried) -> int:
         retry = self.endpoints[0].retry
@@ -274,8 +274,8 @@ class EndpointPool:
 
     async def _give_up(self, tried: _Tried) -> CallFailed:
         """Fail a request that no address has answered; ModelError where none can be used."""
-        said = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
-        failed = CallFailed(f"{said[0].reason} ({tried.attempts} attempts)")
+        failures = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
+        failed = CallFailed(f"{failures[0].reason} ({tried.attempts} attempts)")
         if any(health.endpoint.replies > tried.before[health] for health in self._usable()):
             return failed  # others were answered meanwhile: it is no outage
         unreachable = all(last.kind == "unreachable" for last in tried.last.values())

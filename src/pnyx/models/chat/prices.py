@@ -66,14 +66,14 @@ def read_prices(path: str | Path) -> dict[str, Price]:
             'found no prices, expected a table [models] with "NAME" = { input = .., output = .. }',
             path=path,
         )
-    found = {}
+    prices = {}
     for name, entry in models.items():
         problem = _problem(entry)
         if problem:
             where = next((n for n, text in enumerate(lines, 1) if name in text), None)
             raise InputError(f"{shorten(name, 40)}: {problem}", path=path, line=where)
-        found[name] = _price(entry)
-    return found
+        prices[name] = _price(entry)
+    return prices
 
 
 def _problem(entry: Any) -> str | None:

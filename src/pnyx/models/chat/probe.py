@@ -65,13 +65,13 @@ async def read_published(wire: HttpTransport, base_url: str, model: str) -> Mode
         return ModelListing(None, "not a list of models")
     hide = wire.secrets.hide_in_reply
     names = tuple(shorten(hide(entry["id"]), _MAX_NAME) for entry in entries)
-    found = _window(entries, model)
-    if found is None or _TRAINED in found[1]:
+    window = _window(entries, model)
+    if window is None or _TRAINED in window[1]:
         # What the server was started with; the model's own maximum may be far more.
         props = await wire.ask(path.removesuffix("/v1") + "/props")
         if isinstance(props, HttpResponse) and props.status == 200:
-            found = _running_window(props.body) or found
-    return ModelListing(names, "", *(found or ()))
+            window = _running_window(props.body) or window
+    return ModelListing(names, "", *(window or ()))
 
 
 def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
@@ -102,8 +102,8 @@ def _window(entries: Sequence[Mapping[str, Any]], model: str) -> tuple[int, str]
     """Return the window of a model; a server of one model may take any name for it."""
     if named := [entry for entry in entries if entry["id"] == model]:
         return window_in(named[0])
-    found = window_in(entries[0]) if len(entries) == 1 else None
-    return None if found is None else (found[0], f"{found[1]} of the only model listed")
+    window = window_in(entries[0]) if len(entries) == 1 else None
+    return None if window is None else (window[0], f"{window[1]} of the only model listed")
 
 
 def _running_window(body: bytes) -> tuple[int, str] | None:
@@ -190,21 +190,21 @@ async def probe(
     import anyio
 
     probing = _Probe(model, request, read, timeout)
-    found = probing.found
+    result = probing.found
     began = anyio.current_time()
     with anyio.move_on_after(seconds) as scope:
         try:
             async with model.connected() as wire:
                 await probing.run(wire if isinstance(wire, HttpTransport) else None)
         except ModelError as error:
-            found.problem = str(error)
-    found.late = scope.cancelled_caught
-    if found.late and not found.usable:
-        found.problem = f"no answer within {seconds:.0f} s"
-    found.seconds = anyio.current_time() - began
-    found.requests = probing.asked if probing.wire is None else probing.wire.sent
-    found.tokens = probing.ledger.prompt_tokens + probing.ledger.completion_tokens
-    return found
+            result.problem = str(error)
+    result.late = scope.cancelled_caught
+    if result.late and not result.usable:
+        result.problem = f"no answer within {seconds:.0f} s"
+    result.seconds = anyio.current_time() - began
+    result.requests = probing.asked if probing.wire is None else probing.wire.sent
+    result.tokens = probing.ledger.prompt_tokens + probing.ledger.completion_tokens
+    return result
 
 
 class _Probe:
@@ -226,19 +226,22 @@ class _Probe:
     async def run(self, wire: HttpTransport | None) -> None:
         """Find out all there is; what was found until a ModelError or a cancellation stays."""
         self.wire = wire
-        found = self.found
+        result = self.found
         if wire is not None:
-            found.published = await read_published(wire, self.model.address, self.model.model)
-            found.window, found.window_from = found.published.window, found.published.window_from
+            result.published = await read_published(wire, self.model.address, self.model.model)
+            result.window, result.window_from = (
+                result.published.window,
+                result.published.window_from,
+            )
         await self._as_a_judge()
-        if not found.usable:
+        if not result.usable:
             return
         if self.endpoint is None:
-            found.window = getattr(self.model, "window", None)
-            found.window_from = "the process that runs it" if found.window else ""
+            result.window = getattr(self.model, "window", None)
+            result.window_from = "the process that runs it" if result.window else ""
         else:
             await self._other_shapes(self.endpoint)
-        if found.alternatives == 0:
+        if result.alternatives == 0:
             await self._alternatives_alone()
         await self._seed()
         await self._long_prompt()
@@ -253,24 +256,24 @@ class _Probe:
 
     async def _as_a_judge(self) -> None:
         outcome = await self._ask(self.request, self.timeout if self.endpoint else None)
-        found = self.found
+        result = self.found
         if isinstance(outcome, CallFailed):
             self._set(Shape(self.model.response_format, "failed", outcome.reason))
             if _ANSWERED.match(outcome.reason):
                 outcome = await self._ask(_PLAIN, self.timeout)
             if isinstance(outcome, CallFailed):
-                found.problem = outcome.reason
+                result.problem = outcome.reason
         else:
-            found.reply, found.used = outcome, outcome.response_format
+            result.reply, result.used = outcome, outcome.response_format
             for form in FORMATS[: FORMATS.index(outcome.response_format)]:
                 self._set(Shape(form, "refused"))
             self._set(self._tried(outcome))
-            found.alternatives = _alternatives(outcome)
-        if self.endpoint is not None and found.usable:
+            result.alternatives = _alternatives(outcome)
+        if self.endpoint is not None and result.usable:
             dialect = self.endpoint.dialect
-            found.limit = LIMITS[dialect.limit] or ""
+            result.limit = LIMITS[dialect.limit] or ""
             named = [name for name in LIMITS[: dialect.limit] if name]
-            found.refused = (*named, *sorted(dialect.dropped))
+            result.refused = (*named, *sorted(dialect.dropped))
 
     async def _other_shapes(self, endpoint: ChatEndpoint) -> None:
         """Try the weaker forms too: they are what is left when a server's grammar breaks."""
@@ -290,8 +293,8 @@ class _Probe:
 
     async def _alternatives_alone(self) -> None:
         learnt = self.endpoint.dialect if self.endpoint else Dialect()
-        kept = learnt.dropped - {"logprobs", "top_logprobs"}
-        with self._worded(replace(learnt, dropped=kept)):
+        dropped = learnt.dropped - {"logprobs", "top_logprobs"}
+        with self._worded(replace(learnt, dropped=dropped)):
             request = replace(_PLAIN, logprobs=self.request.logprobs)
             outcome = await self._ask(request, self.timeout)
         if isinstance(outcome, Reply):

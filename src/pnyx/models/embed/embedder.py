@@ -59,8 +59,8 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
         return load_encoder()
     named = read_spec(spec)
     if named is None:
-        shown = shorten(shown_address(spec))
-        raise InputError(f"--embedder: found {shown!r}, expected {_FORMS}")
+        excerpt = shorten(shown_address(spec))
+        raise InputError(f"--embedder: found {excerpt!r}, expected {_FORMS}")
     from pnyx.models.embed.endpoint import EmbeddingEndpoint
 
     key = read_key("PNYX_API_KEY")

@@ -32,7 +32,7 @@ _FEW = 128
 
 _LAYERS = (
     "/embeddings/LayerNorm/LayerNormalization_output_0",
-    *(f"/output/LayerNorm_{place}/LayerNormalization_output_0" for place in range(1, 12, 2)),
+    *(f"/output/LayerNorm_{layer}/LayerNormalization_output_0" for layer in range(1, 12, 2)),
 )
 """What the graph calls the states of its embeddings and of its six layers."""
 
@@ -83,10 +83,10 @@ class Encoder:
         out = np.empty((len(unique), self.dimensions), dtype=np.float32)
         new = []
         for text, i in unique.items():
-            if (known := self._recent.get(text)) is None:
+            if (vector := self._recent.get(text)) is None:
                 new.append(text)
             else:
-                out[i] = known
+                out[i] = vector
         if new:
             fresh = np.empty((len(new), self.dimensions), dtype=np.float32)
             self._fill(fresh, new, lambda feeds: self._session.run(None, feeds)[0][0])
@@ -160,8 +160,8 @@ def load_encoder(name: str = "minilm-int8") -> Encoder:
         PnyxError: a weights file is missing or its SHA-256 differs from the manifest's.
     """
     if name not in _FOLDERS:
-        known = ", ".join(_FOLDERS)
-        raise InputError(f"no packaged encoder is called {shorten(name, 40)}, expected {known}")
+        names = ", ".join(_FOLDERS)
+        raise InputError(f"no packaged encoder is called {shorten(name, 40)}, expected {names}")
     return _load(name)  # a cache would take the default and its name for two
 
 

@@ -148,16 +148,16 @@ class EmbeddingEndpoint(Endpoint):
         try:
             value = json.loads(answer.body)
         except (ValueError, RecursionError):
-            found = self._sorter.safe(answer.text)
-            return Retryable(CallFailed(f"not_json: {found!r}"), "body", overloaded=False)
+            excerpt = self._sorter.safe(answer.text)
+            return Retryable(CallFailed(f"not_json: {excerpt!r}"), "body", overloaded=False)
         return self._believed(_raw_vectors(value, count, self._sorter.safe))
 
-    def _believed(self, found: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
-        if isinstance(found, str):
-            return CallFailed(f"malformed: {self._sorter.safe(found)}")
+    def _believed(self, vectors: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
+        if isinstance(vectors, str):
+            return CallFailed(f"malformed: {self._sorter.safe(vectors)}")
         with self._lock:
-            expected = self._dimensions or len(found[0])
-            for vector in found:
+            expected = self._dimensions or len(vectors[0])
+            for vector in vectors:
                 if len(vector) != expected:
                     return CallFailed(
                         f"malformed: a vector has {len(vector)} numbers, expected {expected}"
@@ -166,7 +166,7 @@ class EmbeddingEndpoint(Endpoint):
                     return CallFailed("malformed: a vector is not finite, or all zero")
             self._dimensions = expected
         # The largest entry is scaled to 1 first, so that no square overflows or vanishes.
-        scaled = (vector / np.abs(vector).max() for vector in found)
+        scaled = (vector / np.abs(vector).max() for vector in vectors)
         return [(vector / np.linalg.norm(vector)).astype(np.float32) for vector in scaled]
 
     def _failed(self, failed: CallFailed) -> ModelError:
@@ -183,7 +183,9 @@ def _raw_vectors(
     if len(data) != count:
         return f"{len(data)} embeddings for {count} texts"
     places = [row.get("index", i) for i, row in enumerate(data)]
-    if any(type(place) is not int for place in places) or sorted(places) != list(range(count)):
+    if any(type(position) is not int for position in places) or sorted(places) != list(
+        range(count)
+    ):
         return "the embeddings' indexes are not those of the texts"
     vectors = [_numbers(data[i].get("embedding")) for i in np.argsort(places).tolist()]
     good = [vector for vector in vectors if vector is not None]
@@ -194,9 +196,9 @@ def _numbers(value: object) -> NDArray[np.float64] | None:
     """Read floats in JSON, or little-endian float32 in base64."""
     try:
         if isinstance(value, str):
-            found = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+            numbers = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
             with np.errstate(invalid="ignore"):  # what is not finite is refused by the caller
-                return found.astype(np.float64) if len(found) else None
+                return numbers.astype(np.float64) if len(numbers) else None
         if isinstance(value, list) and value and all(type(x) in (int, float) for x in value):
             return np.array(value, dtype=np.float64)
     except (ValueError, OverflowError, binascii.Error):

@@ -86,8 +86,8 @@ def read_spec(spec: str) -> tuple[str, str] | None:
 
 def shown_address(spec: str) -> str:
     """Return an address that may be shown; it hides too much rather than too little."""
-    found = _KIND.match(spec)
-    kind, rest = (found[0], spec[found.end() :]) if found else ("", spec)
+    match = _KIND.match(spec)
+    kind, rest = (match[0], spec[match.end() :]) if match else ("", spec)
     if "@" in rest:
         rest = f"{_HIDDEN}@{rest.rpartition('@')[2]}"
     rest, query, _ = rest.partition("?")
@@ -100,9 +100,9 @@ class Secrets:
     """What must not be seen; None and empty values are ignored."""
 
     def __init__(self, *values: str | None) -> None:
-        given = sorted({value for value in values if value}, key=len, reverse=True)
-        self._all = tuple(_Secret(value) for value in given)
-        self._telling = tuple(one for one in self._all if len(one.value) >= _TELLING)
+        distinct = sorted({value for value in values if value}, key=len, reverse=True)
+        self._all = tuple(_Secret(value) for value in distinct)
+        self._telling = tuple(secret for secret in self._all if len(secret.value) >= _TELLING)
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._all)})"
@@ -153,9 +153,9 @@ class _Secret:
     def _hidden(self, text: str) -> str:
         parts: list[str] = []
         at = 0
-        while (found := self._head.search(text, at)) is not None:
-            parts += text[at : found.start()], _HIDDEN
-            at = found.end()
+        while (match := self._head.search(text, at)) is not None:
+            parts += text[at : match.start()], _HIDDEN
+            at = match.end()
             for form in self._tail:  # as far as the key goes on
                 if (more := form.match(text, at)) is None:
                     break

@@ -35,11 +35,11 @@ class LeftError(PnyxError):
 @contextmanager
 def while_wanted(left: Callable[[], bool]) -> Iterator[None]:
     """End work within, also in loops and threads of anyio, once `left` says that nobody waits."""
-    held = _LEFT.set(left)
+    token = _LEFT.set(left)
     try:
         yield
     finally:
-        _LEFT.reset(held)
+        _LEFT.reset(token)
 
 
 def wanted() -> Callable[[], None]:
@@ -156,18 +156,18 @@ class PerLoop(Generic[T]):
     @asynccontextmanager
     async def use(self, make: Callable[[], T]) -> AsyncIterator[T]:
         """Hold it open, made if need be; nested and parallel uses share it."""
-        held = self._held.get()
-        if held is None:
-            held = [make(), 0]
-            self._held.set(held)
-        held[1] += 1
+        entry = self._held.get()
+        if entry is None:
+            entry = [make(), 0]
+            self._held.set(entry)
+        entry[1] += 1
         try:
-            yield held[0]
+            yield entry[0]
         finally:
-            held[1] -= 1
-            if not held[1]:
+            entry[1] -= 1
+            if not entry[1]:
                 self._held.set(None)
-                await self._close(held[0])
+                await self._close(entry[0])
 
 
 class Ticket:

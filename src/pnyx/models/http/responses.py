@@ -119,13 +119,13 @@ class ResponseClassifier:
         if isinstance(answer, NoResponse) or answer.status != 200:
             return self.trouble(answer)
         hide = self.secrets.hide_in_reply
-        outcome = read_reply(answer.body, asked=self.model, response_format=form, hide=hide)
+        outcome = read_reply(answer.body, model=self.model, response_format=form, hide=hide)
         if isinstance(outcome, Reply):
             return self._unkeyed(outcome)
         # Read again: the reason quotes the body, cut, and what is left of a key is not found.
         body = self.secrets.hide_bytes(answer.body)
         if body is not answer.body:
-            again = read_reply(body, asked=self.model, response_format=form)
+            again = read_reply(body, model=self.model, response_format=form)
             outcome = again if isinstance(again, CallFailed) else CallFailed("malformed: the key")
         if (error := error_in(body)) is not None:
             status, words = error
@@ -140,9 +140,9 @@ class ResponseClassifier:
         """Return a reply without its tokens, should they spell the key."""
         if reply.tokens is None:
             return reply
-        said = "".join(token.text for token in reply.tokens)
+        written = "".join(token.text for token in reply.tokens)
         rest = "\n".join(text for token in reply.tokens for text, _ in token.alternatives)
-        spelt = any(self.secrets.hide_in_reply(text) != text for text in (said, rest))
+        spelt = any(self.secrets.hide_in_reply(text) != text for text in (written, rest))
         return replace(reply, tokens=None) if spelt else reply
 
     def trouble(self, answer: HttpResponse | NoResponse) -> CallFailed | Retryable | RefusedRequest:

@@ -223,10 +223,10 @@ class HttpTransport:
             check_network(self._url.host)
         if self._trust is None:
             self._trust = _trust(self._url.scheme, self._proxy)
-        one = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5)
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5)
         try:
             return httpx2.AsyncHTTPTransport(
-                verify=self._trust, trust_env=False, limits=one, proxy=self._proxy
+                verify=self._trust, trust_env=False, limits=limits, proxy=self._proxy
             )
         except ImportError as error:
             raise ModelError(
@@ -271,8 +271,8 @@ def _proxy(base_url: str) -> str | None:
     if not proxy:
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
-    place = proxy.partition("://")[2].rpartition("@")[2]
-    if not is_address(f"http://{place}"):
+    proxy_host = proxy.partition("://")[2].rpartition("@")[2]
+    if not is_address(f"http://{proxy_host}"):
         raise ModelError(_BAD_PROXY)  # not a word of it: it may hold a password
     return proxy
 
@@ -280,8 +280,8 @@ def _proxy(base_url: str) -> str | None:
 def _password(proxy: str | None) -> list[str]:
     """Return the password, or the token, in a proxy's address: as it stands and as it is sent."""
     user, _, password = (proxy or "").partition("://")[2].rpartition("@")[0].partition(":")
-    given = password or user
-    return [given, urllib.parse.unquote(given)]
+    secret = password or user
+    return [secret, urllib.parse.unquote(secret)]
 
 
 def _trust(scheme: str, proxy: str | None) -> ssl.SSLContext:

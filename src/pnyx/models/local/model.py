@@ -101,7 +101,7 @@ class LocalModel:
         retry: RetryPolicy | None = None,
     ) -> None:
         files = model_files(path)
-        given = retry or RetryPolicy()
+        policy = retry or RetryPolicy()
         self.path = path
         self.model = f"{path.name}@{fingerprint(files)}"
         self.notice = notice
@@ -110,7 +110,7 @@ class LocalModel:
         self.ledger: Ledger | None = None
         # The first attempt says it all: what fails here fails again, and crashes are seen to here.
         self._retry = replace(
-            given, timeout=max(given.timeout, _LEAST_TIMEOUT), attempts=1, connect_attempts=1
+            policy, timeout=max(policy.timeout, _LEAST_TIMEOUT), attempts=1, connect_attempts=1
         )
         self._context = context
         size = sum(file.stat().st_size for file in files)
@@ -120,7 +120,7 @@ class LocalModel:
         self._running: _LlamaEndpoint | None = None
         self._hopeless: str | None = None
         self._crashes = self.retries = 0
-        self._held: PerLoop[_Held] = PerLoop(lambda held: held.stack.aclose())
+        self._held: PerLoop[_Held] = PerLoop(lambda connection: connection.stack.aclose())
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self.path)!r})"
@@ -160,12 +160,12 @@ class LocalModel:
             ModelError: the model cannot be loaded, or its process ended twice with no reply in
                 between.
         """
-        async with self._held.use(_Held) as held:
+        async with self._held.use(_Held) as connection:
             for _ in range(2):
                 running = await self._get()
-                if held.endpoint is not running:
-                    held.endpoint = running
-                    await held.stack.enter_async_context(running.connected())
+                if connection.endpoint is not running:
+                    connection.endpoint = running
+                    await connection.stack.enter_async_context(running.connected())
                 outcome = await self._ask(running, request)
                 if outcome is not None:
                     if keep is not None and isinstance(outcome, Reply):
@@ -286,12 +286,12 @@ def _shortened(schema: Any) -> Any:
         return [_shortened(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: _shortened(part) for name, part in schema.items()}
-    for name, part in (found.get("properties") or {}).items():
+    shortened = {name: _shortened(part) for name, part in schema.items()}
+    for name, part in (shortened.get("properties") or {}).items():
         brief = name in ("reason", "nugget") or name.isdecimal()
         if part.get("type") == "string" and "enum" not in part and brief:
-            found["properties"][name] = {**part, "maxLength": _BRIEF}
-    return found
+            shortened["properties"][name] = {**part, "maxLength": _BRIEF}
+    return shortened
 
 
 async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:

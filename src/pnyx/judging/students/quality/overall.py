@@ -103,9 +103,11 @@ class OverallQuality:
     def score(self, texts: Sequence[str]) -> list[OverallScore | None]:
         """Return what is said of texts, each as if alone; None of one without words."""
         seen = [extract(text) for text in texts]
-        asked = [text for text, one in zip(texts, seen, strict=True) if one is not None]
-        states = iter(self.standardised(load_encoder(ENCODER).states(asked)))
-        return [None if one is None else self.of(one, next(states)) for one in seen]
+        readable = [
+            text for text, features in zip(texts, seen, strict=True) if features is not None
+        ]
+        states = iter(self.standardised(load_encoder(ENCODER).states(readable)))
+        return [None if features is None else self.of(features, next(states)) for features in seen]
 
     def standardised(self, states: NDArray[np.float32]) -> Floats:
         """Return states as the heads see them, float64 [texts, states]."""
@@ -115,18 +117,18 @@ class OverallQuality:
     def of(self, seen: Features, states: Floats) -> OverallScore:
         """Return what is said of one text by its features and standardised states."""
         inputs = self.surface.inputs(seen)
-        found = [
+        values = [
             mix.of(
                 head_score(head, inputs[0], seen.slots, inputs[1]),
-                own.intercept + float((own.weights * states).sum()),
+                probe.intercept + float((probe.weights * states).sum()),
             )
-            for mix, head, own in (
+            for mix, head, probe in (
                 (self.long_mix, self.surface.long, self.long),
                 (self.short_mix, self.surface.short, self.short),
             )
         ]
         share = self.surface.short_share(seen.words)
-        value = (1 - share) * found[0] + share * (self.base + self.spread * found[1])
+        value = (1 - share) * values[0] + share * (self.base + self.spread * values[1])
         alone = self.surface.value(seen)
         return OverallScore(round(min(1.0, max(0.0, value)), 4), round(alone, 4), round(share, 4))
 
@@ -173,14 +175,14 @@ class QualityJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
-        asked = list(enumerate(of_kind(Rating, questions, self.name)))
-        await answer_chunks(asked, _CHUNK, self._judge, emit)
+        numbered = list(enumerate(of_kind(Rating, questions, self.name)))
+        await answer_chunks(numbered, _CHUNK, self._judge, emit)
 
     def _judge(self, questions: Sequence[Rating]) -> list[Answer]:
         problems = [_problem(question) for question in questions]
         texts = [q.text for q, problem in zip(questions, problems, strict=True) if not problem]
-        found = iter(self._model.score(list(dict.fromkeys(texts))))
-        scores = dict(zip(dict.fromkeys(texts), found, strict=True))
+        results = iter(self._model.score(list(dict.fromkeys(texts))))
+        scores = dict(zip(dict.fromkeys(texts), results, strict=True))
         return [
             Unscored(problem, self._provenance())
             if problem
@@ -194,9 +196,9 @@ class QualityJudge:
         low, high = question.scale
         value = round(low + score.value * (high - low), 4)
         cells = [value if name == OVERALL else _ONLY for name in question.dimensions]
-        shown = f"{score.value:.2f} of 1, by surface and words alone {score.surface:.2f}"
+        explanation = f"{score.value:.2f} of 1, by surface and words alone {score.surface:.2f}"
         details = {"quality": score.value, "surface": score.surface, "short": score.short}
-        return question.compose(cells, self._provenance(**details), explanation=shown)
+        return question.compose(cells, self._provenance(**details), explanation=explanation)
 
     def _provenance(self, **details: Any) -> Provenance:
         return Provenance(self.name, method="calibrated", details=details)

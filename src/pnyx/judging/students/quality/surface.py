@@ -278,9 +278,9 @@ class QualityModel:
 def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
     """Return the quality of texts, float32 (n,), and of how many nothing can be said."""
     at_once = getattr(model, "scores", None)
-    found = [model.score(text) for text in texts] if at_once is None else at_once(texts)
-    filled = [model.neutral if q is None else q for q in found]
-    return np.array(filled, dtype=np.float32), found.count(None)
+    scores = [model.score(text) for text in texts] if at_once is None else at_once(texts)
+    filled = [model.neutral if q is None else q for q in scores]
+    return np.array(filled, dtype=np.float32), scores.count(None)
 
 
 def head_score(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
