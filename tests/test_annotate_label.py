@@ -364,11 +364,11 @@ def test_items_that_cannot_be_listed_cost_nothing(capsys, changed, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--window", "5"), "--window goes with --form listwise"),
-        (("--shots", "2"), "--shots goes with --examples"),
+        (("--window", "5"), "--window requires --form listwise"),
+        (("--shots", "2"), "--shots requires --examples"),
         (("--no-reason", "--prompt", "relevance"), "--no-reason and --prompt exclude"),
-        (("--form", "listwise", "--no-reason"), "--no-reason goes with --form guess or"),
-        (("--form", "probability", "--examples", "e"), "--examples goes with --form guess"),
+        (("--form", "listwise", "--no-reason"), "--no-reason requires --form guess or"),
+        (("--form", "probability", "--examples", "e"), "--examples requires --form guess"),
         (("--form", "listwise", "--window", "3", "--step", "4"), "step is 4, expected 1 to"),
     ],
 )
@@ -384,9 +384,9 @@ def test_what_needs_a_model_says_so(capsys):
     path = write("pairs.jsonl", pairs(["a"]))
     people = write("people.jsonl", [{"id": "q/d0", "value": True}])
     for options, said in (
-        (("--no-reason",), "--no-reason goes with --llm"),
+        (("--no-reason",), "--no-reason requires --llm"),
         (("--labels", people, "--no-definition"), "--no-definition does not go with --labels"),
-        (("--form", "listwise"), "--form goes with --llm"),
+        (("--form", "listwise"), "--form requires --llm"),
     ):
         status, _, error = run(capsys, path, "--out", "out", *options)
         assert (status, said in " ".join(error.split())) == (2, True), error

@@ -158,7 +158,7 @@ def test_tasks_for_which_a_trial_has_no_meaning_are_refused(capsys):
         assert run("stress", name, path, "--out", "S") == 2
         assert why in capsys.readouterr().err
     assert run("stress", "noise", support, "--repeats", "2", "--out", "S") == 2
-    assert "--repeats goes with repeat, not noise" in capsys.readouterr().err
+    assert "--repeats requires repeat, not noise" in capsys.readouterr().err
 
 
 TEXT = "Fares fell because the city paid. Buses often came late. Is that so? It is 3.5 percent."
@@ -228,7 +228,7 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
         "no label: a, b or tie": 1, "not one of both (a_by, b_by) by the writer": 1
     }  # fmt: skip
     assert run("stress", "self", MAKE["support"](4), "--writer", "m", "--out", "T") == 2
-    assert "--writer goes with preference, not support" in capsys.readouterr().err
+    assert "--writer requires preference, not support" in capsys.readouterr().err
 
 
 def argued(count: int) -> str:
@@ -320,4 +320,4 @@ def test_what_cannot_be_paired_is_one_line(capsys):
         assert (code, said in err) == (2, True), err
     trying = ("audit", "stress", "self", MAKE["preference"](4), "--control", "p.jsonl", *llm)
     code, _, err = called(capsys, *trying, "--out", "S")
-    assert (code, "--control goes with --writer" in err) == (2, True), err
+    assert (code, "--control requires --writer" in err) == (2, True), err

@@ -225,10 +225,10 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--retrievers", "touche"), "--clusters"),
         (("--variants", "perspectives"), "--variants perspectives needs --expand"),
         (("--variants", "plain,best"), "variants: expected some of plain, mmr, perspectives"),
-        (("--variants", "plain", "--lambda", "0.5"), "--lambda goes with --variants mmr"),
+        (("--variants", "plain", "--lambda", "0.5"), "--lambda requires --variants mmr"),
         (("--expand", "llm"), "--expand llm needs --llm"),
         (("--expand", "none.jsonl"), "none.jsonl"),
-        (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
+        (("--gold", "labels.jsonl"), "--gold requires --labelled"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(capsys, index, views, tmp_path, more, line):

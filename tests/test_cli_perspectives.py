@@ -111,7 +111,7 @@ def test_a_model_without_a_usable_answer_is_exit_status_3(run, tmp_path):
         (["--index", "i", "--file", "f"], "give one of --llm, --index and --file"),
         (["--index", "nowhere"], "nowhere"),
         (["--file", "nowhere"], "nowhere: cannot be read"),
-        (["--file", "nowhere", "--open"], "--open goes with --llm"),
+        (["--file", "nowhere", "--open"], "--open requires --llm"),
         (["--index", "i", "--json", "--out", "-"], "both write to standard output"),
         (["--index", "i", "-n", "0"], "-n"),
     ],

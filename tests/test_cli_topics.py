@@ -138,4 +138,4 @@ def test_useless_names_are_bad_usage(index, capsys, tmp_path):
     topics.write_text('{"id": "1", "text": "Should zoos close?"}\n', "utf-8")
     files = ("--topics", str(topics), "--out", str(tmp_path / "run"))
     captured = printed(capsys, "search", index, *files, "--topic", "Ban zoos", code=2)
-    assert "--topic goes with a QUESTION" in captured.err
+    assert "--topic requires a QUESTION" in captured.err

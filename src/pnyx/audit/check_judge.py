@@ -115,7 +115,7 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     if not isinstance(record, dict) or record.get("command") != "audit all":
         raise InputError("the card does not say how to make it again: give NOW", path=spec.card)
     if spec.labels:
-        raise OptionError("--labels goes with NOW: the card names its own")
+        raise OptionError("--labels requires NOW: the card names its own")
     check_record(record, spec.card)
     asked = _asked_anew(record, spec)
     out, values = str(spec.out), spec.values()

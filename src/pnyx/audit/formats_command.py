@@ -49,7 +49,7 @@ class ComparedSpec(Spec, heading="Formats"):
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
         chosen = list(dict.fromkeys(self.format)) or usual
         if asked.nuggets is not None and not any(_TASK.format(n).makes_points for n in chosen):
-            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
         return chosen
 
 

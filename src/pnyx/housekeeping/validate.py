@@ -172,7 +172,7 @@ def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: Valida
         raise InputError(f"found {file_format.name}, {expected} (pnyx convert)", path=file)
     for name in ("topics", "strict"):
         if spec.given(name):
-            raise OptionError(f"{spec.flag(name)} goes with a run of responses")
+            raise OptionError(f"{spec.flag(name)} requires a run of responses")
 
 
 class _Findings:

@@ -107,7 +107,7 @@ class BenchSpec(
         if self.expand is None and "perspectives" in variants:
             raise OptionError("--variants perspectives needs --expand")
         if self.lambdas and "mmr" not in variants:
-            raise OptionError("--lambda goes with --variants mmr")
+            raise OptionError("--lambda requires --variants mmr")
         return self.make(
             PerspectiveBench,
             variants=list(dict.fromkeys(variants)),

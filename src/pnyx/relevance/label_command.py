@@ -74,7 +74,7 @@ class LabelSpec(Spec, heading="Form", rare="shots seed window step"):
             if judge.prompt is not None:
                 raise OptionError(f"{self.flag(name)} and --prompt exclude each other")
             if not judge.asks_models:
-                raise OptionError(f"{self.flag(name)} goes with --llm")
+                raise OptionError(f"{self.flag(name)} requires --llm")
         if self.given("definition") and judge.answered_by in ("labels", "lookup"):
             raise OptionError("--no-definition does not go with --labels or --lookup")
 

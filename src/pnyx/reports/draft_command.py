@@ -107,7 +107,7 @@ def _drafted(
         return rate_banks(pairs, llm, on_done=show)
     if llm is None:
         if spec.style == "questions":
-            raise OptionError("--style questions goes with --llm: without it claims are quoted")
+            raise OptionError("--style questions requires --llm: without it claims are quoted")
         if hides:
             quoted = "without --llm nuggets are sentences of documents"
             raise OptionError(f"--no-text: {quoted}; --allow-text-in-banks writes them")

@@ -65,7 +65,7 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
             raise OptionError("--topics and --out go together")
         self.check_needs()
         if self.topics is not None and as_json and not plan:
-            raise OptionError("--json goes with a QUESTION; --topics writes a TREC run")
+            raise OptionError("--json requires a QUESTION; --topics writes a TREC run")
         if self.tag is not None and (not self.tag or self.tag.split() != [self.tag]):
             tag = shorten(self.tag, 40)
             raise InputError(f"--tag is {tag!r}, expected one word without spaces")
@@ -105,10 +105,10 @@ def command(
         raise InputError(missing_question())
     run.check(question, as_json=as_json, plan=model.plan)
     if run.topics and search.topic:
-        raise OptionError("--topic goes with a QUESTION")
+        raise OptionError("--topic requires a QUESTION")
     if model.llm and not search.asks_model:
         raise OptionError(
-            "--llm goes with --rerank, --threshold, --stance or --diversify perspectives"
+            "--llm requires --rerank, --threshold, --stance or --diversify perspectives"
         )
     model.check()
     opened = open_documents(index)

@@ -71,7 +71,7 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
         if self.update is not None and self.unit is not None:
             raise OptionError("--unit requires --out or --add: an index keeps its documents")
         if self.update is not None and features.lexical:
-            raise OptionError("--lexical goes with --out and --add")
+            raise OptionError("--lexical requires --out and --add")
         if self.update is None and not corpus:
             raise OptionError("Missing argument 'CORPUS...'.")
         if self.out is None and (self.fields or self.language or self.force):

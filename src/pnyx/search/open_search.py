@@ -95,13 +95,11 @@ def _resolved(index: Engine, scoring: Scoring, embedder: str | None, say: Say) -
 def _check_used(spec: SearchSpec, plan: SearchPlan) -> None:
     """Refuse choices that would change nothing, now that it is known what `auto` stands for."""
     if spec.embedder is not None and not (plan.scoring.embeds or plan.diversify == "mmr"):
-        raise OptionError(
-            "--embedder goes with --model touche, dense or hybrid, or --diversify mmr"
-        )
+        raise OptionError("--embedder requires --model touche, dense or hybrid, or --diversify mmr")
     if plan.rerank == "pointwise":
         for name in ("window", "step"):
             if spec.given(name):
-                raise OptionError(f"--{name} goes with --rerank by --llm")
+                raise OptionError(f"--{name} requires --rerank by --llm")
     spec.check_needs(model=plan.scoring.model)
 
 

@@ -97,7 +97,7 @@ def _source(spec: SourceSpec, model: WriterSpec) -> Iterator[PerspectiveSource]:
     if len(named) != 1:
         raise OptionError("give one of --llm, --index and --file")
     if spec.open_question and named != ["llm"]:
-        raise OptionError("--open goes with --llm")
+        raise OptionError("--open requires --llm")
     if spec.file is not None:
         from pnyx.search.perspectives import FilePerspectives
 
