@@ -1,4 +1,4 @@
-"""What an endpoint can do, found out by asking it few and small requests."""
+"""The abilities of an endpoint, found out with a few small requests."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _LONG = ChatRequest(
     max_tokens=16,
 )
 _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
-"""Failures of one request; with any other, further requests would fare no better."""
+"""Failures of a single request; after any other failure, further requests would also fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelListing:
-    """What a server publishes; `models` None where it lists none, for a `problem`."""
+    """The models that a server lists; `models` is None if it lists none, because of `problem`."""
 
     models: tuple[str, ...] | None
     problem: str = ""
@@ -53,7 +53,7 @@ class ModelListing:
 
 
 async def read_published(wire: HttpTransport, base_url: str, model: str) -> ModelListing:
-    """Read `/models` and, if that leaves the window open, llama.cpp's `/props`."""
+    """Read `/models` and, if that does not state the context window, llama.cpp's `/props`."""
     path = urllib.parse.urlsplit(base_url).path.rstrip("/")
     answer = await wire.ask(path + "/models")
     if not isinstance(answer, HttpResponse):
@@ -67,7 +67,7 @@ async def read_published(wire: HttpTransport, base_url: str, model: str) -> Mode
     names = tuple(shorten(hide(entry["id"]), _MAX_NAME) for entry in entries)
     window = _window(entries, model)
     if window is None or _TRAINED in window[1]:
-        # What the server was started with; the model's own maximum may be far more.
+        # The context that the server was started with; the model's own maximum may be much larger.
         props = await wire.ask(path.removesuffix("/v1") + "/props")
         if isinstance(props, HttpResponse) and props.status == 200:
             window = _running_window(props.body) or window
@@ -75,7 +75,7 @@ async def read_published(wire: HttpTransport, base_url: str, model: str) -> Mode
 
 
 def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
-    """Return the entries of a list of models; None where `body` is no such list."""
+    """Return the entries of a list of models; None if `body` is not such a list."""
     value = _decoded(body)
     listed = value.get("data") if isinstance(value, dict) else value
     if not isinstance(listed, list):
@@ -85,7 +85,7 @@ def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
 
 
 def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Return (tokens of context, the field that says so) of an entry of the list, if it says."""
+    """Return (tokens of context, the field that states it) of an entry of the list, or None."""
     for name in _WINDOWS:
         if (tokens := _tokens(entry.get(name))) is not None:
             return tokens, name
@@ -99,7 +99,7 @@ def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
 
 
 def _window(entries: Sequence[Mapping[str, Any]], model: str) -> tuple[int, str] | None:
-    """Return the window of a model; a server of one model may take any name for it."""
+    """Return the window of a model; a server with one model may accept any name for it."""
     if named := [entry for entry in entries if entry["id"] == model]:
         return window_in(named[0])
     window = window_in(entries[0]) if len(entries) == 1 else None
@@ -126,22 +126,22 @@ def _tokens(value: object) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to ask for an answer's shape, tried."""
+    """One way to request an answer's shape, and its result."""
 
     form: str
     outcome: str = "not tried"  # of `followed`, `not followed`, `cut off`, `refused`, `failed`
-    detail: str = ""  # what is wrong
+    detail: str = ""  # the problem
 
 
 @dataclass(slots=True)
 class ProbeReport:
-    """What was found out about an endpoint; None is not known.
+    """The abilities of an endpoint; None means unknown.
 
-    `notice` is of a local model's verdicts, `problem` why it is not `usable` or why the probe ended
-    early. `shapes` go from the strongest form to the weakest; a judge will use `used`.
-    `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with a plain
-    one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer
-    tokens than it has words; None where none was sent. `requests` counts refused ones too.
+    `notice` is about a local model's verdicts. `problem` says why the endpoint is not `usable` or
+    why the probe ended early. `shapes` are ordered from the strictest form to the weakest; a judge
+    will use `used`. `alternatives` is the most of any token in a shaped answer (`..._alone`: in a
+    plain one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer
+    tokens than it has words; None if none was sent. `requests` includes refused ones.
     """
 
     address: str
@@ -181,11 +181,11 @@ async def probe(
     timeout: float = 20.0,
     seconds: float = 60.0,
 ) -> ProbeReport:
-    """Ask an endpoint what it can do; one that cannot be used is not `usable` and has a `problem`.
+    """Find out what an endpoint can do; an unusable one is not `usable` and has a `problem`.
 
-    Nothing goes through the judgement store. `request` is what a judge would ask, with a schema and
-    `logprobs`; `read` reads a reply to it. `timeout` is for one request (loading a local model is
-    given all there is), `seconds` for everything.
+    Nothing goes through the judgement store. `request` is a judge's request, with a schema and
+    `logprobs`; `read` reads a reply to it. `timeout` is for one request (loading a local model may
+    take all the time), `seconds` for the whole probe.
     """
     import anyio
 
@@ -224,7 +224,7 @@ class _Probe:
         self.asked = 0
 
     async def run(self, wire: HttpTransport | None) -> None:
-        """Find out all there is; what was found until a ModelError or a cancellation stays."""
+        """Run all checks; results up to a ModelError or a cancellation are kept."""
         self.wire = wire
         result = self.found
         if wire is not None:
@@ -247,7 +247,7 @@ class _Probe:
         await self._long_prompt()
 
     async def _long_prompt(self) -> None:
-        """Find out whether prompts are cut off, where the server does not say what fits."""
+        """Find out whether prompts are truncated, if the server does not state its context."""
         if self.endpoint is None or self.found.window or "prompt_tokens" not in self.found.usage:
             return
         outcome = await self._ask(_LONG, self.timeout)
@@ -276,7 +276,7 @@ class _Probe:
             result.refused = (*named, *sorted(dialect.dropped))
 
     async def _other_shapes(self, endpoint: ChatEndpoint) -> None:
-        """Try the weaker forms too: they are what is left when a server's grammar breaks."""
+        """Try the weaker forms too: they are the fallback if a server's grammar breaks."""
         if self.found.used is None:
             return
         learnt = endpoint.dialect
@@ -301,7 +301,7 @@ class _Probe:
             self.found.alternatives_alone = _alternatives(outcome)
 
     async def _seed(self) -> None:
-        """Judges send no seed unless told to: find out what would happen if they did."""
+        """Send a seed, which judges do only on request, to see how the server reacts."""
         if self.endpoint is None or self.found.refused is None:
             return
         with self._worded(self.endpoint.dialect):
@@ -315,7 +315,7 @@ class _Probe:
 
         self.asked += 1
         outcome: Reply | CallFailed = CallFailed(f"timeout: no reply within {timeout or 0:g} s")
-        # A little longer, because the endpoint itself says better what it waited for.
+        # A little longer, because the endpoint's own message on the timeout is better.
         with anyio.move_on_after(None if timeout is None else timeout + 1):
             outcome = await self.model.complete(request)
         if isinstance(outcome, Reply):
