@@ -1,4 +1,4 @@
-"""What a judge answers: a value with its probability and provenance, or honestly nothing."""
+"""A judge's answer: a value with its probability and provenance, or a reason why there is none."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ NOTES: dict[str, str] = {
     "kept": "of a long ranking: how many windows got no answer and kept their order",
     "uncalibrated": "the probability before recalibration",
 }
-"""Name of a note -> what it says. Notes of other names are allowed nowhere."""
+"""Name of a note -> its meaning. Other names are never allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who answered, and by what.
+    """Who gave the answer, and how.
 
     Attributes:
-        judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
+        judge: the judge's name as displayed, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
         prompt_hash: SHA-256 of the rendered prompt and its parameters; empty without one.
         method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
-        details: model, token counts and whatever else explains the answer.
-        asked: keys in the judgement store of all calls behind the answer, in their order: first
-            tries, repair turns, calls shared with other questions, those of several judges.
+        details: model, token counts and other facts that explain the answer.
+        asked: keys in the judgement store of all calls behind the answer, in order: first attempts,
+            repair turns, calls shared with other questions, calls of several judges.
     """
 
     judge: str
@@ -75,7 +75,7 @@ class Provenance:
 
 
 def after(calls: Iterable[str], answer: A) -> A:
-    """Return an answer that was made after these calls (`Provenance.asked`), which come first."""
+    """Return the answer with these calls before its own (`Provenance.asked`)."""
     keys = tuple(dict.fromkeys((*calls, *answer.provenance.asked)))
     return replace(answer, provenance=replace(answer.provenance, asked=keys))
 
@@ -86,14 +86,14 @@ class Judged:
 
     Attributes:
         value: bool (Support); number (Rating; of several dimensions, a list in their order with
-            None for one that is unscored); "a", "b" or "tie" (Preference); list of 0-based
-            positions, best first (Ranking; what it leaves out is unranked).
-        probability: of *yes*, in [0, 1]; None where the judge gives none.
+            None for unscored ones); "a", "b" or "tie" (Preference); list of 0-based positions, best
+            first (Ranking; omitted positions are unranked).
+        probability: of *yes*, in [0, 1]; None if the judge gives none.
         explanation: the judge's reason in words; may be empty.
-        evidence: the span of the judged text that decided, verbatim; may be empty.
-        raw: the reply before parsing; empty where there is none.
-        notes: what a reader of the answer must know, ready for JSON; see `NOTES`.
-        question: that it answers; `pnyx.ask` fills it in.
+        evidence: the decisive span of the judged text, verbatim; may be empty.
+        raw: the reply before parsing; empty if there is none.
+        notes: facts that a reader of the answer needs, ready for JSON; see `NOTES`.
+        question: the question answered; `pnyx.ask` sets it.
     """
 
     value: Value
@@ -107,16 +107,16 @@ class Judged:
 
     @property
     def id(self) -> str:
-        """Of the item that it answers; empty where the question is not at hand."""
+        """The id of the item; empty if the question is not available."""
         return self.question.id if self.question else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """No answer, and why. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
+    """No answer, and the reason. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
 
-    `reason` is one short machine-readable word first, then detail, e.g. `refusal: ...`; `raw`,
-    `notes` and `question` are as in `Judged`.
+    `reason` starts with one short machine-readable word, followed by details, e.g. `refusal: ...`;
+    `raw`, `notes` and `question` are as in `Judged`.
     """
 
     reason: str
@@ -127,7 +127,7 @@ class Unscored:
 
     @property
     def id(self) -> str:
-        """Of the item that it is about; empty where the question is not at hand."""
+        """The id of the item; empty if the question is not available."""
         return self.question.id if self.question else ""
 
 
@@ -141,10 +141,10 @@ class Missing(str):
 
 
 class QuestionKind:
-    """What the kinds share; a kind overrides where it differs."""
+    """The common base of all kinds of question; a kind overrides what differs."""
 
     __slots__ = ()
-    judged: ClassVar[tuple[str, ...]]  # the fields that must hold words
+    judged: ClassVar[tuple[str, ...]]  # the fields that must contain words
     counted: ClassVar[tuple[str, ...]] = ("majority",)
     count: ClassVar[Callable[..., Any]]
     yes_no: ClassVar[bool] = False  # whether there is a probability of yes
@@ -155,35 +155,35 @@ class QuestionKind:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The fields of this question that must hold words."""
+        """The fields of this question that must contain words."""
         return self.judged
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The `dimension` of each line that labels or answers the question; "" for none."""
+        """The `dimension` of each line with a label or answer of the question; "" for none."""
         return (str(self.extra.get("dimension") or ""),)
 
     @property
     def beginning(self) -> object:
-        """What a prompt about the question begins with: servers reuse it from call to call."""
+        """The beginning of a prompt about the question, which servers reuse from call to call."""
         return self.task, self.id
 
     @property
     def shared(self) -> object:
-        """What must be equal for questions with the same beginning to share a call."""
+        """The part that must be equal for questions with the same beginning to share a call."""
         return None
 
     @property
     def swapped(self) -> Any:
-        """The same question the other way round, which must get the same answer; None without."""
+        """The question with both texts swapped, which must get the same answer; None without."""
         return None
 
     def fault(self) -> str:
-        """Return why the question cannot be asked for its task, or an empty string."""
+        """Return why the question cannot be asked in its task, or an empty string."""
         return ""
 
     def value_of(self, value: Any) -> Any:
-        """Return a file's value as an answer on one line, or None where it is none."""
+        """Return the answer that a file's value means on one line, or None if it is not valid."""
         raise NotImplementedError
 
     def compose(
@@ -194,28 +194,28 @@ class QuestionKind:
         notes: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Answer:
-        """Return an answer put together of `cells`: each a value or `Missing` with a reason."""
+        """Return an answer composed of `cells`: each a value or `Missing` with a reason."""
         (cell,) = cells
         if isinstance(cell, Missing):
             return Unscored(str(cell), provenance, notes=notes or {})
         return Judged(cell, provenance, notes=notes or {}, **fields)
 
     def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:
-        """Return the dimension of each line of the answer, and its fields that tell the verdict."""
+        """Return the dimension of each line of the answer, and the fields of its verdict."""
         return [(self.extra.get("dimension"), verdict_fields(answer))]
 
 
 QUOTED: Final = Provenance("verbatim", method="quoted")
-"""Who answers that a passage supports a sentence that stands in it word for word."""
+"""The judge's name if the passage contains the sentence word for word."""
 
 
 def is_quoted(answer: Answer | None) -> bool:
-    """Tell whether a sentence stands in the passage that it cites."""
+    """Return whether the cited passage contains the sentence word for word."""
     return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
 
 
 def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
-    """Return the notes on how replies were read that an answer made of several has, too."""
+    """Return the notes on reading replies that a combined answer inherits."""
     notes = [answer.notes for answer in answers]
     lenient = sorted({how for note in notes for how in note.get("lenient", ())})
     repaired = any(note.get("repaired") for note in notes)
@@ -223,7 +223,7 @@ def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
 
 
 def answer_rows(question: QuestionKind, answer: Answer) -> list[dict[str, Any]]:
-    """Return the lines of one answer, one a dimension; unknown fields of the item come first."""
+    """Return the lines of an answer, one per dimension; unknown fields of the item come first."""
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
     rows = [
         {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
@@ -250,7 +250,7 @@ def verdict_fields(answer: Answer) -> dict[str, Any]:
 
 
 def answer_of_row(row: Mapping[str, Any]) -> Answer:
-    """Return the answer that `answer_rows` made one line of; a rating's has several."""
+    """Return the answer that a line of `answer_rows` describes; a rating has several lines."""
     by = Provenance(row["judge"], row["prompt_hash"], row["method"], asked=asked_of(row))
     notes = row["notes"] or {}
     if row["unscored"] is not None:
@@ -260,7 +260,7 @@ def answer_of_row(row: Mapping[str, Any]) -> Answer:
 
 
 def asked_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the store's keys of the calls behind a line of answers; none where it names none."""
+    """Return the store keys of the calls behind a line of answers; empty if it names none."""
     keys = row.get("asked")
     return tuple(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else ()
 
@@ -270,11 +270,11 @@ MANIFEST = "manifest.json"
 
 
 _COUNTED = {"missing": "partly_ranked", "lenient": "read_leniently"}
-"""Note that readers of a summary must know of -> what it is called there."""
+"""Notes that readers of a summary need -> their names in the summary."""
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `count`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
+    """Return `asked`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
     count, reasons, noted = 0, Counter[str](), Counter[str]()
     for row in rows:
         count += 1

@@ -1,4 +1,4 @@
-"""A judge that asks another one in a format: several questions about an item, one answer."""
+"""A judge that asks another judge in a format: several questions per item, one answer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pnyx.judging.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 
 NumberedPart: TypeAlias = tuple[int, int, JudgeQuestion]
-"""Position of the item, place among its parts, and the question."""
+"""Position of the item, number of the part, and the question."""
 
 
 class Formatted:
-    """Asks about each item what a format says, of a judge that `make` returns for each prompt."""
+    """Asks the questions of a format about each item; `make` returns a judge for each prompt."""
 
     def __init__(self, make: Callable[[str], Judge], form: JudgingFormat, kind: type) -> None:
         self.form = form
@@ -27,16 +27,16 @@ class Formatted:
 
     @property
     def name(self) -> str:
-        """`NAME FORMAT`, for answers in another format are another judge's."""
+        """`NAME FORMAT`, because another format makes another judge."""
         return f"{self._first.name} {self.form.name}"
 
     @property
     def card(self) -> str:
-        """What is known of the judges that are asked."""
+        """The cards of the judges that are asked."""
         return "; ".join(dict.fromkeys(judge.card for judge in self._judges.values()))
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question as soon as all its parts are; see `pnyx.judging.base.Judge`."""
+        """Answer each question once all its parts are answered; see `pnyx.judging.base.Judge`."""
         refuse_other_kinds(self, questions)
         by_prompt: dict[str, list[NumberedPart]] = {}
         waiting: list[dict[int, Answer]] = [{} for _ in questions]

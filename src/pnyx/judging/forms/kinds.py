@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 NAMES = {"first": "a", "second": "b", "tie": "tie"}
-"""Word of a reply -> which of the two it means, the first one being a."""
+"""Word of a reply -> the text that it means; the first one is a."""
 
 
 class PreferenceForm(PromptForm):
-    """Asks which is better, `a` shown first; the judge asks again with both swapped."""
+    """Asks which text is better, `a` first; the judge asks again with both swapped."""
 
     kind = Preference
     inputs = {  # noqa: RUF012
@@ -66,7 +66,7 @@ _CHOICES = {"first": "a", "second": "b", "neither": "tie"}
 
 
 class ChoiceForm(PreferenceForm):
-    """Asks for one word, so that each of the three has a probability by token."""
+    """Asks for one word, so that each of the three answers has a token probability."""
 
     by_token = True
     inputs = {**PreferenceForm.inputs, "claims": False}  # noqa: RUF012
@@ -111,7 +111,7 @@ class RankingForm(PromptForm):
         return {**inputs, "texts": texts}, [str(number) for number in range(1, len(texts) + 1)]
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal."""
+        """See `PromptForm.read`; missing, repeated and invented numbers are only noted."""
         question = call.question
         reply: Any = validated(_order(), text)
         texts = reordered(question.texts, call.sample, question.query)
@@ -136,7 +136,7 @@ class RankingForm(PromptForm):
 def _order() -> type[BaseModel]:
     from pydantic import WithJsonSchema
 
-    # Told to be at least 1, but read whatever it is: an invented number is noted.
+    # The schema says at least 1, but any number is read: an invented one is noted.
     number = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
     return shape("Order", order=list[number])
 
@@ -158,12 +158,12 @@ class RatingForm(PromptForm):
         return score_type(*question.scale)
 
     def score(self, question: Rating, entry: Any) -> float:
-        """Return what an entry says, as a number on the question's scale."""
+        """Return the score in an entry, as a number on the question's scale."""
         score: float = entry.score
         return int(score) if isinstance(score, bool) else score
 
     def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
-        """Return what else an entry says: name of a note -> what it says of the dimension."""
+        """Return the other content of an entry: name of a note -> its text on the dimension."""
         return {}
 
     def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
@@ -171,7 +171,7 @@ class RatingForm(PromptForm):
         return list(dimensions)
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
-        """Return all that a prompt may ask for; `dimension` is all of them as one text."""
+        """Return all inputs available to a prompt; `dimension` is all of them as one text."""
         scale, defined_dimensions = question.rating_scale, question.known
         defined = [f"{name}: {defined_dimensions[name].definition}" for name in dimensions]
         return {
@@ -201,7 +201,7 @@ class RatingForm(PromptForm):
         return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, dimensions)
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """See `PromptForm.read`; each dimension that the reply omits is unscored."""
+        """See `PromptForm.read`; dimensions that the reply omits are unscored."""
         question = call.question
         names = self.names(question, question.dimensions)
         scores = by_name(one_object(text, names), names)
@@ -228,7 +228,7 @@ class RatingForm(PromptForm):
     def rated(
         self, question: Rating, name: str, scores: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
-        """Return the score on a dimension and what else the reply says of it, or why none."""
+        """Return the score on a dimension and the reply's remarks on it, or why there is none."""
         if name not in scores:
             return Missing("missing: not in the reply")
         entry = validated_value(self.entry(question, name), scores[name], name)
@@ -238,7 +238,7 @@ class RatingForm(PromptForm):
 def value_and_notes(
     rated: Mapping[str, tuple[float, Mapping[str, Any]] | Missing],
 ) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Return the value (of several dimensions a list), and note -> dimension -> what it says."""
+    """Return the value (a list for several dimensions), and note -> dimension -> remark."""
     scores: list[float | None] = []
     notes: dict[str, dict[str, Any]] = {}
     for name, rating in rated.items():
@@ -252,14 +252,14 @@ def value_and_notes(
 
 
 class _Shown(NamedTuple):
-    """A rated text as a prompt shows it: its scores in words, a line each."""
+    """A rated text as it appears in a prompt: its scores in words, one per line."""
 
     text: str
     scores: str
 
 
 def _shown(shot: RatedShot, dimensions: Sequence[str], scale: Scale) -> _Shown:
-    """Return an example with its scores in the order of the dimensions that are asked about."""
+    """Return an example with its scores in the order of the requested dimensions."""
     scores = {n: bool(v) if scale.boolean else v for n, v in shot.scores}
     lines = [f"{name}: {json.dumps(scores[name])}" for name in dimensions if name in scores]
     return _Shown(shot.text, "\n".join(lines))
@@ -277,7 +277,7 @@ def score_type(low: float, high: float) -> type[BaseModel]:
 
 
 def whole_number(low: float, high: float) -> Any:
-    """Return the type of a whole number on a scale, told as a list of them."""
+    """Return the type of a whole number on a scale, described as a list of values."""
     from pydantic import Field, WithJsonSchema
 
     values = list(range(math.ceil(low), math.floor(high) + 1))

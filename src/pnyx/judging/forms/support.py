@@ -1,4 +1,4 @@
-"""The forms of yes/no questions: support, and whether a text gives a nugget."""
+"""Forms of yes/no questions: support, and whether a text contains a nugget."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 GRADES = {"support": True, "partial_support": False, "not_support": False}
-"""Word for how far a text gives a nugget -> whether it is given (nuggetizer)."""
+"""Word for how far a text covers a nugget -> whether it counts as covered (nuggetizer)."""
 
 
 class SupportForm(PromptForm):
-    """Asks for yes or no and how sure that is, of one statement, of several, or of a `listing`."""
+    """Asks for yes or no with a confidence, for one statement, several, or a `listing`."""
 
     kind = Support
     inputs = {  # noqa: RUF012
@@ -48,7 +48,7 @@ class SupportForm(PromptForm):
         return _verdict(self.fields)
 
     def put(self, call: FormCall) -> Put:
-        """See `PromptForm.put`; several questions must be about one text under one guideline."""
+        """See `PromptForm.put`; several questions must share one text and one guideline."""
         first = call.question
         several = (self.listed, "listing")
         inputs = {name: getattr(first, name) for name in call.prompt.inputs if name not in several}
@@ -65,11 +65,11 @@ class SupportForm(PromptForm):
         return prompt.takes_several
 
     def stated(self, question: Support) -> str:
-        """Return what a list of statements says of a question."""
+        """Return the line about a question in a list of statements."""
         return question.statement
 
     def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> ReplyReading:
-        """Return what a verdict says, given where its word stands if that is known."""
+        """Return the reading of a verdict; `spans` has the position of its word if it is known."""
         yes = verdict.answer == "yes"
         of_yes = getattr(verdict, "probability", None)
         if of_yes is None:
@@ -94,7 +94,7 @@ class SupportForm(PromptForm):
         numbers = [str(number) for number in range(1, len(call.questions) + 1)]
         verdicts_by_name = by_name(one_object(text, numbers), numbers)
         spans = word_spans(text, "answer")
-        exact = len(spans) == len(verdicts_by_name)  # not where a key is spelt with escapes
+        exact = len(spans) == len(verdicts_by_name)  # False if a key contains escapes
         result: dict[str, ReplyReading] = {}
         for n, (name, entry) in enumerate(verdicts_by_name.items()):
             verdict = validated_value(verdicts, entry, name)
@@ -112,9 +112,9 @@ class SupportForm(PromptForm):
 
 
 class CitationsForm(SupportForm):
-    """Asks of sentences whether the document that each cites supports it; several documents a call.
+    """Asks whether the document cited by each sentence supports it; several documents per call.
 
-    The input `material` shows each document once, numbered, then the numbered sentences.
+    The input `material` has each document once, numbered, then the numbered sentences.
     """
 
     inputs = {"question": False, "material": False}  # noqa: RUF012
@@ -135,7 +135,7 @@ class CitationsForm(SupportForm):
 
 
 class NuggetForm(SupportForm):
-    """Asks how far a text gives a nugget; in part is no, with the note `partial`."""
+    """Asks how far a text covers a nugget; partly means no, with the note `partial`."""
 
     def reply(self, question: Support) -> type[BaseModel]:
         """Return the type of a verdict."""
@@ -160,15 +160,15 @@ class NuggetForm(SupportForm):
 
 
 class GivenNuggetForm(NuggetForm):
-    """Asks which lines of a listing a text gives: those that a reply does not name are not given.
+    """Asks which lines of a listing a text covers: lines missing in the reply are not covered.
 
-    A line that is not named has no probability, and the note `not_named`.
+    Such a line has no probability, and the note `not_named`.
     """
 
     keyed = False
 
     def reply(self, question: Support) -> type[BaseModel]:
-        """Return the type of a reply: the lines that are given, wholly or in part."""
+        """Return the type of a reply: the lines that are covered, wholly or in part."""
         return _given_lines()
 
     def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
@@ -201,7 +201,7 @@ def _given_lines() -> type[BaseModel]:
 
 
 def _listing(questions: Sequence[Support]) -> Iterator[str]:
-    """Yield the lines of a list: a number comes first in those of statements only."""
+    """Yield the lines of a list: only those of statements start with a number."""
     heading = None
     for number, question in enumerate(questions, 1):
         line = " ".join(question.question.split())

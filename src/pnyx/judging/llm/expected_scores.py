@@ -1,8 +1,8 @@
 """Expected scores: the mean of a scale's points by the probabilities of the score's token.
 
-The step by which G-Eval turns integers into finer scores (Liu et al., EMNLP 2023, section 2): the
-sum of p(s) s over the points s, here over the alternatives that a server lists for the token, and
-divided by their mass, which is noted.
+This is how G-Eval turns integers into finer scores (Liu et al., EMNLP 2023, section 2): the sum of
+p(s) s over the points s, here over the alternatives that a server lists for the token, divided by
+their total probability mass, which is recorded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ NO_TOKENS = "logprobs: none for the score"
 
 
 def points_of(scale: Scale) -> dict[str, float]:
-    """Return how each point of a scale is written; InputError where one begins another."""
+    """Return each point of a scale as text; InputError if one is the prefix of another."""
     if scale.boolean:
         return {"true": scale.high, "false": scale.low}
     if scale.low < 0 or scale.high > 9:
         bounds = f"{scale.low:g} to {scale.high:g}"
         raise InputError(
-            f"expected scores: found a scale from {bounds}, expected one within 0 to 9, of which "
-            "no value begins another"
+            f"expected scores: found a scale from {bounds}, expected one within 0 to 9, where no "
+            "value is the prefix of another"
         )
     low, high = math.ceil(scale.low), math.floor(scale.high)
     return {str(point): float(point) for point in range(low, high + 1)}
@@ -41,7 +41,7 @@ def points_of(scale: Scale) -> dict[str, float]:
 def expected_score(
     reply: Reply, span: tuple[int, int], points: Mapping[str, float]
 ) -> tuple[float, float] | None:
-    """Return the mean of the points and the mass they cover; None where no token is a point."""
+    """Return the mean of the points and their probability mass; None if no token is a point."""
     located = token_at(reply, span[0])
     if located is None:
         return None
@@ -65,7 +65,7 @@ def expected_cells(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the score on each dimension or why there is none, and notes on them.
 
-    `stated` is what the reply says, `mass` the probability of the points that were listed.
+    `stated` is the score in the reply, `mass` the probability of the listed points.
     """
     points = points_of(question.rating_scale)
     values = reading.value if isinstance(reading.value, list) else [reading.value]

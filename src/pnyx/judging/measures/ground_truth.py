@@ -1,4 +1,4 @@
-"""What people say, and a judge's verdicts joined with it (docs/measures.md)."""
+"""Human labels, and their join with a judge's verdicts (docs/measures.md)."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from pnyx.judging.verdicts import (
 )
 
 Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
-LabelKey: TypeAlias = str | Key  # The id alone where there is no dimension
+LabelKey: TypeAlias = str | Key  # The id alone if there is no dimension
 
 Truth: TypeAlias = Callable[[Verdict], bool | None]
-"""Says whether a pair is relevant; None where nobody has said."""
+"""Returns whether a pair is relevant; None if it is not labelled."""
 
 _LARGEST = 1e9
-"""Larger ratings, gains and labels are refused; their squares would lose all precision."""
+"""Larger ratings, gains and labels are refused: their squares would lose all precision."""
 
 _TAKEN: Mapping[str, tuple[str, ...]] = {
     "support": ("support", "perspectives", "stance", *YES_NO_TASKS),
     "relevance": ("relevance", *YES_NO_TASKS),
     "quality": ("quality",),
 }
-"""What is measured -> tasks whose answers can be; the first that takes a task is the usual one."""
+"""Measured task -> tasks whose answers it accepts; the first match is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Gold of several annotators by key; questions without a majority are `tied` and have none.
+    """Combined labels by key; questions without a majority are `tied` and have none.
 
-    `scale_note` says that numbers look like a scale on which no label is a no; empty if not.
+    `scale_note` warns that numbers look like a scale on which no label is a no; else empty.
     """
 
     gold: Mapping[LabelKey, Gold]
@@ -64,9 +64,8 @@ class LabelledVerdicts(Result):
     """A judge's answers with labels of the same questions, on support, relevance or quality.
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
-    question has no line among the answers; `unlabelled` how many answers without a label that
-    counts say what, by group and value. Of the verdicts' `extra` little is kept. `scale_note`: as
-    in `Labels`.
+    question has no answer; `unlabelled` counts answers without a usable label by group and value.
+    Only some of the verdicts' `extra` is kept. `scale_note`: as in `Labels`.
     """
 
     task: str
@@ -79,7 +78,7 @@ class LabelledVerdicts(Result):
     scale_note: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each pair: what the judge says of an item, and what people say."""
+        """Return a row for each pair: the judge's verdict on an item, and its label."""
         return [
             {
                 "id": pair.verdict.id,
@@ -103,7 +102,7 @@ class LabelledVerdicts(Result):
 
 
 class _Scale:
-    """Notices numbers that all count as yes, though they look like a scale or like shares."""
+    """Detects numbers that all count as yes although they look like a scale or like shares."""
 
     def __init__(self) -> None:
         self._least, self._largest, self._has_no, self._count = math.inf, -math.inf, False, 0
@@ -115,7 +114,7 @@ class _Scale:
         self._least, self._largest = min(self._least, grade), max(self._largest, grade)
 
     def note(self) -> str:
-        """Return a warning, or nothing where some label is a no or all are 1."""
+        """Return a warning, or "" if some label is a no or all are 1."""
         if self._has_no or not self._count or self._least == self._largest == 1:
             return ""
         span = f"{self._least:g} to {self._largest:g}"
@@ -126,7 +125,7 @@ class _Scale:
 
 
 class _Label(NamedTuple):
-    """What one person says of an item."""
+    """One person's label of an item."""
 
     line: int
     group: str
@@ -142,7 +141,7 @@ def _label(row: VerdictRow, task: str) -> _Label:
     gain, unsure = verdict.extra.get("gain"), verdict.extra.get("uncertain")
     partly = isinstance(value, str) and value.strip().lower() == PARTLY
     return _Label(
-        line if verdict.group else 0,  # so that equal ones can be shared where they name none
+        line if verdict.group else 0,  # so that equal labels without a group can be shared
         verdict.group,
         _rating(value, "value") if task == "quality" else grade_of(value),
         None if gain is None else _rating(gain, "gain"),
@@ -160,7 +159,7 @@ def _sorted_by(key: LabelKey) -> tuple[str, str]:
 
 
 def _votes(source: Source, task: str) -> Iterator[tuple[LabelKey, bool, _Label]]:
-    """Yield each label: of what, whether it decides, and what it says."""
+    """Yield each label: its key, whether it is decisive, and its content."""
     last, alike = None, dict[bool, _Label]()
     for row in read_verdict_rows(source, "labels"):
         if row[0] is not last:
@@ -178,7 +177,7 @@ def _votes(source: Source, task: str) -> Iterator[tuple[LabelKey, bool, _Label]]
 
 
 def read_labels(source: Source, task: str) -> Labels:
-    """Read labels; several annotators become one gold (`grade_of`), `adjudicated` counts alone."""
+    """Read labels; several annotators are combined (`grade_of`), `adjudicated` counts alone."""
     votes, several = counted(_votes(source, task))
     every = chain(votes.values(), *several.values())
     explicit = graded = False
@@ -189,7 +188,7 @@ def read_labels(source: Source, task: str) -> Labels:
         scale.add(label.grade)
     gold: dict[LabelKey, Gold] = {}
     single: dict[_Label, Gold] = {}
-    alike: dict[Gold, Gold] = {}  # Most labels of a group say the same
+    alike: dict[Gold, Gold] = {}  # Most labels of a group are equal
     tied = set[LabelKey]()
     for key, first in votes.items():
         labels = several.get(key) or [first]
@@ -229,7 +228,7 @@ def _path(source: Source) -> str:
 
 
 def grade_of(value: Any) -> float:
-    """Return what a yes/no label says, yes where it is above 0; InputError: it says neither."""
+    """Return the grade of a label, yes if above 0; InputError if it is not valid."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and value.strip().lower() in GRADE_WORDS:
@@ -261,25 +260,25 @@ def join_labels(
     """Join a judge's answers with labels on id and dimension.
 
     Args:
-        answers: answers JSONL, a results folder, `-`, what `pnyx.ask` returned, id -> value, or a
+        answers: answers JSONL, a results folder, `-`, the result of `pnyx.ask`, id -> value, or a
             data frame or rows with `id` and `value`. Lists of values are joined by position, two
-            series of pandas by index.
+            pandas series by index.
         labels: labels JSONL, `-`, or the same in memory; by default each answer's own field
-            `label`, carried along from its item.
-        task: support, relevance or quality; by default what the first answer is about.
-        judge: whose answers count, where there are several judges'.
+            `label`, copied from its item.
+        task: support, relevance or quality; by default the task of the first answer.
+        judge: the judge whose answers count, if there are several.
 
     Raises:
-        InputError: a line is malformed or occurs twice, the answers are another task's or several
-            judges', or no answer has a label.
-        ValueError: there is no such task.
+        InputError: a line is malformed or occurs twice, the answers have another task or several
+            judges, or no answer has a label.
+        ValueError: the task is unknown.
     """
     if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     if not isinstance(answers, str | Path):
         answers, labels = joined_values(answers, labels)
         answers = rows_in_form(answers, "answers", task)
-    taken: dict[str, str] = {}  # the answers' task -> what is measured
+    taken: dict[str, str] = {}  # the answers' task -> the measured task
     last: Verdict | None = None
 
     def checked(row: VerdictRow) -> VerdictRow:
@@ -305,7 +304,7 @@ def join_labels(
 
 
 def _check_task(task: str, taken: dict[str, str], wanted: str | None) -> None:
-    """Note what answers to a task are measured as, unless they cannot be."""
+    """Record the measured task of the answers; InputError if they cannot be measured."""
     measured = wanted or next((n for n, tasks in _TAKEN.items() if task in tasks), "support")
     if task not in _TAKEN[measured]:
         expected = " or ".join(_TAKEN[measured])
@@ -317,7 +316,7 @@ def _check_task(task: str, taken: dict[str, str], wanted: str | None) -> None:
 
 
 def _distinct(source: Source, rows: Iterator[VerdictRow]) -> Iterable[VerdictRow]:
-    """Let the last of several verdicts on one item count; files do not hold several."""
+    """Keep the last of several verdicts on an item in memory; files cannot have several."""
     if isinstance(source, str | Path):
         return rows
     return {_key(row): row for row in rows}.values()
@@ -363,7 +362,7 @@ class _Joining:
         return _OWN[grade > 0]
 
     def joined(self, task: str, judge: str) -> LabelledVerdicts:
-        """Return what was joined; InputError where it is nothing."""
+        """Return the joined pairs; InputError if there are none."""
         if not len(self._pairs):
             raise InputError(self._no_pairs(), path=self._path)
         return LabelledVerdicts(
@@ -397,13 +396,13 @@ _OWN = (Gold(yes=False), Gold(yes=True))
 def _answer(value: Any, task: str) -> Any:
     if task == "quality":
         return None if value is None else _rating(value, "value")
-    if isinstance(value, str):  # a judge's answer is no label: it is not written in words
+    if isinstance(value, str):  # unlike a label, a judge's answer is never written in words
         raise InputError(f"value: found {shown_value(value)}, expected true, false or null")
     return yes_or_no(value)
 
 
 def truth_of_labels(source: Source) -> Truth:
-    """Return what people's labels say, joined on id; of several, the majority."""
+    """Return a function that looks up human labels by id; of several, the majority counts."""
     gold = read_labels(source, "relevance").gold
 
     def truth(verdict: Verdict) -> bool | None:
@@ -414,10 +413,10 @@ def truth_of_labels(source: Source) -> Truth:
 
 
 def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
-    """Return what TREC or BEIR qrels say, joined on question and document.
+    """Return a function that looks up TREC or BEIR qrels by question and document.
 
-    Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
-    InputError: a line is broken.
+    Grades of at least `least` mean yes. With `unjudged`, missing pairs are irrelevant. InputError
+    if a line is malformed.
     """
     labels: dict[tuple[str, str], bool] = {}
     for qrel in read_qrels(str(path)):

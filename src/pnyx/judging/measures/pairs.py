@@ -1,4 +1,4 @@
-"""Answers with their labels: as pairs, and as columns, of which a million fit in memory."""
+"""Answers with their labels, as pairs and as memory-efficient columns (for a million pairs)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pnyx.stats.weighted_measures import Floats, Index, numbers
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
+    """The labels of a question: majority, mean grade, whether most were unsure, mean rating."""
 
     yes: bool | None = None
     gain: float | None = None
@@ -26,19 +26,19 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A labelled question that was asked: the judge's verdict, and what people say."""
+    """A labelled question: the judge's verdict, and its label."""
 
     verdict: Verdict
     gold: Gold
 
     @property
     def group(self) -> str:
-        """The topic of the label, else of the answer; empty where neither names one."""
+        """The topic of the label, else of the answer; empty if neither has one."""
         return self.gold.group or self.verdict.group or self.verdict.question_id
 
 
 class PairColumns(Sequence[Pair]):
-    """Pairs held as columns, each made when it is looked at; most share a verdict and a label."""
+    """Pairs stored as columns, created on access; most share a verdict and a label."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -116,12 +116,12 @@ class PairColumns(Sequence[Pair]):
 
     @property
     def unscored(self) -> list[str]:
-        """Why there is no value, of each answer that has none."""
+        """The reason of each unscored answer."""
         both = zip(self.verdicts, self.values, strict=True)
         return [verdict.unscored for verdict, value in both if value is None]
 
     def in_order(self) -> Index:
-        """Return the places of the pairs in the order of the answers' lines."""
+        """Return the positions of the pairs in the order of the answers' lines."""
         return np.argsort(np.frombuffer(self._lines, dtype=np.int64), kind="stable")
 
     def value(self) -> Floats:

@@ -1,4 +1,4 @@
-"""What a trial shows: does a score fall as items get worse, does a verdict stay as it should?"""
+"""Results of trials: does a score fall as items get worse, does a verdict stay the same?"""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decline(Result):
-    """A score over levels at which items are worse and worse.
+    """A score over levels at which items become worse.
 
     Attributes:
         levels: ascending.
-        points: the mean score at each, over the items that reach it.
-        pearson: correlation of level and mean score, in [-1, 1] (ConQRet, 6.2); undefined where
-            the score never changes, or of two levels, which any line goes through.
-        steps: how much lower the score is at each level after the first than at the one before,
-            over items scored at both.
-        fall: from the first level to the last that counts.
+        points: the mean score at each level, over the items that reach it.
+        pearson: correlation of level and mean score, in [-1, 1] (ConQRet, 6.2); undefined if the
+            score never changes, or for two levels, which any line fits.
+        steps: the decrease of the score from each level to the next, over items scored at both.
+        fall: the decrease from the first level to the last that counts.
         strictly: whether every step that counts is above 0 (strict monotonic decrease, Table 17);
-            None where one has no value.
-        counted: levels that count, from the first on: those that half of the items reach.
+            None if one has no value.
+        counted: number of levels that count, from the first: those that half of the items reach.
     """
 
     levels: Sequence[float]
@@ -53,7 +52,7 @@ class Decline(Result):
         return [f"Fall from the first level to the last: {self.fall}"]
 
     def row(self) -> dict[str, Any]:
-        """Return the object of a trial's `summary.json`."""
+        """Return the object in a trial's `summary.json`."""
         return {
             "levels": list(self.levels),
             **row_of(self, "points pearson steps fall counted"),
@@ -73,13 +72,13 @@ def measure_decline(
     clusters: Index,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Decline:
-    """Measure how a score falls.
+    """Measure the decrease of a score over levels.
 
     Args:
         levels: (n,) ascending, two or more.
-        table: (items, n) scores in [0, 1]; NaN where there is none.
+        table: (items, n) scores in [0, 1]; NaN if missing.
         present: (items, n) whether the item was asked at that level.
-        clusters: (items,) what the bootstrap draws.
+        clusters: (items,) the units that the bootstrap draws.
         bootstrap: how intervals are drawn.
     """
     reached = present.sum(axis=0)
