@@ -291,7 +291,7 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
         (("--cascade", "c.json", "--cheap", "student"), "--cheap and --student are the same stud"),
         (("--cascade", "c.json", "--cheap", "empty"), "empty: holds no student.json"),
         (("--cascade", "c.json"),
-         "--cascade with --student needs who is asked first (--cheap) or last (--llm)"),
+         "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"),
         (("--cheap", "student"), "--cheap requires --cascade"),
         (("--samples", "3"), "--samples requires --llm"),
         (("--budget", "1"), "--budget requires --llm"),

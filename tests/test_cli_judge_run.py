@@ -219,4 +219,4 @@ def test_perspectives_are_asked_about_in_batches(
         assert [f"View {n}." in user for n in range(3)] == [True] * 3
         one = ["--prompt", "support-perspective", "--llm", server.spec, "--out", tmp_path / "p"]
         assert pnyx(*command, *one) == 2
-    assert "prompt support-perspective@2 takes one statement a call" in capsys.readouterr().err
+    assert "prompt support-perspective@2 takes one statement per call" in capsys.readouterr().err

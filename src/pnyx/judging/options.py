@@ -1,4 +1,4 @@
-"""Specs of language models and judges. Light: nothing here loads numpy or a model."""
+"""Specs of language models and judges. Nothing here imports numpy or loads a model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMES_MODEL: Final = (
 
 
 class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout wait request"):
-    """Which language model is asked, and where its replies are kept."""
+    """The language model, and where its replies are stored."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
         (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM, else the packaged judge"
@@ -65,14 +65,14 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields to add to each request to a language model."""
+        """The fields added to each request to a language model."""
         from pnyx.models.request_fields import read_request_fields
 
         return {} if self.request is None else read_request_fields(self.request)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The language models that are named, here or in the environment."""
+        """The language models named here or in the environment."""
         return self.llm or tuple(os.environ.get("PNYX_LLM", "").split())
 
     @property
@@ -84,11 +84,11 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
 class CombiningSpec(
     Spec, heading="Judge", rare="judge combine calibration threshold cascade cheap"
 ):
-    """Who answers in place of a language model, or beside it."""
+    """Who answers instead of, or in addition to, a language model."""
 
     labels: FileName | None = file_opt(None, "Answer from people's labels (JSONL).")
     lookup: FileName | None = file_opt(
-        None, "Answer from a former run's answers.", metavar="RESULTS"
+        None, "Answer from an earlier run's answers.", metavar="RESULTS"
     )
     judge: JudgePluginName | None = file_opt(
         None, "Answer with a judge of a plugin (pnyx doctor lists them).", metavar="NAME"
@@ -119,7 +119,7 @@ class CombiningSpec(
     )
     cascade: FileName | None = file_opt(
         None,
-        "Ask --cheap first, and the usual judge if it is uncertain by the thresholds in this "
+        "Ask --cheap first, and the usual judge if --cheap is uncertain by the thresholds in this "
         "file of pnyx calibrate --error.",
     )
     cheap: LanguageModelName | None = file_opt(
@@ -174,19 +174,19 @@ class AskingSpec(
 
 
 class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dimensions"):
-    """The format in which a task's items are put to a language model."""
+    """The format in which a language model is asked about a task's items."""
 
     format: Words | None = opt(
         None,
-        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
-        "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
+        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (one "
+        "dimension per call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
         "rag-rubric, listwise-rag, listwise-rag-fine or support.",
         metavar="NAME",
         shown="the task's first; without --llm, support for rag",
     )
     nuggets: int | None = opt(
         None,
-        "rag: points of a question that query-rubric and rag-rubric grade by.",
+        "rag: number of points by which query-rubric and rag-rubric grade.",
         within="[1, 50]",
         shown="20",
     )
@@ -202,7 +202,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     dimensions: FileName | None = file_opt(
         None,
-        "quality: rate on dimensions of your own: a file of definitions, scale and examples "
+        "quality: rate on your own dimensions: a file of definitions, scale and examples "
         "(docs/judging-quality.md).",
         metavar="FILE.toml",
     )
@@ -216,7 +216,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the answers beside what the judge itself says, for a manifest."""
+        """The settings that affect the answers besides the judge, for a manifest."""
         row = {} if self.nuggets is None else {"nuggets": self.nuggets}
         return row if self.own is None else {**row, "dimensions": self.own.row()}
 
@@ -240,13 +240,13 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         return {} if self.own is None else {"custom": self.own}
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
-        """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
+        """Return a spec whose prompt uses only the dimensions of the file."""
         if self.own is None or judge.prompt is not None:
             return judge
         return replace(judge, prompt="quality-own")
 
     def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
-        """Return how a judge is asked about a task, or None; OptionError for a choice not there."""
+        """Return the format for a task, or None; OptionError for an unavailable option."""
         named = None if self.format is None else task.format(self.format)
         self._check_rated(task, judge)
         if judge.asks_models:
@@ -259,7 +259,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
     def prepared(
         self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
     ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
-        """Return how a judge is asked about items, and the questions that it is asked then."""
+        """Return the format for the items, and their questions in that format."""
         from pnyx.judging.students.quality.overall import overall_only
 
         form = self.chosen(task, judge)
@@ -271,7 +271,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         return form, items
 
     def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
-        """Refuse a scale or examples where they would change nothing."""
+        """Refuse a scale or examples that would have no effect."""
         self.check_needs()
         for name in ("scale", "shots", "dimensions"):
             if self.given(name) and not task.scales:
@@ -290,7 +290,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
             self._check_prompt(judge.prompt)
 
     def _sized(self, form: JudgingFormat | None) -> JudgingFormat | None:
-        """Return a format that makes up as many points as are wanted."""
+        """Return a format with the requested number of generated points."""
         if self.nuggets is None:
             return form
         if form is None or not form.makes_points:
@@ -298,7 +298,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         return form.with_points(self.nuggets)
 
     def _check_prompt(self, name: str) -> None:
-        """Refuse a prompt that would not say what was chosen."""
+        """Refuse a prompt that does not use a chosen option."""
         from pnyx.judging.llm.prompts import load_prompt
 
         inputs = load_prompt(name).inputs
@@ -311,7 +311,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
     def shaped(
         self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
     ) -> list[JudgeQuestion]:
-        """Return the questions as they are asked: on the scale, in the format, with examples."""
+        """Return the final questions: with the scale, in the format, with examples."""
         result: list[Any] = list(questions)
         if self.scale is not None:
             bounds = task.scales[self.scale].bounds
@@ -330,7 +330,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
 
 class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
-    """What may be spent."""
+    """The limits on spending."""
 
     plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
@@ -356,15 +356,15 @@ class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
 
 
 class PaidModelSpec(SpendingSpec, ModelSpec):
-    """Which language model is asked, if any, and what may be spent."""
+    """The language model, if any, and the limits on spending."""
 
     def check(self) -> None:
-        """Refuse what means nothing where no language model is named."""
+        """Refuse options that have no effect without a language model."""
         self.check_needs()
 
 
 class WriterSpec(ModelSpec):
-    """A language model that is asked for something else than verdicts: nothing stands in for it."""
+    """A required language model for other tasks than verdicts."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
         (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM"
@@ -372,17 +372,17 @@ class WriterSpec(ModelSpec):
 
 
 class AskedSpec(SpendingSpec, WriterSpec):
-    """Such a language model, and what may be spent."""
+    """Such a language model, and the limits on spending."""
 
     def check(self) -> None:
-        """Refuse what means nothing where no language model is named."""
+        """Refuse options that have no effect without a language model."""
         if self.plan and not self.asks_models:
             raise OptionError("--plan requires --llm")
         self.check_needs()
 
 
 class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine"):
-    """Who judges, how, and at what cost."""
+    """The judge, how it is asked, and its cost."""
 
     engine: Address | None = opt(
         None,
@@ -393,7 +393,7 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
 
     @property
     def answered_by(self) -> str:
-        """The field that names who answers in place of a language model; empty for none."""
+        """The field that names who answers instead of a language model; empty for none."""
         for name in ("labels", "lookup", "judge"):
             if getattr(self, name) is not None:
                 return name
@@ -401,17 +401,17 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
 
     @property
     def student_decides(self) -> bool:
-        """Whether --student has the last word: answers alone, or after --cheap."""
+        """Whether --student decides: answers alone, or after --cheap."""
         alone = self.cascade is None or self.cheap is not None
         return self.student is not None and alone
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The language models that are asked: none where others answer."""
+        """The language models that are asked; empty if others answer."""
         return () if self.answered_by else super().models
 
     def check(self) -> None:
-        """Refuse choices that exclude each other or would change nothing."""
+        """Refuse options that exclude each other or have no effect."""
         sources = ["llm"] if self.llm else []
         others = ("labels", "lookup", "judge", "student")
         sources += [n for n in others if getattr(self, n) is not None]
@@ -421,7 +421,7 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
             raise OptionError(f"--{sources[0]} and --{sources[1]} exclude each other")
         if self.student is not None and not self.student_decides and not self.models:
             raise OptionError(
-                "--cascade with --student needs who is asked first (--cheap) or last (--llm)"
+                "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"
             )
         if self.threshold is not None and self.cascade is not None:
             raise OptionError("--threshold and --cascade exclude each other")

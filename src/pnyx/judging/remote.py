@@ -1,4 +1,4 @@
-"""A judge that answers in workers of Ray."""
+"""A judge that answers in Ray workers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pnyx.models.http.flow import run_all
 from pnyx.models.ray import RayWorkers
 
 _LEAST, _CHUNK = 8, 64
-"""Questions of a call, at least and at most: what is lost with a worker, seconds of work."""
+"""Minimum and maximum questions per call: the loss with a worker, seconds of work."""
 
 
 class RemoteJudge:
-    """The judge `make(*args)`, made once in each worker; its answers are the same."""
+    """The judge `make(*args)`, created once in each worker; its answers are the same."""
 
     def __init__(self, workers: RayWorkers, make: Callable[..., Judge], *args: str) -> None:
         judge = make(*args)

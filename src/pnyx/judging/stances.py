@@ -1,4 +1,4 @@
-"""Questions about a contentious question: whether a text helps, and which side it argues for."""
+"""Questions about a text on a contentious question: does it help, and which side does it take?"""
 
 from __future__ import annotations
 

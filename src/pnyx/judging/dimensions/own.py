@@ -162,7 +162,7 @@ class _Reader:
         for name, score in scores.items():
             if name not in dimensions:
                 names = ", ".join(dimensions)
-                self.fail(name, f"is not among the dimensions ({shorten(names, 80)})", "examples")
+                self.fail(name, f"is no dimension of this file ({shorten(names, 80)})", "examples")
             whole = isinstance(score, int) and not isinstance(score, bool)
             if not whole or not scale.low <= score <= scale.high:
                 expected = f"{scale.low:g} to {scale.high:g}"

@@ -1,7 +1,8 @@
-"""The format in which an argument is judged by verdicts on its parts, sentence by sentence.
+"""The format that judges an argument by verdicts on its parts, sentence by sentence.
 
-Any judge of relevance and support answers it, the packaged one too. It tells which documents help
-and which sentences follow from what they cite, and nothing of answer relevance or preference.
+Any judge of relevance and support can answer it, including the packaged one. It decides which
+documents help and which sentences follow from their citations, but not answer relevance or
+preference.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
 
 
 def _only_told(question: Rating) -> Rating:
-    """Keep the dimensions that verdicts of support tell, unless none would be left."""
+    """Keep the dimensions that follow from verdicts of support, unless none would be left."""
     dimensions = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
     return replace(question, scale=(0, 1), dimensions=dimensions or question.dimensions)
 
 
 def _of_support(question: Rating) -> list[Part]:
-    """Ask whether each document helps, and whether each sentence follows from what it cites."""
+    """Ask whether each document helps, and whether each sentence follows from its citations."""
     parts = []
     if "context_relevance" in question.dimensions:
         parts += [Part(relevance, "relevance") for relevance in _relevances(question)]
@@ -46,7 +47,7 @@ def _relevances(question: Rating) -> list[Support]:
 
 
 def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
-    """Return each sentence, the documents it cites (or all), and what is asked."""
+    """Return each sentence, the documents it cites (or all), and the questions about it."""
     supports = []
     count = len(question.documents)
     for number, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
@@ -67,10 +68,10 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
 
 
 def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return the expected share of documents that help, and of sentences that are borne out.
+    """Return the expected share of helpful documents, and of supported sentences.
 
     It is the mean probability: without a threshold it follows added noise more closely
-    (docs/decisions/rag-formats.md). The share of those called so is noted.
+    (docs/decisions/rag-formats.md). The share of positive verdicts is recorded as a note.
     """
     by_id = {answer.question.id: answer for answer in answers if answer.question is not None}
     verdicts: dict[str, list[Answer]] = {}
@@ -109,7 +110,7 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
 
 
 def _sentence_row(text: str, documents: Sequence[int], answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return what is noted of a sentence: whether it is borne out, and how likely by which."""
+    """Return the note on a sentence: whether it is supported, and the probability by document."""
     verdict = _any(answers)
     chances = zip(map(str, documents), map(_chance, answers), strict=True)
     supported = verdict.value if isinstance(verdict, Judged) else None
@@ -121,7 +122,7 @@ def _chance(answer: Answer) -> float | None:
 
 
 def _any(answers: Sequence[Answer]) -> Answer:
-    """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
+    """Return the most likely yes of several verdicts, else a missing one, else a no."""
     judged = [answer for answer in answers if isinstance(answer, Judged)]
     likeliest = max(judged, key=lambda a: (a.value is True, _expected(a)), default=None)
     if likeliest is not None and likeliest.value is True:
@@ -138,7 +139,7 @@ def _said_yes(answer: Judged) -> float:
 
 
 def _mean(answers: Sequence[Answer], number: Callable[[Judged], float]) -> Any:
-    """Return the mean over the verdicts that are scored, or why there is none."""
+    """Return the mean over the scored verdicts, or why there is none."""
     scored = [number(answer) for answer in answers if isinstance(answer, Judged)]
     if scored:
         return fmean(scored)

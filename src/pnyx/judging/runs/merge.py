@@ -1,4 +1,4 @@
-"""The shares of a run put together: the files of a run that was judged in one go."""
+"""Merge the shards of a run into the files of a run without shards."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from pnyx.judging.runs.shards import POSITION
 _OF_ITSELF = (
     "shard counts started finished answers_sha256 store tokens models reports python record"
 )
-"""What the shares of one run say of themselves alone."""
+"""Fields of a manifest that differ between the shards of a run."""
 
 _SUMMED = ("store", "tokens", "models")
 
 
 def merge_results(shares: Sequence[str | Path], out: str | Path) -> dict[str, Any]:
-    """Write what a run without `--shard` would have written; return its manifest.
+    """Write the results of the same run without `--shard`; return its manifest.
 
-    The answers are the same bytes. The manifest has the sums of what was asked and spent, and the
-    times of the first beginning and the last end.
+    The answers are the same byte by byte. The manifest has the sums of calls and costs, the first
+    start and the last end.
 
     Args:
-        shares: results folders, or files of annotations, of all shares of a run, in any order.
+        shares: results folders, or files of annotations, of all shards of a run, in any order.
         out: the folder, or the file, to write.
 
     Raises:
-        InputError: a share is missing, damaged, comes twice, or is of another run; `out` holds
-            something else.
+        InputError: a shard is missing, damaged, given twice, or from another run; `out` has other
+            content.
     """
     manifests: dict[str, dict[str, Any]] = {}
     for path in map(str, shares):
@@ -82,7 +82,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 
 def _check_shard(manifest: Mapping[str, Any], path: Path) -> None:
-    """Raise InputError unless the fields of a share's manifest that are merged are as written."""
+    """Raise InputError unless a shard's manifest has the expected fields."""
     from pnyx.formats.rows import checked
     from pnyx.judging.runs.manifests import ShareManifest, ShareOfResults
 
@@ -94,7 +94,7 @@ def _check_shard(manifest: Mapping[str, Any], path: Path) -> None:
 
 
 def _of_one_run(manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the manifest of the run that shares are of; InputError unless these are all of one."""
+    """Return the manifest of the run; InputError unless all shards belong to one run."""
     (first, manifest), *others = manifests.items()
     decided = _decided(manifest)
     for path, other in others:
@@ -113,7 +113,7 @@ def _of_one_run(manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         raise InputError(f"shares are missing of {of}: {', '.join(missing)}")
     whole = {name: value for name, value in manifest.items() if name != "shard"}
     record = whole.get("record")
-    if record:  # on one machine it would be the same, but for the share
+    if record:  # on one machine it would be the same, except for the shard
         options = {k: v for k, v in record["options"].items() if k != "shard"}
         whole["record"] = {**record, "options": options}
     every = list(manifests.values())
@@ -131,7 +131,7 @@ def _of_one_run(manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _decided(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what all shares of a run say alike."""
+    """Return the fields that are equal in all shards of a run."""
     left = {k: v for k, v in manifest.items() if k not in _OF_ITSELF.split()}
     left["items"] = manifest["items"]["count"]  # each machine has its own path
     shard = manifest["shard"]
@@ -141,7 +141,7 @@ def _decided(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _summed(values: Sequence[Any]) -> Any:
     """Return the sum of numbers, by field and position; names are listed, and None stays None.
 
-    ValueError: they are of several types.
+    ValueError: the values have several types.
     """
     if all(isinstance(value, dict) for value in values):
         names = dict.fromkeys(name for value in values for name in value)
@@ -158,7 +158,7 @@ def _summed(values: Sequence[Any]) -> Any:
 
 
 def _rows(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield the rows of a share, each after its place in the whole run."""
+    """Yield the rows of a shard, each after its position in the whole run."""
     for number, row in read_jsonl(path):
         position = row.pop(POSITION, None)
         if type(position) is not int:
@@ -167,7 +167,7 @@ def _rows(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 def _answers(paths: Sequence[Path], count: int | None) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of each item of a run (of so many), or of each block of its reports."""
+    """Yield the rows of each item of a run with `count` items, or of each block of its reports."""
     merged = heapq.merge(*map(_rows, paths), key=lambda pair: pair[0])
     expected = 0
     for position, rows in groupby(merged, key=lambda pair: pair[0]):

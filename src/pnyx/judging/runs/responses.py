@@ -15,7 +15,7 @@ from pnyx.judging.runs.pairs import questions_by_id
 
 
 def holds_responses(path: str) -> bool:
-    """Tell whether a file is one of responses; standard input, which is read once, is not."""
+    """Return whether a file has responses; False for standard input, which is read only once."""
     if path == "-" or not Path(path).is_file():
         return False
     try:
@@ -40,7 +40,7 @@ def items_of_responses(
 
 
 def texts_of_responses(path: str) -> Iterator[dict[str, str]]:
-    """Yield a line of rating items for each response with sentences: its text, topic and side."""
+    """Yield a rating item for each response with sentences: its text, topic and side."""
     any_sentences = False
     for response in read_responses(path):
         text = " ".join(" ".join(sentence.text.split()) for sentence in response.sentences)
@@ -105,7 +105,7 @@ def _lines(response: Response) -> Iterator[str]:
 
 def _texts(response: Response, index: Documents | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
-        if index is not None:  # its text, whatever the response says that the document is
+        if index is not None:  # the index's text, even if the response embeds another one
             indexed = find_document(index, doc_id)
             if indexed is None:
                 problem = f"{shorten(name, 60)}: cites {shorten(doc_id, 40)!r}"

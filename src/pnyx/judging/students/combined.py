@@ -1,4 +1,4 @@
-"""The default student: the mean of what late interaction, shared words and closeness say.
+"""The default student: the mean of late interaction, shared words and closeness.
 
 Each is standardised; docs/decisions/student.md has figures.
 """
@@ -35,13 +35,13 @@ from pnyx.models.embed.encoder import Encoder, load_encoder
 LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
 
 CLOSENESS_VERSION = 2
-"""Of what closeness means: a scale that was set to another version is worth nothing."""
+"""Version of the meaning of closeness: a scale fitted to another version is invalid."""
 
 _BLOCK = 256
 
 
 def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Part]:
-    """Open the parts of a combined student, each by its settings."""
+    """Open the parts of a combined student, each with its settings."""
     openers: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
         LATE: lambda part_settings: _log_odds_of(late.load(folder, part_settings)),
         LEXICAL: lambda part_settings: _log_odds_of(lexical.load(folder, part_settings)),
@@ -83,7 +83,7 @@ def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
-    """Load a combined student, or raise InputError: a part or its numbers cannot be used."""
+    """Load a combined student; InputError if a part or its numbers cannot be used."""
     parts = read_parts(settings, PARTS)
     opened = open_parts(folder, {name: part_settings for name, (part_settings, _) in parts.items()})
     return CombinedScorer([(opened[name], standard) for name, (_, standard) in parts.items()])
@@ -91,7 +91,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
 
 @dataclass(frozen=True, slots=True)
 class CombinedTrainer(Trainer):
-    """Trains the parts `late` and `lexical`, and brings them and `encoder` to the same scale."""
+    """Trains the parts `late` and `lexical`, and scales them like `encoder`."""
 
     kind: ClassVar[str] = "combined"
     late: LateTrainer = field(default_factory=LateTrainer)
@@ -115,9 +115,9 @@ class CombinedTrainer(Trainer):
         report: Report,
         unseen: Sequence[Support] = (),
     ) -> Trained:
-        """Scale by unseen pairs (values of fitted ones lie further apart), all questions together.
+        """Scale by unseen pairs (fitted ones have more extreme values), all questions together.
 
-        That one question's documents are closer than another's is part of the judgement.
+        It is part of the judgement that one question's documents are closer than another's.
         """
         settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
         about = {}
@@ -167,5 +167,5 @@ def _standard(name: str, values: Sequence[float]) -> Standard:
     if not values:
         raise PnyxError(f"{name} scores none of the pairs of other questions: no scale can be set")
     deviation = float(np.std(values))
-    # A part that says the same of all pairs keeps the unit it has: it then adds nothing here.
+    # A part with the same value for all pairs keeps its unit: it then adds nothing here.
     return Standard(float(np.mean(values)), deviation if deviation >= LEAST_DEVIATION else 1.0)

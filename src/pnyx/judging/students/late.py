@@ -1,4 +1,4 @@
-"""Scores pairs by late interaction: texts are encoded separately, only their sentences meet.
+"""Scores pairs by late interaction: texts are encoded separately, and their sentences compared.
 
 A small encoder is fine-tuned so that its sentence vectors indicate relevance
 (docs/decisions/student.md).
@@ -41,19 +41,19 @@ FEATURES = (
     "sentence-part, best 3",
 )
 """Cosines of the passage, or of its closest sentence, with the question, with question and
-definition in one, and with the sentences (parts) of these."""
+definition together, and with their sentences (parts)."""
 
 MAX_TOKENS = 320
-"""Of a piece; longer texts are several."""
+"""Tokens of a piece; longer texts have several pieces."""
 
 _MAX_PIECES = 8
-"""Some 1,500 words; what comes after is not read."""
+"""About 1,500 words; the rest is not read."""
 _MAX_CHARACTERS = 32_768
 _SHORTEST = 4
-"""Words: shorter sentences (headings, numbers of a list) go with the next one."""
+"""Words: shorter sentences (headings, list numbers) are joined with the next one."""
 _BEST = 3
 _REMEMBERED = 4_000
-"""Texts whose vectors are kept, some 60 MB."""
+"""Number of texts whose vectors are cached, about 60 MB."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end, short ones joined with the next."""
+    """Return the start and end of each sentence of a text, short ones joined with the next."""
     spans: list[tuple[int, int]] = []
     end, start, words = 0, 0, 0
     for sentence in read_passage(text).sentences:
@@ -105,7 +105,7 @@ def pieces_of(tokenizer: Any, text: str) -> list[Piece]:
 
 
 def _cuts(owners: Ints, most: int) -> list[tuple[int, int]]:
-    """Return begin and end of each run of whole sentences; a longer sentence is cut."""
+    """Return start and end of each run of whole sentences; a longer sentence is cut."""
     cuts: list[tuple[int, int]] = []
     begin = 0
     while begin < len(owners):
@@ -191,7 +191,7 @@ def asked_texts(question: Support) -> tuple[str, str, str]:
 
 
 def _means(states: Floats, piece: Piece) -> Floats:
-    """Return the mean of each sentence's tokens; of the whole piece where it holds no sentence."""
+    """Return the mean of each sentence's tokens; of the whole piece if it has no sentence."""
     count = int(piece.sentences.max()) + 1
     if not count:
         whole: Floats = states.mean(axis=0, keepdims=True)
@@ -223,7 +223,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
         return states
 
     highest = max(tokenizer.get_vocab().values(), default=0)
-    try:  # as many tokens as there can be, of the highest number
+    try:  # the maximum number of tokens, with the highest id
         run(np.full((1, MAX_TOKENS), highest))
     except Exception as error:  # onnxruntime raises classes of its own
         raise InputError(f"the model cannot be run: {shorten(str(error), 80)}") from error
@@ -236,15 +236,15 @@ class LateTrainer(Trainer):
 
     Attributes:
         base: the packaged encoder, or a folder with a BERT model.
-        frozen: layers from below that stay as they are, by default two thirds of the base's, but
-            never all; the embeddings do, too.
+        frozen: number of lowest layers that are not trained, by default two thirds of the base's,
+            but never all; the embeddings are also frozen.
         epochs: how often each pair is seen.
-        batch: pairs a step, those of a question together.
-        together: at most so many pairs of one question in a step.
-        learning_rate: of the layers; what stands on them learns ten times as fast.
+        batch: pairs per step, those of a question together.
+        together: maximum number of pairs of one question in a step.
+        learning_rate: of the layers; the head learns ten times as fast.
         order: weight of the loss on the order of a question's documents (RankNet).
-        gap: documents whose targets differ by less are in no order.
-        seed: of order and dropout.
+        gap: documents whose targets differ by less have no order.
+        seed: random seed of the order and dropout.
     """
 
     kind: ClassVar[str] = "late-interaction"
@@ -272,7 +272,7 @@ class LateTrainer(Trainer):
         return {**asdict(self), "frozen": self.frozen_of(layers)}
 
     def frozen_of(self, layers: int) -> int:
-        """Return how many of a base's layers, at least one, stay as they are."""
+        """Return how many of a base's layers, at least one, are frozen."""
         if self.frozen is not None:
             return self.frozen
         return min(round(2 * layers / 3), layers - 1)
@@ -334,7 +334,7 @@ class LateTrainer(Trainer):
         return Trained({"weights": weights, "intercept": mean}, {"last_loss": loss})
 
     def batches(self, examples: Sequence[TrainingExample]) -> Iterator[list[int]]:
-        """Yield the places of the examples of each step, an epoch after the other."""
+        """Yield the positions of the examples of each step, epoch by epoch."""
         by: dict[str, list[int]] = {}
         for position, example in enumerate(examples):
             by.setdefault(example.group, []).append(position)

@@ -1,4 +1,4 @@
-"""Scores pairs by the words they share, with no network: the first stage of a cascade."""
+"""Scores pairs by shared words, without a network: the first stage of a cascade."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExam
 
 WORDS, WEIGHTS = "words.json", "weights.safetensors"
 MAX_WORDS = 50_000
-"""Words whose frequency a student knows, at most; all others count as never seen."""
+"""Maximum number of words with a known frequency; all others count as unseen."""
 
 FEATURES_VERSION = 1
-"""Of what the features mean, the words they count (`FoldedWords`, version 1) included: weights that
-were fitted to another version are worth nothing."""
+"""Version of the features, including the words they count (`FoldedWords`, version 1): weights
+fitted to another version are invalid."""
 
 FEATURES = (
     "question held by passage",
@@ -50,17 +50,17 @@ FEATURES = (
     "definition's phrases held by passage",
     "length of passage",
 )
-"""*Held*: the share of the one's words that stand in the other, each word counting by its inverse
-document frequency. *Like*: the cosine of both, by the same weights. *Definition* is question and
-definition in one, *parts* are its sentences, *phrases* pairs of words that follow each other. All
-lie in [0, 1] but for the length: the logarithm of the passage's words, over 5. Lengths of question
-and definition are left out: they tell one question from another, not one passage from another."""
+"""*Held*: the share of one text's words that occur in the other, weighted by inverse document
+frequency. *Like*: the cosine of both, with the same weights. *Definition* is question and
+definition together, *parts* are its sentences, *phrases* pairs of adjacent words. All are in [0, 1]
+except the length: the logarithm of the passage's words, divided by 5. Lengths of question and
+definition are left out: they distinguish questions, not passages."""
 
 _BEST = 3
 _FEWEST = 2
-"""Different words of a part; what has fewer is a bullet or a number."""
+"""Minimum number of different words in a part; shorter ones are bullets or numbers."""
 _MOST_TERMS = 1000
-"""Different words of question and definition that are looked for: memory, at hostile lengths."""
+"""Maximum number of different words of question and definition: bounds the memory."""
 _REMEMBERED_WORDS = 200_000
 _REMEMBERED_QUESTIONS = 1000
 _LOG_SCALE = 5.0
@@ -74,13 +74,13 @@ class _Text:
     """A passage as words."""
 
     bags: Sequence[frozenset[str]]  # the terms of the passage, then those of each sentence
-    norms: Floats  # [bags], of their vectors of weights
+    norms: Floats  # [bags], of their weight vectors
     sentences: Sequence[Sequence[str]]  # terms in order
 
 
 @dataclass(frozen=True, slots=True)
 class _QuestionTerms:
-    """What is looked for; columns are the terms of question and definition."""
+    """The terms of question and definition, which are the columns."""
 
     columns: Mapping[str, int]
     shares: Floats  # weights of question, definition, parts, as shares
@@ -89,7 +89,7 @@ class _QuestionTerms:
 
 
 class _Terms(dict[str, str | None]):
-    """Word -> term; None where it is left out."""
+    """Word -> term; None if it is left out."""
 
     term: Callable[[str], str | None]
 
@@ -131,7 +131,7 @@ class Lexicon:
         return out
 
     def sentences(self, text: str) -> list[list[str]]:
-        """Return the terms of each sentence, in order; those of very long texts are cut off."""
+        """Return the terms of each sentence, in order; very long texts are cut."""
         terms = self._terms
         if len(terms) > _REMEMBERED_WORDS:
             terms.clear()
@@ -149,7 +149,7 @@ class Lexicon:
         bags = [frozenset(terms) for terms in sentences]
         bags.insert(0, frozenset().union(*bags))
         square = self._squares.__getitem__
-        # A set has no order of its own that would last; fsum needs none.
+        # The order of a set is not reproducible; fsum does not depend on it.
         norms = np.sqrt([math.fsum(map(square, bag)) for bag in bags])
         return _Text(bags, np.maximum(norms, _TINY), sentences)
 
@@ -287,14 +287,14 @@ def _words(path: Path) -> list[str]:
 # --- training
 
 _FEWEST_PASSAGES = 2
-"""Passages that a word stands in to be known: one is no frequency, and may be a name."""
+"""Passages that contain a known word: a single one is no frequency, and may be a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalTrainer(Trainer):
-    """Learns how rare words are, and fits the weights to the teacher's probabilities.
+    """Learns word frequencies, and fits the weights to the teacher's probabilities.
 
-    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    `strengths` are inverse penalties, of which one is chosen by cross-validation over questions.
     """
 
     kind: ClassVar[str] = "lexical"
@@ -321,7 +321,7 @@ class LexicalTrainer(Trainer):
         x = lexicon.features([example.question for example in examples])
         report(1, 2, "fitting")
         spread = x.std(axis=0)
-        scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
+        scale = 1 / np.where(spread > 0, spread, 1.0)  # the same penalty for all features
         targets = np.array([example.target for example in examples])
         fitted = fit_regressions(x * scale, targets, [e.group for e in examples], self.strengths)
         weights = np.append(fitted.weights * scale, fitted.intercept)

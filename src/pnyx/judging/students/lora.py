@@ -1,6 +1,6 @@
 """A causal language model with a LoRA adapter scores a pair by its own reply (DIRAS, 3.3).
 
-Tok: P(Yes) against P(No) where the reply gives its verdict. Ask: the confidence that it states.
+Tok: P(Yes) against P(No) at the verdict of the reply. Ask: the confidence that it states.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pnyx.judging.students.lora_base import (
 from pnyx.judging.students.lora_text import Texts, check_rendered, label, stated
 
 ADAPTER = "adapter_model.safetensors"
-"""Name of the adapter's weights in a student's folder, as peft has it."""
+"""File of the adapter's weights in a student's folder, named as in peft."""
 
 Calibration: TypeAlias = Literal["tok", "ask"]
-"""Whether a score is the probability of a token or the confidence that is stated."""
+"""Whether a score is the probability of a token or the stated confidence."""
 
 Score: TypeAlias = float | str
 
 _MAX_ROWS = 16
 _MAX_TOKENS = {"cpu": 8_192, "cuda": 65_536}
-"""Tokens of a batch with its padding: what bounds its memory."""
+"""Tokens of a batch with its padding: bounds the memory."""
 
 _DIRECT_TOKENS = 24
-"""More than a reply without a reason has."""
+"""More tokens than a reply without a reason has."""
 
 _NO_NUMBER = "no_number: the model's weights or its precision give none"
 
@@ -85,7 +85,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LoraScorer:
 
 
 def _weights(path: Path, rank: int) -> dict[str, Any]:
-    """Return the adapter's weights; those of another rank are refused before any room is made."""
+    """Return the adapter's weights; other ranks are refused before memory is allocated."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -112,7 +112,7 @@ def _fill(model: Any, weights: dict[str, Any]) -> None:
 
 
 def left_padded(rows: Sequence[Ids], pad: int, device: Any) -> dict[str, Any]:
-    """Return token ids, their mask and their positions, int64 [rows, tokens], that end together."""
+    """Return token ids, mask and positions, int64 [rows, tokens], padded on the left."""
     import torch
 
     width = max(map(len, rows))
@@ -126,7 +126,7 @@ def left_padded(rows: Sequence[Ids], pad: int, device: Any) -> dict[str, Any]:
 
 
 class LoraScorer:
-    """Scores relevance questions, batched by length, alike to 1e-6 in fp32, 1e-2 in bf16."""
+    """Scores relevance questions, batched by length, equal to 1e-6 in fp32, 1e-2 in bf16."""
 
     def __init__(self, model: Any, texts: Texts, calibration: Calibration) -> None:
         self._model, self._texts, self._tok = model, texts, calibration == "tok"
@@ -152,7 +152,7 @@ class LoraScorer:
         return scores
 
     def _batches(self, prompts: list[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:
-        """Yield prompts of like length together, the longest first, so that memory shows early."""
+        """Yield prompts of similar length together, longest first: memory errors come early."""
         most = _MAX_TOKENS.get(self._model.device.type, _MAX_TOKENS["cpu"])
         longest_first = sorted(prompts, key=lambda pair: -len(pair[1]))
         start = 0
@@ -162,7 +162,7 @@ class LoraScorer:
             start += rows
 
     def _replies(self, prompts: list[Ids]) -> list[Score]:
-        """Let the model write each reply, its likeliest token each time, and score it."""
+        """Let the model generate each reply greedily, and score it."""
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
         texts, steps = self._texts, []
@@ -172,7 +172,7 @@ class LoraScorer:
             return logits
 
         def answered(ids: Any, _: Any) -> Any:
-            """Say of each row whether its last token is the verdict of a student with reasons."""
+            """Return whether each row's last token is the verdict of a student with reasons."""
             before = ids[:, -1 - len(texts.answer) : -1].tolist()
             return ids.new_tensor([self._tok and row == texts.answer for row in before]).bool()
 
@@ -200,7 +200,7 @@ class LoraScorer:
         return [float(p) for p in torch.sigmoid((yes - no).double())]
 
     def _read(self, reply: Ids, yes: Sequence[float]) -> Score:
-        """Return the score of a reply, of whose tokens `yes` was the probability of a yes."""
+        """Return the score of a reply; `yes` has P(yes) at each of its tokens."""
         texts = self._texts
         if self._limit == 1:
             return yes[0]

@@ -1,6 +1,6 @@
-"""Detects perspectives by a network in which statements attend to the passage, not the reverse.
+"""Detects perspectives with a network in which statements attend to the passage, not vice versa.
 
-docs/decisions/perspective-detector.md says how it was trained.
+docs/decisions/perspective-detector.md describes its training.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from pnyx.models.http.flow import in_threads
 
 READER, CLOSENESS = "reader", "closeness"
 MOST_PASSAGE, MOST_STATEMENT = 256, 48
-"""Tokens, the special ones at both ends included."""
+"""Tokens, including the special ones at both ends."""
 
 MATRICES = "matrices.safetensors"
-"""Holds `NAME.steps`, `.scales` and `.zeros` of each matrix that the graph calls `NAME.weights`."""
+"""Contains `NAME.steps`, `.scales` and `.zeros` of each matrix `NAME.weights` of the graph."""
 
 CHANGES = "changes.safetensors"
-"""Holds `NAME.left` [rows, rank] and `NAME.right` [rank, columns], half floats, whose product is
-added to the matrix of that name of another folder."""
+"""Contains `NAME.left` [rows, rank] and `NAME.right` [rank, columns], half floats, whose product is
+added to the matrix of that name in another folder."""
 
 LEVELS = 63
-"""Weights reach from -63 to 63: sums of two products fit sixteen bits, in which processors without
-VNNI keep them."""
+"""Weights are in [-63, 63]: sums of two products then fit in sixteen bits, which processors without
+VNNI use."""
 
 _MOST_CHARACTERS = 32_768
 
 _TOGETHER = 16
-"""Statements that are asked about a passage at once; each gets what it gets alone."""
+"""Statements read with a passage at once; each gets the same result as alone."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating[Any]]
@@ -61,8 +61,8 @@ class ReaderScorer:
     """The network's log-odds of support.
 
     `run` maps token ids of a passage, int64 [tokens], and of statements, int64 [statements,
-    MOST_STATEMENT], -1 in slots without one, to float [statements, 3]: log-odds of supports,
-    opposes and neither, of each statement the same bits whatever stands beside it.
+    MOST_STATEMENT], -1 in empty slots, to float [statements, 3]: log-odds of supports, opposes and
+    neither. The result of a statement does not depend on the others.
     """
 
     def __init__(self, run: Callable[[Ints, Ints], Floats], ids: Ids) -> None:
@@ -77,7 +77,7 @@ class ReaderScorer:
     def classes(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
         """Return float64 [pairs, 3], log-odds of supports, opposes and neither.
 
-        A pair is a passage and a statement; NaN where the network gives no number.
+        A pair is a passage and a statement; NaN if the network gives no number.
         """
         about: dict[str, list[int]] = {}
         for position, (text, _) in enumerate(pairs):
@@ -126,7 +126,7 @@ def _runs(rows: Floats) -> Floats:
 
 
 class _Pieces:
-    """Scores a text as its best passage: it supports what one of them supports."""
+    """Scores a text as its best passage: it supports what any of its passages supports."""
 
     def __init__(self, scorer: CombinedScorer) -> None:
         self._scorer = scorer
@@ -144,14 +144,14 @@ class _Pieces:
 
 
 def _better(best: float | str | None, score: float | str) -> float | str:
-    """Return the higher score; one that is missing is never made up for by another's."""
+    """Return the higher score; a missing one is never replaced by another's."""
     if best is None or isinstance(score, str):
         return score
     return best if isinstance(best, str) else max(best, score)
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
-    """Load the detector, or raise InputError: its files or settings are not what it needs."""
+    """Load the detector; InputError if its files or settings are not valid."""
     parts = read_parts(settings, (READER, CLOSENESS))
     (_, reading), (settings_of_closeness, closeness) = parts.values()
     close = partial(closest_sentences, load_encoder(str(settings_of_closeness.get("encoder"))))
@@ -159,16 +159,16 @@ def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
 
 
 def open_reader(folder: Path, base: Path | None = None) -> ReaderScorer:
-    """Load the network alone, or raise InputError: its files are not what it needs.
+    """Load the network alone; InputError if its files are not valid.
 
-    With a `base`, matrices and tokenizer are those of that folder, and `folder` has `CHANGES`.
+    With a `base`, matrices and tokenizer are from that folder, and `folder` has `CHANGES`.
     """
 
     def matrices(source: Path) -> dict[str, npt.NDArray[Any]]:
         return read_matrices(source) if base is None else read_matrices(base, source / CHANGES)
 
     session, tokenizer = open_network(folder, matrices, base or folder)
-    free_memory()  # the unpacked matrices, of which the session has its own copy
+    free_memory()  # of the unpacked matrices, of which the session has its own copy
 
     def run(passage: Ints, statements: Ints) -> Floats:
         logits: Floats = session.run(None, {"passage": passage, "statements": statements})[0]
@@ -178,7 +178,7 @@ def open_reader(folder: Path, base: Path | None = None) -> ReaderScorer:
 
 
 def unpacked(steps: Bytes, scales: npt.NDArray[np.float32], zeros: Bytes) -> Floats:
-    """Return float32 [rows, blocks times block] of four bits each, the lower half first."""
+    """Return float32 [rows, blocks times block] from four bits each, the lower half first."""
     matrix = _halves(steps).reshape(*scales.shape, -1).astype(np.float32)
     matrix -= _halves(zeros).reshape(*scales.shape, 1)
     matrix *= scales[:, :, None]
@@ -211,7 +211,7 @@ def read_matrices(folder: Path, changes: Path | None = None) -> dict[str, npt.ND
 
 
 def _whole(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return a matrix, transposed, as integers, and the scale of each of their columns."""
+    """Return a matrix, transposed, as integers, and the scale of each of its columns."""
     most = np.abs(matrix).max(axis=1, keepdims=True)
     scale = np.maximum(most, np.float32(1e-12)) / np.float32(LEVELS)
     np.rint(np.divide(matrix, scale, out=matrix), out=matrix)

@@ -1,6 +1,6 @@
 """Logistic regressions with an intercept for each training question.
 
-How many of a question's documents are relevant depends on sampling, and says nothing of others.
+The number of relevant documents of a question depends on sampling, and does not generalise.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pnyx.stats.weighted_measures import measured_once
 Floats = npt.NDArray[np.float64]
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Inverse strengths of the penalty to choose from."""
+"""Inverse penalties to choose from."""
 
 _OWN = 10.0
-"""An intercept is penalised as a weight a tenth its size: hardly, yet all labels may be alike."""
+"""An intercept has the penalty of a weight a tenth its size: small, but finite for equal labels."""
 _FOLDS = 5
 _STEPS, _CLOSE = 200, 1e-6  # Of the fit; it ends when weights change by less on average
 
@@ -40,7 +40,7 @@ class Regression:
 def fit_regressions(
     x: Floats, targets: Floats, groups: Sequence[str], strengths: Sequence[float] = STRENGTHS
 ) -> Regression:
-    """Fit to targets in [0, 1] with the strength that orders left-out questions best (AUROC)."""
+    """Fit to targets in [0, 1] with the penalty that best ranks left-out questions (AUROC)."""
     folds, names = np.array(folds_of(groups, _FOLDS)), np.array(groups)
     if len(np.unique(folds)) < 2:
         return fit_regression(x, targets, groups, strengths[len(strengths) // 2])
@@ -68,17 +68,17 @@ def _mean_auroc(targets: Floats, scores: Floats, names: npt.NDArray[np.str_]) ->
 def fit_regression(
     x: Floats, targets: Floats, groups: Sequence[str], strength: float
 ) -> Regression:
-    """Fit weights, the questions' own intercepts and the common one.
+    """Fit weights, an intercept for each question and a common one.
 
-    It minimises the summed log loss plus the squared weights, and the intercepts a hundredth as
-    much, over twice the strength.
+    It minimises the summed log loss plus the squared weights, and a hundredth of the squared
+    intercepts, divided by twice the strength.
     """
     if not np.isfinite(x).all():
-        raise PnyxError("a feature is no finite number: nothing can be fitted to it")
+        raise PnyxError("a feature is not a finite number: no regression can be fitted")
     _, owner = np.unique(np.array(groups), return_inverse=True)
     shared, count = x.shape[1], int(owner.max()) + 1
 
-    # A place is the weights, the common intercept and the own ones, these divided by `_OWN`.
+    # A point is the weights, the common intercept and the others, divided by `_OWN`.
     def logits(point: Floats) -> Floats:
         common, each = point[shared], point[shared + 1 :]
         z: Floats = x @ point[:shared] + _OWN * (common + each[owner])
@@ -103,7 +103,7 @@ def fit_regression(
 
 
 def _chance(z: Floats) -> Floats:
-    """Return the logistic function, which no size of z overflows."""
+    """Return the logistic function without overflow."""
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * z))
 
 
@@ -112,10 +112,10 @@ def _least(
     bent: Callable[[Floats, Floats], Floats],
     point: Floats,
 ) -> Floats:
-    """Return where a convex loss is least: Newton's steps by conjugate gradients.
+    """Return the minimum of a convex loss, by Newton's method with conjugate gradients.
 
-    Nocedal and Wright, Numerical Optimization (2006), algorithm 7.1. `loss` returns the slopes,
-    too, `bent` the product of the second derivatives at a place with a step.
+    Nocedal and Wright, Numerical Optimization (2006), algorithm 7.1. `loss` also returns the
+    gradient; `bent` returns the product of the Hessian at a point with a step.
     """
     value, slope = loss(point)
     for _ in range(_STEPS):
@@ -123,7 +123,7 @@ def _least(
         rate, gain = 1.0, float(slope @ step)
         while (further := loss(point + rate * step))[0] > value + 1e-4 * rate * gain:
             rate /= 2
-            if rate < 1e-12:  # as low as rounding lets it come
+            if rate < 1e-12:  # the minimum up to rounding errors
                 return point
         point = point + rate * step
         value, slope = further
@@ -131,11 +131,11 @@ def _least(
             break
         if rate * np.abs(step).mean() <= _CLOSE:
             return point
-    raise PnyxError(f"the regression did not end within {_STEPS} steps")
+    raise PnyxError(f"the regression did not converge within {_STEPS} steps")
 
 
 def _newton_step(bent: Callable[[Floats], Floats], slope: Floats) -> Floats:
-    """Return the step on which the slopes end, as exactly as is of use so far from the end."""
+    """Return the Newton step, as precisely as is useful at this distance from the minimum."""
     step, rest = np.zeros(len(slope)), -slope
     towards, size = rest, float(rest @ rest)
     enough = size * min(0.5, size**0.25) ** 2

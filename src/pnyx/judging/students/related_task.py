@@ -1,4 +1,4 @@
-"""Questions of one task put to a judge of another: the nearest that a packaged model can tell."""
+"""Answer questions of one task with a judge of another: the closest packaged model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pnyx.judging.questions import JudgeQuestion, Support, blank
 
 
 class RelatedJudge:
-    """Answers `unanswerable` of a negative statement by whether the question is relevant to it."""
+    """Answers `unanswerable` of a negative statement by the question's relevance to it."""
 
     kinds: frozenset[type] = frozenset({Support})
 

@@ -1,6 +1,6 @@
-"""Overall quality of an argument: the model, and the packaged judge of that dimension and no other.
+"""Overall quality of an argument: the model, and the packaged judge of only that dimension.
 
-It sees the surface of a text, its words and the states of the encoder. Data, figures and limits:
+It uses the surface of a text, its words and the states of the encoder. Data, figures and limits:
 docs/model-cards/quality-judge.md, docs/decisions/quality-judge.md.
 """
 
@@ -31,7 +31,7 @@ from pnyx.judging.students.quality.surface import (
 from pnyx.models.embed.encoder import load_encoder
 
 OVERALL = "overall"
-"""The dimension that it rates."""
+"""The dimension that the judge rates."""
 
 ENCODER = "minilm-int8"
 _WHAT = "judge of quality"
@@ -49,7 +49,7 @@ class StatesHead:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How a head of the surface and one of the states make one score: a weighted sum."""
+    """The weighted sum of a surface head's score and a states head's score."""
 
     intercept: float
     surface: float
@@ -62,26 +62,26 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class OverallScore:
-    """What is said of a text, on the scale of `QualityModel`."""
+    """The score of a text, on the scale of `QualityModel`."""
 
     value: float  # in [0, 1]
-    surface: float  # of the surface and the words alone
-    short: float  # how far the heads for short texts count, 0 to 1
+    surface: float  # from the surface and the words alone
+    short: float  # weight of the heads for short texts, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
 class OverallQuality:
-    """The surface model's heads, each joined by one that sees what every layer of the encoder does.
+    """The surface model's heads, each combined with a head over all layers of the encoder.
 
     q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1], with g, base and spread as
-    in `QualityModel`; long and short are a `Mix` of the surface model's head and of one over the
-    means, largest values and standard deviations of the encoder's states (`Encoder.states`), of
-    which only the first 256 tokens count.
+    in `QualityModel`. long and short are a `Mix` of the surface model's head and of one over the
+    means, maxima and standard deviations of the encoder's states (`Encoder.states`), for the first
+    256 tokens only.
 
     Attributes:
         name: name and version.
-        card: what is known of it, in one line.
-        surface: the model that is joined.
+        card: what is known about it, in one line.
+        surface: the surface model.
         mean, deviation: of the states, (states,).
         long, short: the heads over states.
         long_mix, short_mix: the first on the scale of quality, the second in standard deviations.
@@ -101,7 +101,7 @@ class OverallQuality:
     spread: float
 
     def score(self, texts: Sequence[str]) -> list[OverallScore | None]:
-        """Return what is said of texts, each as if alone; None of one without words."""
+        """Return the scores of texts, independent of each other; None for a text without words."""
         seen = [extract(text) for text in texts]
         readable = [
             text for text, features in zip(texts, seen, strict=True) if features is not None
@@ -110,12 +110,12 @@ class OverallQuality:
         return [None if features is None else self.of(features, next(states)) for features in seen]
 
     def standardised(self, states: NDArray[np.float32]) -> Floats:
-        """Return states as the heads see them, float64 [texts, states]."""
+        """Return the standardised states, float64 [texts, states]."""
         flat = states.reshape(len(states), len(self.mean)).astype(np.float64)
         return np.clip((flat - self.mean) / self.deviation, -MAX_DEVIATION, MAX_DEVIATION)
 
     def of(self, seen: Features, states: Floats) -> OverallScore:
-        """Return what is said of one text by its features and standardised states."""
+        """Return the score of one text from its features and standardised states."""
         inputs = self.surface.inputs(seen)
         values = [
             mix.of(
@@ -135,13 +135,13 @@ class OverallQuality:
 
 @functools.cache
 def load_overall_quality() -> OverallQuality:
-    """Return the packaged model; PnyxError where its files are missing or damaged."""
+    """Return the packaged model; PnyxError if its files are missing or damaged."""
     manifest, data = packaged_files("overall", _WHAT)
     return read_overall_quality(manifest, data)
 
 
 def read_overall_quality(manifest: Mapping[str, Any], data: bytes) -> OverallQuality:
-    """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
+    """Return the model from a manifest and its arrays (an .npz file, never pickled)."""
     arrays = arrays_of(manifest, data, _WHAT)
     surface = QualityModel.load()
     if (surface.name, ENCODER) != (manifest["surface"], manifest["encoder"]):
@@ -162,8 +162,8 @@ _CHUNK = 32
 class QualityJudge:
     """Answers Rating questions of the task `quality` on the dimension `overall`.
 
-    A rating is the scale's lowest value and, of its range, the model's quality in [0, 1]. Only the
-    text counts. The same question gets the same bits alone and among others.
+    A rating is the model's quality in [0, 1], mapped to the scale. Only the text counts. The same
+    question gets exactly the same answer alone and among others.
     """
 
     kinds: frozenset[type] = frozenset({Rating})
@@ -215,7 +215,7 @@ def _problem(question: Rating) -> str:
 
 
 def overall_only(questions: Sequence[JudgeQuestion]) -> list[JudgeQuestion]:
-    """Return ratings of every dimension as ratings of the one that it rates; others as they are."""
+    """Return ratings of any dimensions as ratings of overall quality; others unchanged."""
     every = tuple(dimensions_of("quality"))
     return [
         replace(question, dimensions=(OVERALL,))
