@@ -76,8 +76,8 @@ _SLOPE = 0.809
 
 _SIDES_CARD = (
     "stance: the right one of two sides 0.81 [0.77, 0.85], AUROC 0.885 (432 arguments of the 56 "
-    "Debatewise pages by which the detector was chosen; the encoder's stance head 0.55, AUROC 0.56), "
-    "142 of 180 passages of unseen pages and 24 of 33 of BERDS"
+    "Debatewise pages by which the detector was chosen; the encoder's stance head 0.55, AUROC "
+    "0.56), 142 of 180 passages of unseen pages and 24 of 33 of BERDS"
 )
 
 
