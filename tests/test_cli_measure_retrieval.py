@@ -65,7 +65,7 @@ def test_the_defaults_are_those_of_python():
     assert hints["topics_of"] == TopicsOf
     (told,) = (told for field, told in opts_of(RetrievalSpec) if field.name == "measures")
     stated = f"{' '.join(DEFAULT_MEASURES)}; with diversity qrels also "
-    assert told.shown == stated + " ".join(DEFAULT_DIVERSITY)
+    assert told.default_text == stated + " ".join(DEFAULT_DIVERSITY)
 
 
 def test_json_of_one_run_is_the_contract(files, capsys):

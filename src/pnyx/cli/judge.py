@@ -66,7 +66,7 @@ class ItemSpec(
         None,
         "Maximum words of a judged passage; 0 does not split documents.",
         low=0,
-        shown="100, as in BERDS",
+        default_text="100, as in BERDS",
         needs="perspectives",
     )
 

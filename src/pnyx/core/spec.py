@@ -54,7 +54,7 @@ class Opt:
         help: a line or two; the default is added to it.
         flags: its names on the command line; `--field-name` by default.
         metavar: placeholder of the value.
-        shown: the default in words, if the value itself is not clear.
+        default_text: the default in words, if the value itself is not clear.
         low: lowest value of a number.
         within: range of a number as an interval, e.g. `(0, 1]`.
         raw: accepts any bytes, as it may name a file; other text must be UTF-8.
@@ -71,7 +71,7 @@ class Opt:
     help: str
     flags: tuple[str, ...] = ()
     metavar: str | None = None
-    shown: str = ""
+    default_text: str = ""
     low: float | None = None
     within: str = ""
     raw: bool = False

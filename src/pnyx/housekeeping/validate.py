@@ -32,7 +32,7 @@ _WARNED = 5
 class ValidateSpec(Spec, rare="strict strict_files"):
     """What the file is checked against."""
 
-    format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
+    format: str | None = opt(None, "Format of FILE.", metavar="NAME", default_text="recognised")
     track: str | None = opt(
         None,
         "Also check a run, requests or nugget banks by the rules of a track: rag24, rag25, rag26, "

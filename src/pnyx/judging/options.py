@@ -41,10 +41,12 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
     """The language model, and where its replies are stored."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM, else the packaged judge"
+        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM, else the packaged judge"
     )
     store: FileName | None = file_opt(
-        None, "File that keeps a model's replies.", shown="$PNYX_STORE, else the user's data folder"
+        None,
+        "File that keeps a model's replies.",
+        default_text="$PNYX_STORE, else the user's data folder",
     )
     concurrency: int = opt(
         32,
@@ -115,7 +117,7 @@ class CombiningSpec(
         None,
         "relevance, support, nugget, stance: minimum probability of a yes.",
         within="(0, 1)",
-        shown="the judge's own, 0.5 for a language model",
+        default_text="the judge's own, 0.5 for a language model",
     )
     cascade: FileName | None = file_opt(
         None,
@@ -126,7 +128,7 @@ class CombiningSpec(
         None,
         "Judge that --cascade asks first: a language model or a student's folder.",
         metavar="SPEC",
-        shown="--student if there is an --llm, else the packaged judge",
+        default_text="--student if there is an --llm, else the packaged judge",
         needs="cascade",
     )
 
@@ -162,14 +164,14 @@ class AskingSpec(
         "Sampling temperature.",
         within="[0, 2]",
         needs=_LLM,
-        shown="0; 0.7 for --samples if nothing can be reordered",
+        default_text="0; 0.7 for --samples if nothing can be reordered",
     )
     max_tokens: int | None = opt(
         None,
         "Maximum length of a reply.",
         within="[1, 1000000]",
         needs=_LLM,
-        shown="the prompt's; doubled for a retry if it is cut off",
+        default_text="the prompt's; doubled for a retry if it is cut off",
     )
 
 
@@ -182,16 +184,16 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         "dimension per call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
         "rag-rubric, listwise-rag, listwise-rag-fine or support.",
         metavar="NAME",
-        shown="the task's first; without --llm, support for rag",
+        default_text="the task's first; without --llm, support for rag",
     )
     nuggets: int | None = opt(
         None,
         "rag: number of points by which query-rubric and rag-rubric grade.",
         within="[1, 50]",
-        shown="20",
+        default_text="20",
     )
     scale: Literal["3", "5", "boolean"] | None = opt(
-        None, "quality: points of the scale, or true and false.", shown="3"
+        None, "quality: points of the scale, or true and false.", default_text="3"
     )
     shots: int = opt(
         0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
@@ -367,7 +369,7 @@ class WriterSpec(ModelSpec):
     """A required language model for other tasks than verdicts."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM"
+        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM"
     )
 
 

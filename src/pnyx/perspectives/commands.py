@@ -92,7 +92,7 @@ class BenchSpec(
         "Lambda of mmr; of several, --dev chooses. Repeatable.",
         "--lambda",
         within="[0, 1]",
-        shown="those of BERDS: .5, .75, .9, .95, .99",
+        default_text="those of BERDS: .5, .75, .9, .95, .99",
     )
     dev: float = opt(0.25, "Share of the questions on which lambda is chosen.", within="(0, 1)")
     leaning: bool = opt(

@@ -31,7 +31,11 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
     """What is compared, and how."""
 
     measures: tuple[str, ...] = opt(
-        (), "Measure that both have. Repeatable.", "--measure", metavar="M", shown="all they share"
+        (),
+        "Measure that both have. Repeatable.",
+        "--measure",
+        metavar="M",
+        default_text="all they share",
     )
     measure_a: tuple[str, ...] = opt(
         (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
@@ -48,14 +52,14 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
         (),
         "Format of the leaderboards; repeated, of each in turn.",
         metavar="NAME",
-        shown="recognised",
+        default_text="recognised",
     )
     differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
     baseline: str | None = opt(
         None,
         "Run that the others are compared with.",
         metavar="NAME",
-        shown="each with each",
+        default_text="each with each",
         needs=("--differences or --people", lambda spec: spec.differences or spec.people),
     )
     test: Literal["t", "randomisation"] = opt(

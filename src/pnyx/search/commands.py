@@ -48,14 +48,16 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
         "Documents to return per question.",
         "-k",
         low=1,
-        shown="10; 1000 with --topics; all with --threshold",
+        default_text="10; 1000 with --topics; all with --threshold",
     )
     unit: Literal["document", "passage"] | None = opt(
         None,
         "What is ranked in an index of passages: these, or documents by their best passage.",
-        shown="passage; document with --topics",
+        default_text="passage; document with --topics",
     )
-    tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
+    tag: str | None = opt(
+        None, "Run tag.", default_text="the model and later stages", needs="topics"
+    )
 
     def check(self, question: str | None, *, as_json: bool, plan: bool) -> None:
         """Refuse what does not go together."""

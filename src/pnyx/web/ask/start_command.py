@@ -21,7 +21,7 @@ class StartSpec(Spec, heading="Start"):
     out: str | None = out_opt(
         None,
         "Index folder to create, or to reuse if it exists.",
-        shown="SOURCE.index, next to SOURCE",
+        default_text="SOURCE.index, next to SOURCE",
         metavar="FOLDER",
         writes="folder",
     )

@@ -90,7 +90,10 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
         needs="kind=claims",
     )
     pool: str | None = file_opt(
-        None, "claims: Perspectrum's file of texts.", shown="beside SOURCE", needs="kind=claims"
+        None,
+        "claims: Perspectrum's file of texts.",
+        default_text="beside SOURCE",
+        needs="kind=claims",
     )
 
     def check(self, asked: AskedSpec) -> None:
