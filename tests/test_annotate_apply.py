@@ -429,7 +429,7 @@ def test_a_grade_is_how_many_thresholds_are_reached(tmp_path):
     twice = [*annotations, annotations[0]]
     with pytest.raises(InputError, match="document 'd0' come twice"):
         write_graded_qrels(out, twice)
-    with pytest.raises(InputError, match="pair 'x' lacks question_id or doc_id"):
+    with pytest.raises(InputError, match="pair 'x' has no question_id or doc_id"):
         write_graded_qrels(out, [Verdict("x", "q", "", True, 1.0)])
 
 

@@ -152,7 +152,10 @@ def test_a_label_file_with_unknown_values_is_unscored_where_it_is(capsys):
     status, _, _ = run(capsys, path, "--labels", people, "--out", "out")
     assert status == 3
     first, second = read_labelled("out")
-    assert (first.value, first.unscored) == (None, "label: 'maybe' is no answer to the question")
+    assert (first.value, first.unscored) == (
+        None,
+        "label: 'maybe' is not an answer to the question",
+    )
     assert second.value is True
 
 

@@ -110,7 +110,7 @@ def test_each_dimension_of_a_rating_is_voted_on_by_itself(tmp_path):
     )
     (answer,) = ask(judge, [Rating("r", "t", ("depth", "cogency", "clarity"), (1, 3))])
     assert answer.value == [None, 1, None]
-    reasons = {"depth": "label: 9 is no answer to the question", "clarity": "tie"}
+    reasons = {"depth": "label: 9 is not an answer to the question", "clarity": "tie"}
     assert answer.notes == {"dimensions": reasons}
 
 

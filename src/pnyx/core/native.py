@@ -121,12 +121,10 @@ def _locales_are_mixed() -> bool:
     import ctypes
 
     try:
-        library_id, shared = (
-            ctypes.c_size_t.in_dll(library, n).value for n in (_OWN_ID, _SHARED_ID)
-        )
+        own_id, shared = (ctypes.c_size_t.in_dll(library, n).value for n in (_OWN_ID, _SHARED_ID))
     except ValueError:  # this libstdc++ does not have them
         return False
-    return library_id < shared
+    return own_id < shared
 
 
 def _libstdcxx() -> Any:

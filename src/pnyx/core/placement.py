@@ -50,13 +50,13 @@ def temporary(target: Path, *, folder: bool = False) -> Iterator[Path]:
             # While it is locked here, a writer that has just created it cannot continue with it.
             if lock is True:
                 _remove(path)
-    path_made, handle = _made(target, folder=folder)
+    created, handle = _made(target, folder=folder)
     try:
-        yield path_made
+        yield created
     finally:
         unlock(handle)
         os.close(handle)
-        _remove(path_made)
+        _remove(created)
 
 
 _Placed: TypeAlias = tuple[contextlib.ExitStack, list[tuple[Path, Path]]]

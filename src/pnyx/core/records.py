@@ -268,7 +268,7 @@ def as_question(question: Question | str) -> Question:
     if isinstance(question, str) and question.strip():
         text = normalize(
             "NFC", question
-        )  # as documents are: a letter typed in two characters is one
+        )  # as for documents: a letter of two characters becomes one
         return Question(question_id(text), text)
     description = (
         "an empty text" if isinstance(question, str) else shorten(type(question).__name__, 40)

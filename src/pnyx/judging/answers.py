@@ -14,41 +14,41 @@ Value: TypeAlias = bool | float | str | list[Any]
 A = TypeVar("A", "Judged", "Unscored", "Answer")
 
 NOTES: dict[str, str] = {
-    "repaired": "true: the first reply could not be read; this one came after a repair turn",
-    "lenient": "how the reply departs from what was asked for, and was read all the same: prose "
-    '(its one JSON object is among other words), number (2.0 or "2" for 2, 90 % for 0.9), word '
-    "(`Yes.` or true for yes, or nothing but the word), fields (fields that were not asked for, "
-    "null or a list as evidence, names in capitals), json (a comma before a bracket, a line break "
-    "in a text), wrapper (a list or an object around the one asked for), dimensions (those that "
-    "could not be read are unscored, the others kept)",
+    "repaired": "true: the first reply was unreadable; this one came after a repair turn",
+    "lenient": "how the reply departs from the requested form, although it was readable: prose "
+    '(its only JSON object is among other words), number (2.0 or "2" for 2, 90 % for 0.9), word '
+    "(`Yes.` or true for yes, or only the word), fields (additional fields, null or a list as "
+    "evidence, names in capitals), json (a comma before a bracket, a line break in a text), "
+    "wrapper (a list or an object around the requested one), dimensions (the unreadable ones "
+    "are unscored)",
     "batch": "how many questions shared the call",
     "probabilities": "probability of yes by method: stated, token",
     "dimensions": "of a rating: dimension -> why it is unscored",
     "reasons": "of a rating: dimension -> the reason for its score",
     "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b; of a "
-    "rating of two texts: what was said of each dimension in each order",
-    "chances": "of a choice, as (a, b) and as (b, a): the probability by token of a, b and tie",
-    "rubric": "of a rating: dimension -> point -> what was said of it, or of both orders",
+    "rating of two texts: the rating of each dimension in each order",
+    "chances": "of a choice, as (a, b) and as (b, a): the token probability of a, b and tie",
+    "rubric": "of a rating: dimension -> point -> its rating, or those in both orders",
     "documents": "of a rating: dimension -> the number for each document, in their order",
-    "sentences": "of a rating by support: each sentence, whether it is borne out, and the "
-    "probability for each document it was held against, by number",
-    "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
+    "sentences": "of a rating by support: each sentence, whether it is supported, and the "
+    "probability for each document it was compared with, by number",
+    "counted": "of a rating by support: dimension -> number of scored verdicts, and of all",
     "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
     "other": "of a rating of two texts: dimension -> the number for the second text; as the "
-    "value, the mean of both orders where both were asked",
-    "missing": "of a ranking: positions that the reply left out; they are unranked",
+    "value, the mean of both orders if both were asked",
+    "missing": "of a ranking: positions that the reply omitted; they are unranked",
     "repeated": "of a ranking: positions named twice; the first counts",
-    "invented": "of a ranking: how many names stand for no text",
-    "votes": "of several judges or repeats: the value of each, null where unscored",
+    "invented": "of a ranking: how many names are not those of a text",
+    "votes": "of several judges or repeats: the value of each, null if unscored",
     "agreement": "share of the scored votes that are equal to the most frequent one",
-    "spread": "standard deviation of the scored votes' numbers (of the population)",
-    "stage": "of a cascade: which judge's answer counts, cheap or strong",
+    "spread": "standard deviation of the scored votes' numbers (population)",
+    "stage": "of a cascade: the judge whose answer counts, cheap or strong",
     "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
-    "partial": "true: of people's labels, most who said yes said only partially; of a nugget, the "
-    "text gives it only in part, which is a no",
-    "not_named": "true: the reply names the nuggets that the text gives, and not this one",
-    "windows": "of a long ranking: how many windows of it were asked about",
-    "kept": "of a long ranking: how many windows got no answer and kept their order",
+    "partial": "true: of human labels, most yes votes say only partially; of a nugget, the text "
+    "covers it only in part, which is a no",
+    "not_named": "true: the reply names the nuggets that the text covers, and not this one",
+    "windows": "of a long ranking: the number of windows that were asked about",
+    "kept": "of a long ranking: the number of windows without an answer, which kept their order",
     "uncalibrated": "the probability before recalibration",
 }
 """Name of a note -> its meaning. Other names are never allowed."""

@@ -43,11 +43,11 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
     reasons: dict[str, str] = {}
     notes: dict[str, Any] = {}
     for answer in answers:
-        question_part: Any = answer.question
-        cells += question_part.votes(answer)
+        part: Any = answer.question
+        cells += part.votes(answer)
         own_reasons = answer.notes.get("reasons", {})
-        if isinstance(answer, Judged) and len(question_part.dimensions) == 1:
-            own_reasons = {question_part.dimensions[0]: answer.explanation, **own_reasons}
+        if isinstance(answer, Judged) and len(part.dimensions) == 1:
+            own_reasons = {part.dimensions[0]: answer.explanation, **own_reasons}
         reasons |= own_reasons
     for name in ("stated", "mass"):
         tables = [answer.notes[name] for answer in answers if name in answer.notes]
@@ -57,8 +57,8 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)
     by = {n: a.provenance for a in answers for n in getattr(a.question, "dimensions", ())}
-    hashes = {name: table.prompt_hash for name, table in by.items()}
-    calls = {name: table.asked for name, table in by.items()}
+    hashes = {name: source.prompt_hash for name, source in by.items()}
+    calls = {name: source.asked for name, source in by.items()}
     details = {**provenance.details, "prompt_hashes": hashes, "asked": calls}
     provenance = replace(provenance, details=details)
     composed: Answer = question.compose(cells, provenance, notes=notes)

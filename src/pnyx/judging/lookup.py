@@ -85,7 +85,7 @@ def _cell(question: JudgeQuestion, row: Verdict | None) -> Any:
         return Missing(row.unscored)
     value = question.value_of(row.value)
     if value is None:
-        return Missing(f"lookup: {shown_value(row.value)} is no answer to the question")
+        return Missing(f"lookup: {shown_value(row.value)} is not an answer to the question")
     return value
 
 
@@ -156,7 +156,7 @@ class HumanLabels:
         read = [question.value_of(vote) for vote in votes]
         if None in read:
             excerpt = shorten(repr(votes[read.index(None)]), 40)
-            return _Label(reason=f"label: {excerpt} is no answer to the question")
+            return _Label(reason=f"label: {excerpt} is not an answer to the question")
         label = consensus(read)
         if label is None:
             return _Label(reason="tie")

@@ -104,8 +104,8 @@ def open_judge(
     named = [*spec.models, *([cheap] if cheap is not None else [])]
     with contextlib.ExitStack() as stack:
         opening = open_models(spec, named, say, spec)
-        models_context = opening if models is None else contextlib.nullcontext(list(models))
-        opened = stack.enter_context(models_context)
+        context = opening if models is None else contextlib.nullcontext(list(models))
+        opened = stack.enter_context(context)
         workers = _workers(spec, stack, say)
         make = _Maker(task, spec, support_of, form, several or {}, replacements or {}, workers)
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)

@@ -46,13 +46,13 @@ def ask_stance(
     claims: tuple[str, str] | None = None,
 ) -> Support:
     """Ask whether a text argues for one side; `claims` replaces its two statements."""
-    question_as_relevance = ask_relevance(
+    relevance = ask_relevance(
         item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
     if claims is None:
-        return replace(question_as_relevance, task="stance")
+        return replace(relevance, task="stance")
     claim, opposite = claims if side == SIDES[0] else claims[::-1]
-    return replace(question_as_relevance, task="stance", statement=claim, opposite=opposite)
+    return replace(relevance, task="stance", statement=claim, opposite=opposite)
 
 
 def ask_claims(

@@ -63,7 +63,7 @@ def _problem(value: Any) -> str:
             return f"{name} cannot be set here: {instead}"
     for name in _names(value):
         if _SECRET.search(name):
-            return f"{escaped(name, 40)} looks like a secret: set PNYX_API_KEY in place of it"
+            return f"{escaped(name, 40)} looks like a secret: set PNYX_API_KEY instead"
     return ""
 
 

@@ -123,9 +123,8 @@ class RatedUnits:
         has = np.isfinite(table)
         self.counts = has.sum(axis=0)
         comparable = has & (self.counts >= 2)
-        self.unit: npt.NDArray[np.intp] = np.nonzero(comparable.T)[
-            0
-        ]  # those of one unit side by side
+        # Ratings of the same unit are adjacent.
+        self.unit: npt.NDArray[np.intp] = np.nonzero(comparable.T)[0]
         self.values: Floats = np.round(table.T[comparable.T], _DIGITS)
         self._starts = np.flatnonzero(np.diff(self.unit, prepend=-1))
 

@@ -178,10 +178,8 @@ def prepared(prepare: Callable[[Floats, Floats], Callable[[Weights], Floats]]) -
 
 def prepare(measure: Weighted, gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
     """Return a measure of these pairs that can be called with weights repeatedly."""
-    prepare_measure = getattr(measure, "prepare", None)
-    return (
-        partial(measure, gold, score) if prepare_measure is None else prepare_measure(gold, score)
-    )
+    preparing = getattr(measure, "prepare", None)
+    return partial(measure, gold, score) if preparing is None else preparing(gold, score)
 
 
 def measured_once(

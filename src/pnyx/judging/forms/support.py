@@ -92,18 +92,18 @@ class SupportForm(PromptForm):
             spans = word_spans(text, "answer")
             return [self.reading(verdict, spans if len(spans) == 1 else [])]
         numbers = [str(number) for number in range(1, len(call.questions) + 1)]
-        verdicts_by_name = by_name(one_object(text, numbers), numbers)
+        verdict_entries = by_name(one_object(text, numbers), numbers)
         spans = word_spans(text, "answer")
-        exact = len(spans) == len(verdicts_by_name)  # False if a key contains escapes
+        exact = len(spans) == len(verdict_entries)  # False if a key contains escapes
         result: dict[str, ReplyReading] = {}
-        for n, (name, entry) in enumerate(verdicts_by_name.items()):
+        for n, (name, entry) in enumerate(verdict_entries.items()):
             verdict = validated_value(verdicts, entry, name)
             result[name] = self.reading(verdict, spans[n : n + 1] if exact else [])
         readings: Readings = [None] * len(call.questions)
         order = reordered(call.questions, call.sample, call.question.text)
         for number, (position, _) in enumerate(order, 1):
             readings[position] = result.pop(str(number), None)
-        if not verdicts_by_name:
+        if not verdict_entries:
             raise UnreadableReply("it holds no verdict")
         if result:
             name = next(iter(result))[:40]

@@ -254,16 +254,14 @@ def number_spans(text: str, key: str, names: Sequence[str] = ()) -> dict[str, tu
     spans: dict[str, tuple[int, int]] = {}
     depth, entry = 0, ""
     for piece in _PIECE.finditer(text, start, end):
-        piece_text = piece.group()
-        if piece_text in "{}":
-            depth += 1 if piece_text == "{" else -1
+        symbol = piece.group()
+        if symbol in "{}":
+            depth += 1 if symbol == "{" else -1
         elif depth == 1 and _COLON.match(text, piece.end()):
-            entry = str(json.loads(piece_text, strict=False)).strip()
+            entry = str(json.loads(symbol, strict=False)).strip()
             entry = field_name(entry, expected) or entry
         elif (
-            depth == 2
-            and bare_word(piece_text) == key
-            and (number := _VALUE.match(text, piece.end()))
+            depth == 2 and bare_word(symbol) == key and (number := _VALUE.match(text, piece.end()))
         ):
             spans[entry] = number.span(1)
     return spans

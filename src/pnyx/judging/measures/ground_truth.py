@@ -425,7 +425,7 @@ def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) 
 
     def truth(verdict: Verdict) -> bool | None:
         if not (verdict.question_id and verdict.doc_id):
-            problem = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
+            problem = f"pair {shorten(verdict.id, 40)!r} has no question_id or doc_id"
             raise InputError(f"{problem}, which qrels need")
         return labels.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
 

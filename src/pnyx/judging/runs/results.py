@@ -180,7 +180,7 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
         if manifest is not None and manifest.get("format") == RESULTS
     ]
     if len(results) < len(manifests) or not (results or begun):
-        raise InputError("holds files that are no results of pnyx judge", path=folder)
+        raise InputError("contains files that are not results of pnyx judge", path=folder)
     for manifest in results:
         expected = {"shard": None, **run}
         different = [name for name, value in expected.items() if manifest.get(name) != value]

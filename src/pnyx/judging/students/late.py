@@ -327,10 +327,10 @@ class LateTrainer(Trainer):
         net, loss = train_net(make, steps, lesson, work, report, rate=rate, seed=seed)
         export_int8(net.bert, out / MODEL)
         (out / TOKENIZER).write_bytes(tokenizer)
-        weights, intercept, owner_intercepts = (
+        weights, intercept, intercepts = (
             part.detach().tolist() for part in (net.weights, net.intercept, net.own)
         )
-        mean = intercept + sum(owner_intercepts[owner] for owner in owners) / len(owners)
+        mean = intercept + sum(intercepts[owner] for owner in owners) / len(owners)
         return Trained({"weights": weights, "intercept": mean}, {"last_loss": loss})
 
     def batches(self, examples: Sequence[TrainingExample]) -> Iterator[list[int]]:

@@ -200,30 +200,25 @@ class Lexicon:
 
 
 def _compare(text: _Text, query: _QuestionTerms) -> list[float]:
-    stands = np.zeros((len(text.bags), len(query.columns)))
+    occurs = np.zeros((len(text.bags), len(query.columns)))
     columns = query.columns
     for row, bag in enumerate(text.bags):
         if common := bag & columns.keys():
-            stands[row, [columns[term] for term in common]] = 1
-    coverage = stands @ query.shares.T
-    like = (stands @ query.like.T) / text.norms[:, None]
-    in_sentences = (
-        slice(1, None) if len(text.bags) > 1 else slice(None)
-    )  # no sentence: the passage is one
-    inside, best_held, best_like = (
-        coverage[0].tolist(),
-        coverage[in_sentences].max(0),
-        like[in_sentences].max(0),
-    )
-    in_sentence, like_sentence = best_held[2:].tolist(), best_like[1:].tolist()
+            occurs[row, [columns[term] for term in common]] = 1
+    coverage = occurs @ query.shares.T
+    like = (occurs @ query.like.T) / text.norms[:, None]
+    # A passage without sentences counts as one sentence.
+    rows = slice(1, None) if len(text.bags) > 1 else slice(None)
+    inside, best, best_like = coverage[0].tolist(), coverage[rows].max(0), like[rows].max(0)
+    in_sentence, like_sentence = best[2:].tolist(), best_like[1:].tolist()
     phrases = query.phrases.keys() & set(chain.from_iterable(map(pairwise, text.sentences)))
     return [
         inside[0],
-        best_held[0],
+        best[0],
         inside[1],
         like[0, 0],
         best_like[0],
-        like[in_sentences, 0].mean(),
+        like[rows, 0].mean(),
         _mean(inside[2:]),
         max(inside[2:]),
         *_summary(in_sentence),

@@ -153,8 +153,8 @@ def _better(best: float | str | None, score: float | str) -> float | str:
 def load(folder: Path, settings: Mapping[str, Any]) -> _Pieces:
     """Load the detector; InputError if its files or settings are not valid."""
     parts = read_parts(settings, (READER, CLOSENESS))
-    (_, reading), (settings_of_closeness, closeness) = parts.values()
-    close = partial(closest_sentences, load_encoder(str(settings_of_closeness.get("encoder"))))
+    (_, reading), (closeness_settings, closeness) = parts.values()
+    close = partial(closest_sentences, load_encoder(str(closeness_settings.get("encoder"))))
     return _Pieces(CombinedScorer([(open_reader(folder), reading), (close, closeness)]))
 
 

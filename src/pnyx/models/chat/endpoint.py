@@ -182,7 +182,7 @@ class ChatEndpoint(Endpoint):
 
     def _resumes(self) -> str:
         """Return the end of the message when a run stops, if some replies were stored."""
-        ending = "; what was answered is kept, and the same command resumes"
+        ending = "; replies are stored, and the same command resumes"
         return ending if self.replies else ""
 
     async def _answers(self, wire: HttpTransport) -> bool:

@@ -92,7 +92,7 @@ class HttpTransport:
             self._url = httpx2.URL(base_url + path)
         except httpx2.InvalidURL as error:
             where = shorten(shown_address(base_url))
-            raise ModelError(f"{where!r} is no address that can be asked") from error
+            raise ModelError(f"{where!r} is not a usable address") from error
         self._longest = longest
         self._timeout = timeout
         self._headers = [
