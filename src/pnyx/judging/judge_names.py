@@ -49,10 +49,10 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
     for judge, card in judges.items():
         name = short_name(str(judge))  # a header from a file may hold anything
         cards[name] = max(cards.get(name, ""), str(card or ""), key=len)
-    return [f"{name}{_told(card)}" for name, card in cards.items()]
+    return [f"{name}{_card_suffix(card)}" for name, card in cards.items()]
 
 
-def _told(card: str) -> str:
+def _card_suffix(card: str) -> str:
     if len(card) > _SHORT and card.endswith(UNMEASURED):
         return f": not measured; {UNMEASURED}"
     if len(card) > _SHORT:

@@ -66,7 +66,7 @@ def open_models(
     from pnyx.judging.store.store import Store
 
     endpoints = _by_model(named, spec)
-    sign = _now_and_then(say)
+    sign = _throttled(say)
     ledger = None if spending is None else _books(spending, len(endpoints))
     for endpoint in endpoints:
         endpoint.on_retry = sign
@@ -125,7 +125,7 @@ def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
     return models
 
 
-def _now_and_then(say: Say) -> Say:
+def _throttled(say: Say) -> Say:
     """Return a function that reports repeated calls, at most every few seconds."""
     shown_at = time.monotonic()
 

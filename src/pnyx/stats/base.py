@@ -90,7 +90,7 @@ def row_of(item: Any, names: str) -> dict[str, Any]:
     return {name: plain(getattr(item, name)) for name in names.split()}
 
 
-def told_apart(value: float, limit: float) -> str:
+def distinct_text(value: float, limit: float) -> str:
     """Return a number with three decimals, or as many as distinguish it from an unequal limit."""
     texts = (f"{value:.{digits}f}" for digits in range(3, 17))
     return next((text for text in texts if float(text) != limit or value == limit), repr(value))

@@ -13,7 +13,7 @@ from pnyx.audit.trials.reading import PREFERRED, Said, change, goodness, in_firs
 from pnyx.audit.trials.sheet import Outcome, Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell
 from pnyx.judging.questions import TURNED, Preference, Ranking, Rating, Support
-from pnyx.stats.base import Measured, told_apart
+from pnyx.stats.base import Measured, distinct_text
 from pnyx.stats.weighted_measures import Floats
 
 
@@ -26,10 +26,10 @@ def sum_steady(sheet: Sheet, trial: str) -> Summary:
     said = found.pop("said")
     problems = []
     if main.value is not None and outcome in ("failed", "unclear"):
-        told = f"found {told_apart(main.value, most)}, tolerated {most:g}"
+        told = f"found {distinct_text(main.value, most)}, tolerated {most:g}"
         shown = f"{said}: {told}"
         if outcome == "unclear" and main.high is not None:
-            told += f", up to {told_apart(main.high, most)}"
+            told += f", up to {distinct_text(main.high, most)}"
             shown = f"too little was asked to rule out that {said}: {told}"
         problems = [{"code": trial, "said": shown}]
     return {"outcome": outcome, "problems": problems, **found}

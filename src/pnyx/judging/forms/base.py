@@ -96,8 +96,8 @@ class PromptForm:
         return self.listed in prompt.inputs
 
 
-_TOLD_APART = 100
-"""Maximum number of samples."""
+_DISTINCT_SAMPLES = 100
+"""Up to this sample number, the maximum for users, all orders are different."""
 
 
 def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]:
@@ -108,7 +108,7 @@ def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]
     orders = math.factorial(len(items)) // repeats
     seen = {tuple(alike)}
     order = pairs
-    for number in range(1 if sample <= _TOLD_APART else sample, sample + 1):
+    for number in range(1 if sample <= _DISTINCT_SAMPLES else sample, sample + 1):
         seen = set() if len(seen) == orders else seen
         seed = hashlib.sha256(f"{number}\n{salt}".encode("utf-8", "replace")).digest()
         drawn, order = random.Random(seed), list(pairs)

@@ -162,7 +162,7 @@ class RatingForm(PromptForm):
         score: float = entry.score
         return int(score) if isinstance(score, bool) else score
 
-    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+    def remarks(self, question: Rating, entry: Any) -> Mapping[str, Any]:
         """Return the other content of an entry: name of a note -> its text on the dimension."""
         return {}
 
@@ -232,7 +232,10 @@ class RatingForm(PromptForm):
         if name not in scores:
             return Missing("missing: not in the reply")
         entry = validated_value(self.entry(question, name), scores[name], name)
-        return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
+        return self.score(question, entry), {
+            "reasons": entry.reason,
+            **self.remarks(question, entry),
+        }
 
 
 def value_and_notes(

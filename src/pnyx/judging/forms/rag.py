@@ -104,7 +104,7 @@ class PointsForm(EvidenceForm):
         values = list(_values(entry, question.rubric).values())
         return fmean(values if self.holds else filter(None, values))
 
-    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+    def remarks(self, question: Rating, entry: Any) -> Mapping[str, Any]:
         """Return the verdict on each point."""
         return {"rubric": _values(entry, question.rubric)}
 
@@ -148,7 +148,7 @@ class TriadForm(EvidenceForm):
             return float(entry.second if question.turned else entry.first)
         return super().score(question, entry)
 
-    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+    def remarks(self, question: Rating, entry: Any) -> Mapping[str, Any]:
         """Return the other argument's score."""
         if not hasattr(entry, "first"):
             return {}

@@ -129,7 +129,7 @@ class LlmJudge:
         """Return the answers from a call's outcome, after further calls if necessary."""
         if isinstance(outcome, Reply) and (fault := cut_reason(outcome, request)):
             self.model.heed(outcome.text, fault)
-        if len(questions) > 1 and _better_apart(outcome, request):
+        if len(questions) > 1 and _better_split(outcome, request):
             return await self._split(questions)
         if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
             return self._failed(questions, request, outcome)
@@ -192,7 +192,7 @@ class LlmJudge:
         problem: UnreadableReply,
     ) -> list[Answer]:
         """Ask again if the unreadable reply is from an earlier run; unscored if in vain."""
-        fresh = await self.model.asked_anew(request)
+        fresh = await self.model.ask_again(request)
         if fresh is not None and not cut_reason(fresh, request):
             try:
                 readings = self._read(questions, fresh)
@@ -337,7 +337,7 @@ def _no_task(question: JudgeQuestion) -> str:
     return question.fault()
 
 
-def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
+def _better_split(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
     """Return whether fewer questions per call would help: one refusal must not affect others."""
     if isinstance(outcome, CallFailed):
         return outcome.reason.startswith(("too_long", "empty"))

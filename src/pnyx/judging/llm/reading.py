@@ -173,7 +173,7 @@ async def ask_structured(
             notes = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
             return read, [*notes, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
-    fresh = await model.asked_anew(original)
+    fresh = await model.ask_again(original)
     if fresh is not None and cut_reason(fresh, original) is None:
         with contextlib.suppress(UnreadableReply):
             return validated(shape, fresh.text), ["a stored reply could not be read; asked again"]

@@ -19,13 +19,13 @@ from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import Rating, Support
 from pnyx.judging.stances import ask_relevance
 
-TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
+SUPPORT_DIMENSIONS = ("context_relevance", "groundedness")
 """Dimensions that follow from verdicts of relevance and support."""
 
 
-def _only_told(question: Rating) -> Rating:
+def _supported_dimensions(question: Rating) -> Rating:
     """Keep the dimensions that follow from verdicts of support, unless none would be left."""
-    dimensions = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
+    dimensions = tuple(name for name in question.dimensions if name in SUPPORT_DIMENSIONS)
     return replace(question, scale=(0, 1), dimensions=dimensions or question.dimensions)
 
 
@@ -96,11 +96,11 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
     notes["yes"] = {
         name: share
         for name, verdict in verdicts.items()
-        if not isinstance(share := _mean(verdict, _said_yes), Missing)
+        if not isinstance(share := _mean(verdict, _is_yes), Missing)
     }
     cells = [
         _mean(verdicts.get(name, ()), _expected)
-        if name in TOLD_BY_SUPPORT
+        if name in SUPPORT_DIMENSIONS
         else Missing(f"format: support tells no {name}")
         for name in question.dimensions
     ]
@@ -131,10 +131,10 @@ def _any(answers: Sequence[Answer]) -> Answer:
 
 
 def _expected(answer: Judged) -> float:
-    return _said_yes(answer) if answer.probability is None else answer.probability
+    return _is_yes(answer) if answer.probability is None else answer.probability
 
 
-def _said_yes(answer: Judged) -> float:
+def _is_yes(answer: Judged) -> float:
     return float(answer.value is True)
 
 
@@ -151,7 +151,7 @@ SUPPORT_FORMAT = JudgingFormat(
     "support",
     "each document: does it help? each sentence and citation: does it follow?",
     ("support", "relevance"),
-    shape=_only_told,
+    shape=_supported_dimensions,
     parts=_of_support,
     join=_joined_support,
     packaged=True,

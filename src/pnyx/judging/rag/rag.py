@@ -233,7 +233,7 @@ def _composed(
     return replace(composed, raw=raw)
 
 
-def _joined_apart(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
+def _joined_separately(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
     """Return the rating of the question's own argument, compared with that of the other."""
     if not answers:
         return _joined(question, (), judge)
@@ -320,7 +320,7 @@ RAG_FORMATS = (
         ("rag-listwise",),
         shape=_with_quality,
         parts=_one_by_one,
-        join=_joined_apart,
+        join=_joined_separately,
     ),
     JudgingFormat(
         "listwise-rag-fine",
@@ -328,7 +328,7 @@ RAG_FORMATS = (
         ("rag-listwise-documents",),
         shape=_with_quality,
         parts=_one_by_one,
-        join=_joined_apart,
+        join=_joined_separately,
     ),
     SUPPORT_FORMAT,
 )

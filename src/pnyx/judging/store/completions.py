@@ -210,7 +210,7 @@ class StoredModel:
             )
             self._useless = 0
 
-    async def asked_anew(self, request: ChatRequest) -> Reply | None:
+    async def ask_again(self, request: ChatRequest) -> Reply | None:
         """Ask again if a reply of an earlier run is unreadable; None if that was done already.
 
         The new reply replaces the old one.

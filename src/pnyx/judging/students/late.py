@@ -161,7 +161,7 @@ class LateScorer(LinearScorer):
         self._recent: dict[str, TextVectors] = {}
 
     def _interactions(self, questions: Sequence[Support]) -> npt.NDArray[np.float64]:
-        texts = [asked_texts(question) for question in questions]
+        texts = [texts_of_question(question) for question in questions]
         vectors = self._encoded(text for pair_texts in texts for text in pair_texts)
         return np.stack([interact(*(vectors[text] for text in pair_texts)) for pair_texts in texts])
 
@@ -185,7 +185,7 @@ class LateScorer(LinearScorer):
         return TextVectors(_unit(np.stack(wholes)), _unit(np.concatenate(sentences)))
 
 
-def asked_texts(question: Support) -> tuple[str, str, str]:
+def texts_of_question(question: Support) -> tuple[str, str, str]:
     """Return passage, question, and question with definition."""
     return question.text, question.statement, question.sought
 
@@ -308,7 +308,8 @@ class LateTrainer(Trainer):
             pairs = []
             for example in map(examples.__getitem__, step):
                 p, q, d = (
-                    places.setdefault(text, len(places)) for text in asked_texts(example.question)
+                    places.setdefault(text, len(places))
+                    for text in texts_of_question(example.question)
                 )
                 pairs.append((p, q, d))
             for text in places.keys() - pieces.keys():

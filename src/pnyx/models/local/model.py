@@ -117,7 +117,7 @@ class LocalModel:
         self._running: _LlamaEndpoint | None = None
         self._hopeless: str | None = None
         self._crashes = self.retries = 0
-        self._held: PerLoop[_Held] = PerLoop(lambda connection: connection.stack.aclose())
+        self._held: PerLoop[_Connection] = PerLoop(lambda connection: connection.stack.aclose())
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self.path)!r})"
@@ -146,7 +146,7 @@ class LocalModel:
 
     def connected(self) -> contextlib.AbstractAsyncContextManager[Any]:
         """Keep this event loop's connections open; nested and parallel uses share them."""
-        return self._held.use(_Held)
+        return self._held.use(_Connection)
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
@@ -157,7 +157,7 @@ class LocalModel:
             ModelError: the model cannot be loaded, or its process ended twice without a reply in
                 between.
         """
-        async with self._held.use(_Held) as connection:
+        async with self._held.use(_Connection) as connection:
             for _ in range(2):
                 running = await self._get()
                 if connection.endpoint is not running:
@@ -252,7 +252,7 @@ class LocalModel:
 
 
 @dataclass(slots=True)
-class _Held:
+class _Connection:
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     endpoint: ChatEndpoint | None = None
 
