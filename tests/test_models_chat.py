@@ -350,7 +350,7 @@ def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
         (failed,) = ask_many(endpoint, ["q"], backend)
     assert failed.reason.startswith("timeout")
     assert 1 <= len(lines) <= 4
-    said = r"has sent nothing for \d+ s \(1 request under way; each is given 0\.7 s\)"
+    said = r"has sent nothing for \d+ s \(1 request open; timeout of each: 0\.7 s\)"
     assert re.search(said, lines[0])
 
 

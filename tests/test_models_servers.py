@@ -330,7 +330,7 @@ def test_a_model_that_loads_is_waited_for_longer_than_attempts_last(monkeypatch)
         assert len(server.requests) == 10
     assert isinstance(answer, Judged)
     assert len(lines) == 1
-    assert lines[0].endswith("it is waited for up to 30 s (--wait)")
+    assert lines[0].endswith("waiting up to 30 s (--wait)")
 
 
 @pytest.mark.all

@@ -248,7 +248,11 @@ def _annotation_row(
     """Return a pair's line in a file of annotations; it is also a line of `answers`."""
     judged = answer if isinstance(answer, Judged) else None
     question_id, doc_id = pair.extra.get("question_id"), pair.extra.get("doc_id")
-    row = {name: value for name, value in pair.extra.items() if _small(value)}
+    row = {
+        name: value
+        for name, value in pair.extra.items()
+        if len(value if isinstance(value, str) else json.dumps(value)) <= _SMALL
+    }
     row |= {
         "id": pair.id,
         "question_id": str(question_id) if question_id is not None else pair.group or None,
@@ -264,10 +268,6 @@ def _annotation_row(
     if with_text:
         row |= dict(zip(_TEXTS, (pair.question, pair.guideline, pair.text), strict=True))
     return {name: row[name] for name in (*_TYPES, *(n for n in row if n not in _TYPES))}
-
-
-def _small(value: Any) -> bool:
-    return len(value if isinstance(value, str) else json.dumps(value)) <= _SMALL
 
 
 def apply_judge(

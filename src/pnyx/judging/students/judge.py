@@ -154,7 +154,8 @@ class PackagedJudge:
             return self._models["support"].card
         cards: dict[str, dict[str, None]] = {}
         for task, model in self._models.items():
-            task_card = getattr(model, "cards", {}).get(_usual_task(task), model.card)
+            card_task = "support" if task in (CITATION, ANSWER) else task
+            task_card = getattr(model, "cards", {}).get(card_task, model.card)
             cards.setdefault(model.name, {}).update(dict.fromkeys(task_card.split("; ")))
         lines = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
         parts = lines if len(lines) > 1 else next(iter(cards.values()))
@@ -189,10 +190,6 @@ def _packaged_task(question: JudgeQuestion) -> str:
     if not isinstance(question, Support) or question.task != "support":
         return question.task
     return CITATION if question.cites else ANSWER if question.from_answer else "support"
-
-
-def _usual_task(task: str) -> str:
-    return "support" if task in (CITATION, ANSWER) else task
 
 
 @functools.cache

@@ -196,7 +196,7 @@ class ChatEndpoint(Endpoint):
         longest = max(_SILENT_TIMEOUTS * self.retry.timeout, _LEAST_SILENCE)
         if outcome.kind == "timeout" and silent >= longest:
             raise ModelError(
-                f"{self.base_url} takes requests but has sent nothing at all for {silent:.0f} s"
+                f"{self.base_url} accepts requests but has sent nothing at all for {silent:.0f} s"
                 f"{self._resumes()}"
             )
 

@@ -45,7 +45,7 @@ def endpoint_from(
         raise InputError(f"--llm: found nothing, expected {_FORMS}")
     if len(names) == 1 and (names[0] == "local" or names[0].startswith("gguf:")):
         if fields:
-            raise InputError(f"--request: {shorten(names[0])} takes no further request fields")
+            raise InputError(f"--request: {shorten(names[0])} accepts no additional request fields")
         from pnyx.models.local.model import open_local
 
         return open_local(names[0], retry=retry)

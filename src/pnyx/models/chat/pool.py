@@ -263,7 +263,7 @@ class EndpointPool:
             if endpoint.on_wait is not None:
                 endpoint.on_wait(
                     f"{endpoint.base_url} has failed {health.failures} times in a row "
-                    f"({outcome.failed.reason}); it rests, and its requests go elsewhere"
+                    f"({outcome.failed.reason}); it is paused, and its requests go elsewhere"
                 )
 
     def _served(self, health: _Health, tried: _Tried) -> None:
@@ -295,4 +295,4 @@ class EndpointPool:
         self.left_out[endpoint.base_url] = str(error)
         endpoint.limiter.stir()
         if self.on_retry is not None and self.usable:
-            self.on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
+            self.on_retry(f"{error}; it is no longer used; {len(self.usable)} other(s) continue")

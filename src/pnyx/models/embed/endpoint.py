@@ -133,7 +133,7 @@ class EmbeddingEndpoint(Endpoint):
         if isinstance(outcome, CallFailed):
             raise self._failed(outcome)
         if isinstance(outcome, Retryable):
-            no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
+            no = "cannot be reached" if outcome.kind == "unreachable" else "returns no vectors"
             why = f"{outcome.failed.reason} ({attempts} attempts)"
             raise ModelError(f"{self.base_url} {no}: {why}")
         return outcome
@@ -170,7 +170,7 @@ class EmbeddingEndpoint(Endpoint):
         return [(vector / np.linalg.norm(vector)).astype(np.float32) for vector in scaled]
 
     def _failed(self, failed: CallFailed) -> ModelError:
-        return ModelError(f"{self.base_url} gives no vectors: {failed.reason}")
+        return ModelError(f"{self.base_url} returns no vectors: {failed.reason}")
 
 
 def _raw_vectors(

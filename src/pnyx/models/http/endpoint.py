@@ -99,7 +99,7 @@ class Endpoint:
         now, longest = time.monotonic(), self.retry.loading
         if self._loading_since is None:
             self._loading_since = self._loading_said = now
-            self._say_loading(f"it is waited for up to {longest:g} s (--wait)", outcome)
+            self._say_loading(f"waiting up to {longest:g} s (--wait)", outcome)
         waited = now - self._loading_since
         if waited >= longest:
             raise ModelError(
@@ -108,7 +108,7 @@ class Endpoint:
             )
         if now - self._loading_said >= _LOADING_SIGN:
             self._loading_said = now
-            self._say_loading(f"{waited:.0f} of {longest:g} s are over (--wait)", outcome)
+            self._say_loading(f"waited {waited:.0f} of {longest:g} s (--wait)", outcome)
         wanted = outcome.retry_after or max(_LOADING_LEAST, waited * _LOADING_SHARE)
         return min(wanted, _LOADING_MOST, longest - waited)
 
@@ -124,8 +124,8 @@ class Endpoint:
         news = self.limiter.cooling < seconds / 2
         self.limiter.cool(seconds)
         if news and seconds >= self.retry.silence and self.on_wait is not None:
-            wanted = f"{self.base_url} asks to be left alone for {outcome.retry_after:,.0f} s"
-            self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
+            wanted = f"{self.base_url} asks for no requests for {outcome.retry_after:,.0f} s"
+            self.on_wait(f"{wanted}; the next request follows after {seconds:.0f} s")
         return True
 
     async def _patiently(
@@ -175,5 +175,5 @@ class Endpoint:
             plural = "" if under_way == 1 else "s"
             self.on_wait(
                 f"{self.base_url} has sent nothing for {seconds:.0f} s ({under_way} request{plural}"
-                f" under way; each is given {self.retry.timeout:g} s)"
+                f" open; timeout of each: {self.retry.timeout:g} s)"
             )

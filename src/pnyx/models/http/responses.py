@@ -171,7 +171,7 @@ class ResponseClassifier:
             to = self.safe(answer.headers.get("location", "")) or "elsewhere"
             raise ModelError(
                 f"{self.base_url} answers HTTP {status} and points to {to}; give the address that "
-                "answers itself: requests and keys are not sent on"
+                "answers itself: redirects are not followed"
             )
         word = "rate_limit" if status == 429 else "server_error"
         if status in _PASSING or status >= 500:

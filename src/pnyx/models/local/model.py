@@ -211,7 +211,7 @@ class LocalModel:
             return running
         if running is not None:
             self._crashed(running)
-        say = f"loading {self.path.name} (given {self._load_seconds:.0f} s)"
+        say = f"loading {self.path.name} (for up to {self._load_seconds:.0f} s)"
         return await _aside(self._start, lambda: self.on_retry and self.on_retry(say))
 
     def _start(self) -> _LlamaEndpoint:
