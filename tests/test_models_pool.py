@@ -67,7 +67,7 @@ def test_an_endpoint_that_cannot_be_used_is_left_out_with_one_line():
         outcomes = ask_all(pool, 40)
     assert all(isinstance(o, Reply) for o in outcomes)
     assert len(good.answered()) == 40
-    assert len([line for line in lines if "is left out" in line]) == 1
+    assert len([line for line in lines if "is no longer used" in line]) == 1
     assert "key is refused" in lines[-1]
     assert list(pool.left_out) == [bad.url]
     assert pool.concurrency == 32

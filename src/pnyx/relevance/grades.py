@@ -88,7 +88,7 @@ def _graded(
     for annotation in annotations:
         if not (annotation.question_id and annotation.doc_id):
             shown = shorten(annotation.id, 40)
-            raise InputError(f"pair {shown!r} lacks question_id or doc_id, which qrels need")
+            raise InputError(f"pair {shown!r} has no question_id or doc_id, which qrels need")
         missing += annotation.value is None
         if annotation.value is None and policy != "zero":
             continue
