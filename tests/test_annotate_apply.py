@@ -188,7 +188,7 @@ def test_two_kills_in_the_middle_of_a_line_lose_nothing_but_these_lines(tmp_path
         path = partial_of(out) / "answers.jsonl"
         path.write_bytes(path.read_bytes()[:-9])
     judge = Counting()
-    assert apply_judge(judge, pairs, out).kept == 10
+    assert apply_judge(judge, pairs, out).reused == 10
     assert len(judge.asked) == 10
     assert [row["id"] for row in lines(out)] == [p.id for p in pairs]
 
@@ -258,11 +258,11 @@ def test_other_inputs_another_judge_and_strangers_are_refused(tmp_path):
     assert "another judge" in refused(Counting(), pairs, settings={"prompt": 2})
     assert "--with-text" in refused(Counting(), pairs, with_text=True)
     judge = Counting()
-    assert apply_judge(judge, pairs, out).kept == 13
+    assert apply_judge(judge, pairs, out).reused == 13
     assert len(judge.asked) == 7
     # Finished: the same is not done again, anything else is refused.
     judge = Counting()
-    assert apply_judge(judge, pairs, out).kept == 20
+    assert apply_judge(judge, pairs, out).reused == 20
     assert judge.asked == []
     assert "a.jsonl: holds the annotations of another judge" in refused(other, pairs)
     (tmp_path / "b.jsonl").write_text("mine\n")
@@ -543,12 +543,12 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
         ((), "expected PAIRS, or --run or --all with both --index and --topics"),
         (("p.jsonl", "--all"), "expected PAIRS"),
         (("--run", "r", "--index", "i"), "expected PAIRS"),
-        (("p.jsonl", "--depth", "3"), "--depth goes with --run"),
-        (("p.jsonl", "--thresholds", "0.4"), "--thresholds goes with --qrels"),
+        (("p.jsonl", "--depth", "3"), "--depth requires --run"),
+        (("p.jsonl", "--thresholds", "0.4"), "--thresholds requires --qrels"),
         (("p.jsonl", "--qrels", "q", "--thresholds", "a,b"), "'a' is not a valid float"),
         (("p.jsonl", "--qrels", "q", "--thresholds", "2"), "above 0, at most 1"),
         (("p.jsonl", "--qrels", "-", "--json"), "both write to standard output"),
-        (("p.jsonl", "--samples", "3"), "--samples goes with --llm"),
+        (("p.jsonl", "--samples", "3"), "--samples requires --llm"),
     ],
 )
 def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):

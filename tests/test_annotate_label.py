@@ -152,7 +152,10 @@ def test_a_label_file_with_unknown_values_is_unscored_where_it_is(capsys):
     status, _, _ = run(capsys, path, "--labels", people, "--out", "out")
     assert status == 3
     first, second = read_labelled("out")
-    assert (first.value, first.unscored) == (None, "label: 'maybe' is no answer to the question")
+    assert (first.value, first.unscored) == (
+        None,
+        "label: 'maybe' is not an answer to the question",
+    )
     assert second.value is True
 
 
@@ -364,11 +367,11 @@ def test_items_that_cannot_be_listed_cost_nothing(capsys, changed, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--window", "5"), "--window goes with --form listwise"),
-        (("--shots", "2"), "--shots goes with --examples"),
+        (("--window", "5"), "--window requires --form listwise"),
+        (("--shots", "2"), "--shots requires --examples"),
         (("--no-reason", "--prompt", "relevance"), "--no-reason and --prompt exclude"),
-        (("--form", "listwise", "--no-reason"), "--no-reason goes with --form guess or"),
-        (("--form", "probability", "--examples", "e"), "--examples goes with --form guess"),
+        (("--form", "listwise", "--no-reason"), "--no-reason requires --form guess or"),
+        (("--form", "probability", "--examples", "e"), "--examples requires --form guess"),
         (("--form", "listwise", "--window", "3", "--step", "4"), "step is 4, expected 1 to"),
     ],
 )

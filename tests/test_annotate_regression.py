@@ -68,5 +68,5 @@ def test_labels_that_a_feature_parts_entirely_and_extreme_targets_end_in_finite_
 
 
 def test_a_feature_that_is_no_number_is_an_error():
-    with pytest.raises(PnyxError, match="no finite number"):
+    with pytest.raises(PnyxError, match="not a finite number"):
         fit_regression(np.array([[np.nan], [1.0]]), np.array([0.0, 1.0]), ["a", "b"], 1.0)

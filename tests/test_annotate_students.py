@@ -186,7 +186,7 @@ def test_a_damaged_checkpoint_is_said_to_be_one(base, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         distil(pairs(), trainer, plan, tmp_path / "s", report=stop)
     (tmp_path / "s.partial" / "checkpoint-1" / "model.safetensors").write_bytes(b"x" * 40)
-    with pytest.raises(InputError, match="is no checkpoint of this training"):
+    with pytest.raises(InputError, match="is not a checkpoint of this training"):
         distil(pairs(), trainer, plan, tmp_path / "s")
 
 

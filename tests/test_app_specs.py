@@ -98,9 +98,9 @@ def test_a_row_that_is_no_spec_is_refused_in_one_line(row, problem):
 
 def test_a_choice_that_would_change_nothing_is_refused():
     SearchSpec(diversify="mmr", lam=0.5).check_needs()
-    with pytest.raises(OptionError, match=r"^--lambda goes with --diversify mmr$"):
+    with pytest.raises(OptionError, match=r"^--lambda requires --diversify mmr$"):
         SearchSpec(lam=0.5).check_needs()
-    with pytest.raises(OptionError, match="--fusion goes with --model hybrid"):
+    with pytest.raises(OptionError, match="--fusion requires --model hybrid"):
         SearchSpec(fusion="rrf").check_needs()
     SearchSpec(fusion="rrf").check_needs(model="hybrid")  # what auto turned out to be
 

@@ -320,4 +320,4 @@ def test_what_cannot_be_paired_is_one_line(capsys):
         assert (code, said in err) == (2, True), err
     trying = ("audit", "stress", "self", MAKE["preference"](4), "--control", "p.jsonl", *llm)
     code, _, err = called(capsys, *trying, "--out", "S")
-    assert (code, "--control goes with --writer" in err) == (2, True), err
+    assert (code, "--control requires --writer" in err) == (2, True), err

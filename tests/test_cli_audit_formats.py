@@ -209,8 +209,8 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "x"),
             "found x, expected",
         ),
-        (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "goes with --llm"),
-        (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct goes with --llm"),
+        (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "requires --llm"),
+        (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct requires --llm"),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F", "--nuggets", "3"),
             "--nuggets requires --format",

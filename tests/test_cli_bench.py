@@ -228,7 +228,7 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--variants", "plain", "--lambda", "0.5"), "--lambda requires --variants mmr"),
         (("--expand", "llm"), "--expand llm requires --llm"),
         (("--expand", "none.jsonl"), "none.jsonl"),
-        (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
+        (("--gold", "labels.jsonl"), "--gold requires --labelled"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(capsys, index, views, tmp_path, more, line):

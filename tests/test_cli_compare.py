@@ -221,10 +221,10 @@ def test_differences_within_each_leaderboard(call):
         ),
         (
             ["a.txt", "a.txt", "--baseline", "run0"],
-            "--baseline goes with --differences or --people",
+            "--baseline requires --differences or --people",
         ),
         (["a.txt", "a.txt", "--differences", "--baseline", "z"], "a.txt: no run 'z' (found: "),
-        (["a.txt", "a.txt", "--test", "t"], "--test goes with --differences"),
+        (["a.txt", "a.txt", "--test", "t"], "--test requires --differences"),
         (["a.txt", "a.txt", "--plot", "x.gif"], "expected a name in .svg or .html"),
         (["a.txt", "a.txt", "--format", "tot", "--format", "tot", "--format", "tot"], "3 times"),
         (["a.txt", "a.txt", "--format", "docx"], "no format 'docx' of leaderboards"),

@@ -217,7 +217,7 @@ def test_without_the_option_no_local_server_is_asked(place, call):
         (["--search", "serper", *OPTIONS, "--out", "other"], "holds files that are not a corpus"),
         (["--search", "serper", *OPTIONS, "--out", "questions.jsonl"], "found a file"),
         (["--search", "serper", *OPTIONS, "--out", "-"], "expected the name of a folder"),
-        (["--search", "r", "--search-url", "http://x", *OPTIONS, "--out", "w"], "goes with an API"),
+        (["--search", "r", "--search-url", "http://x", *OPTIONS, "--out", "w"], "requires an API"),
         (["--search", "serper", *OPTIONS[:4], "--allow-private", "x", "--out", "w"], "a network"),
         (["--search", "serper", "--search-url", "x", *OPTIONS, "--out", "w"], "the address of"),
     ],

@@ -81,10 +81,10 @@ def test_labels_that_teach_nothing_are_refused_before_anything_is_written(capsys
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--base", "b"), "--base goes with --kind combined, late-interaction or lora"),
-        (("--learning-rate", "0.1"), "--learning-rate goes with --kind combined,"),
-        (("--reason",), "--reason goes with --kind lora"),
-        (("--4bit",), "--4bit goes with --kind lora"),
+        (("--base", "b"), "--base requires --kind combined, late-interaction or lora"),
+        (("--learning-rate", "0.1"), "--learning-rate requires --kind combined,"),
+        (("--reason",), "--reason requires --kind lora"),
+        (("--4bit",), "--4bit requires --kind lora"),
     ],
 )
 def test_settings_of_another_kind_are_refused(capsys, options, said):
@@ -291,10 +291,10 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
         (("--cascade", "c.json", "--cheap", "student"), "--cheap and --student are the same stud"),
         (("--cascade", "c.json", "--cheap", "empty"), "empty: holds no student.json"),
         (("--cascade", "c.json"),
-         "--cascade with --student needs who is asked first (--cheap) or last (--llm)"),
-        (("--cheap", "student"), "--cheap goes with --cascade"),
-        (("--samples", "3"), "--samples goes with --llm"),
-        (("--budget", "1"), "--budget goes with --llm"),
+         "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"),
+        (("--cheap", "student"), "--cheap requires --cascade"),
+        (("--samples", "3"), "--samples requires --llm"),
+        (("--budget", "1"), "--budget requires --llm"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])

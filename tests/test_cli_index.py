@@ -139,7 +139,7 @@ def test_an_embedder_that_gives_up_leaves_the_words(many, tmp_path, capsys):
     *_, advice, error = shown.err.splitlines()
     command = f"pnyx index --update {tmp_path / 'i'} --vectors --embedder '{spec}'"
     assert advice.endswith(f"the words are indexed; {command} continues after this error:")
-    assert "gives no vectors" in error or "cannot be reached" in error
+    assert "returns no vectors" in error or "cannot be reached" in error
     assert len(Index.open(tmp_path / "i").search("taxes", k=30)) == 20
 
 

@@ -182,7 +182,7 @@ def test_a_foreign_folder_and_another_runs_folder_are_refused(tmp_path, capsys):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("do not lose this")
     assert run("support", path, "--out", "mine", "--labels", gold) == 2
-    assert "no results of pnyx judge" in capsys.readouterr().err
+    assert "not results of pnyx judge" in capsys.readouterr().err
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     assert run("support", path, "--out", "out", "--labels", gold) == 0
     before = (tmp_path / "out" / "answers.jsonl").read_bytes()
@@ -275,7 +275,7 @@ def test_a_folder_that_another_run_has_just_begun_is_said_to_be_in_use(tmp_path,
     partial.mkdir()
     (partial / "thesis.txt").write_text("do not lose this")
     assert run("support", path, "--out", "out", "--labels", gold) == 2
-    assert "no results of pnyx judge" in capsys.readouterr().err
+    assert "not results of pnyx judge" in capsys.readouterr().err
 
 
 def start(path, server, out="out", **options) -> subprocess.Popen:

@@ -438,7 +438,7 @@ def test_weights_and_qrels_from_the_command_line(tmp_path, call):
     status, _, said = call(
         "judge", "report", run, "--nuggets", bank, "--min-grade", 2, "--out", "x"
     )
-    assert (status, "--min-grade goes with --qrels" in said) == (2, True)
+    assert (status, "--min-grade requires --qrels" in said) == (2, True)
 
 
 @pytest.mark.parametrize(

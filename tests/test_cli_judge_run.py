@@ -156,7 +156,7 @@ def test_a_question_without_perspectives_is_one_line(
         assert pnyx("judge", "support", "--run", "r", "--index", "i", *more, "--out", "o") == 2
         assert "for support, --run with --index and --perspectives" in capsys.readouterr().err
     assert pnyx("judge", "support", "items.jsonl", "--words", "5", "--out", "o") == 2
-    assert "--words goes with --perspectives" in capsys.readouterr().err
+    assert "--words requires --perspectives" in capsys.readouterr().err
 
 
 def _pairs(folder: Path) -> Path:
@@ -197,7 +197,7 @@ def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixt
     items = tmp_path / "items.jsonl"
     items.write_text('{"id": "1", "question": "Why?", "document": "Because."}\n')
     assert pnyx("judge", "relevance", items, "--as-perspectives", "--out", tmp_path / "o") == 2
-    assert "--as-perspectives goes with support, not relevance" in capsys.readouterr().err
+    assert "--as-perspectives requires support, not relevance" in capsys.readouterr().err
     both = ("--as-perspectives", "--as-citations")
     assert pnyx("judge", "support", _pairs(tmp_path), *both, "--out", tmp_path / "o") == 2
     assert "--as-citations and --as-perspectives exclude each other" in capsys.readouterr().err
@@ -219,4 +219,4 @@ def test_perspectives_are_asked_about_in_batches(
         assert [f"View {n}." in user for n in range(3)] == [True] * 3
         one = ["--prompt", "support-perspective", "--llm", server.spec, "--out", tmp_path / "p"]
         assert pnyx(*command, *one) == 2
-    assert "prompt support-perspective@2 takes one statement a call" in capsys.readouterr().err
+    assert "prompt support-perspective@2 takes one statement per call" in capsys.readouterr().err

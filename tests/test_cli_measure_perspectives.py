@@ -362,7 +362,7 @@ def test_bad_input_is_one_line(world, capsys):
         (("--measure", "MRecall@0"), "expected MRecall@ and a depth"),
         (("--measure", "Nothing@5"), "is not a measure"),
         (("--baseline", "none.run"), "is neither a file nor one of"),
-        (("--gold", "labels.jsonl"), "--gold goes with --labelled"),
+        (("--gold", "labels.jsonl"), "--gold requires --labelled"),
         (("--qrels-out", "views.jsonl"), "names the same file as"),
         (("--qrels-out", "-", "--json"), "both write to standard output"),
     ):

@@ -65,7 +65,7 @@ def test_the_defaults_are_those_of_python():
     assert hints["topics_of"] == TopicsOf
     (told,) = (told for field, told in opts_of(RetrievalSpec) if field.name == "measures")
     stated = f"{' '.join(DEFAULT_MEASURES)}; with diversity qrels also "
-    assert told.shown == stated + " ".join(DEFAULT_DIVERSITY)
+    assert told.default_text == stated + " ".join(DEFAULT_DIVERSITY)
 
 
 def test_json_of_one_run_is_the_contract(files, capsys):
@@ -112,7 +112,7 @@ def test_not_lower_is_shown_against_a_margin_only(files, capsys):
     assert "not lower: than the baseline by 0.02 or more, one-sided p (Holm) < .025" in out
     for margin in ("0", "-1", "nan", "inf", "x"):
         assert "--margin" in refused(capsys, *arguments, "--margin", margin)
-    assert "--margin goes with --baseline" in refused(
+    assert "--margin requires --baseline" in refused(
         capsys, base, "--qrels", qrels, "--margin", "0.1"
     )
 

@@ -344,10 +344,10 @@ def test_an_option_that_would_change_nothing_is_refused(capsys, option):
     labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
     status, _, error = run(capsys, "support", items, "--out", "out", *option)
     assert status == 2
-    assert error.startswith(f"pnyx: {option[0]} goes with --llm")
+    assert error.startswith(f"pnyx: {option[0]} requires --llm")
     status, _, error = run(capsys, "support", items, "--labels", labels, "--out", "out", *option)
     assert status == 2
-    said = "and --labels exclude each other" if option[0] == "--cascade" else "goes with --llm"
+    said = "and --labels exclude each other" if option[0] == "--cascade" else "requires --llm"
     assert error.startswith(f"pnyx: {option[0]} {said}")
     assert not Path("out").exists()
 

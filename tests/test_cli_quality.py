@@ -234,7 +234,7 @@ def test_a_model_folder_is_checked_before_anything_is_indexed(models, tmp_path, 
     index = ("index", corpus, "--out", tmp_path / "i", "--quality-model", out)
     status, _, error = call(capsys, *index, "--words-only")
     assert status == 2
-    assert "--quality-model goes with --quality" in error
+    assert "--quality-model requires --quality" in error
     weights = load_file(out / "weights.safetensors")
     save_file({**weights, "weights": weights["weights"] * 2}, out / "weights.safetensors")
     status, _, error = call(capsys, *index)

@@ -198,7 +198,7 @@ def test_what_would_connect_is_closed_even_if_a_record_were_trusted(
             )
             status, out, said = call("repeat", path)
             assert (status, out) == (2, "")
-            assert "127.0.0.1: no connection is opened, as the record alone asks for it" in said
+            assert "127.0.0.1: connection refused, because only the record asks for it" in said
             assert listener.connections == 0
         monkeypatch.setattr(
             "pnyx.housekeeping.repeat.allowed_addresses", lambda *_: ["http://127.0.0.1"]
@@ -420,7 +420,7 @@ def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
         assert listener.connections > 0
         asked = listener.connections
         monkeypatch.setattr(rerun.NamedText, "trusted", True)
-        assert "no connection is opened" in call(*check)[2]
+        assert "connection refused" in call(*check)[2]
         assert listener.connections == asked
 
 
@@ -437,5 +437,5 @@ def test_a_sample_of_a_strangers_results_opens_no_cluster(call, tmp_path, monkey
         assert (status, out, said.count("\n")) == (2, "", 1)
         assert "R: the record names an address (index: opensearch://" in said
         monkeypatch.setattr(rerun.NamedText, "trusted", True)
-        assert "no connection is opened" in call(*draw)[2]
+        assert "connection refused" in call(*draw)[2]
         assert listener.connections == 0

@@ -154,7 +154,7 @@ def test_more_tokens_than_can_be_kept_are_none():
             "logprobs": {"content": [entry] * count},
         }
         body = json.dumps({"choices": [choice]}).encode()
-        reply = read_reply(body, asked="m", response_format="text")
+        reply = read_reply(body, model="m", response_format="text")
         assert isinstance(reply, Reply)
         return reply
 
@@ -205,6 +205,6 @@ def test_a_probability_is_refused_where_no_answer_has_one(task, run):
         status, _, said = run(*command, "--probability", "ask")
         assert (status == 2, bool(server.asked())) == (not has_one, has_one)
         if not has_one:
-            assert said.startswith("pnyx: --probability goes with questions")
+            assert said.startswith("pnyx: --probability requires questions")
             assert len(said.splitlines()) == 1
             assert not Path("out").exists()

@@ -132,7 +132,7 @@ def test_a_failing_run_leaves_nothing(index, tmp_path, capsys):
         (["--model", "bm25", "--b", "2"], "b is 2, expected a number from 0 to 1"),
         (["--model", "bm25", "--mu", "2"], "model bm25 has no parameter 'mu', expected: k1, b"),
         (["-k", "0"], "0 is not in the range"),
-        (["--tag", "x"], "goes with --topics"),
+        (["--tag", "x"], "requires --topics"),
         (["--out", "x"], "--topics and --out must be given together"),
         (["--topics", "x"], "either a QUESTION or --topics"),
     ],

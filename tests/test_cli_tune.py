@@ -200,7 +200,7 @@ WRONG = [
     (("--model", "touche", "--try", "wc=-1"), "wc is -1, expected a number from 0 to 1e+06"),
     (("--model", "hybrid", "--try", "dense-weight=2"), "weight of the dense ranking is 2"),
     (("--model", "hybrid", "--fusion", "rrf", "--try", "dense-weight"), "no parameter 'dense_w"),
-    (("--model", "bm25", "--lexical", "bm25"), "--lexical goes with --model hybrid"),
+    (("--model", "bm25", "--lexical", "bm25"), "--lexical requires --model hybrid"),
     (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder requires --model touche or"),
     (("--model", "bm25", "--flat"), "model bm25 has no relevance score to fix at 1"),
     (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements"),

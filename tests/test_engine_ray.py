@@ -78,7 +78,7 @@ def test_an_engine_that_is_none_is_one_line(engine, call):
 @pytest.mark.parametrize("more", [["--words-only"], ["--embedder", "http://127.0.0.1:9/v1#m"]])
 def test_an_index_without_the_packaged_embedder_takes_no_engine(more, call):
     code, _, said = call("index", items(2), "--out", "x", "--engine", "ray", *more)
-    assert (code, "--engine goes with vectors" in said) == (2, True)
+    assert (code, "--engine requires vectors" in said) == (2, True)
     assert not Path("x").exists()
 
 

@@ -111,7 +111,7 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     assert "--samples and --expected-scores" in refused(capsys, items, *llm, "--samples", "3")
     pairs = write_rows("pairs.jsonl", [{"id": "1", "text": "a", "statement": "b"}])
     said = refuser("judge", "support")(capsys, pairs, *llm)
-    assert "--expected-scores goes with quality, and rag --format g-eval, not support" in said
+    assert "--expected-scores requires quality, and rag --format g-eval, not support" in said
     rag = write_rows("rag.jsonl", [RAG])
     said = refuser("judge", "rag")(capsys, rag, *llm, "--format", "direct")
     assert "not --format direct" in said
@@ -119,6 +119,6 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     own.write_text('[scale]\nlow = 1\nhigh = 10\n[dimensions.a]\ndefinition = "b"\n')
     said = refused(capsys, items, *llm, "--dimensions", own)
     assert "found a scale from 1 to 10, expected one within 0 to 9" in said
-    assert "--expected-scores goes with --llm" in refused(
+    assert "--expected-scores requires --llm" in refused(
         capsys, items, "--expected-scores", "--out", "r"
     )

@@ -308,6 +308,6 @@ def test_self_agreement_counts_ties_and_leaves_out_what_was_not_voted_on():
     ]
     agreement = self_agreement(answers)
     assert agreement.value == pytest.approx((0.75 + 0.5 + 0.75) / 3)
-    assert (agreement.scored, agreement.asked) == (3, 4)
+    assert (agreement.scored, agreement.total) == (3, 4)
     assert self_agreement([]) == (None, 0, 0)
     assert self_agreement([of(SUPPORT, said(True))]) == (None, 0, 1)

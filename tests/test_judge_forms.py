@@ -503,7 +503,7 @@ def test_whatever_a_server_sends_as_logprobs_a_reply_is_read(content):
             }
         ]
     }
-    found = read_reply(json.dumps(body).encode(), asked="m", response_format="text")
+    found = read_reply(json.dumps(body).encode(), model="m", response_format="text")
     assert isinstance(found, Reply)
     assert found.text == TEXT
     for token in found.tokens or ():

@@ -14,7 +14,7 @@ from pnyx.judging.lookup import HumanLabels
 from pnyx.judging.measures.ground_truth import read_labels, truth_of_labels
 from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.questions import Preference, Ranking, Rating, Support
-from pnyx.judging.verdicts import Verdict, read_said, read_verdicts
+from pnyx.judging.verdicts import Verdict, read_verdict_rows, read_verdicts
 from pnyx.perspectives.measures.verdicts import read_verdicts as read_pair_verdicts
 
 
@@ -110,7 +110,7 @@ def test_each_dimension_of_a_rating_is_voted_on_by_itself(tmp_path):
     )
     (answer,) = ask(judge, [Rating("r", "t", ("depth", "cogency", "clarity"), (1, 3))])
     assert answer.value == [None, 1, None]
-    reasons = {"depth": "label: 9 is no answer to the question", "clarity": "tie"}
+    reasons = {"depth": "label: 9 is not an answer to the question", "clarity": "tie"}
     assert answer.notes == {"dimensions": reasons}
 
 
@@ -175,7 +175,9 @@ def test_rows_that_share_what_is_alike_say_what_each_says_by_itself(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for source in (path, rows):
-        for (verdict, *own), plain in zip(read_said(source), read_verdicts(source), strict=True):
+        for (verdict, *own), plain in zip(
+            read_verdict_rows(source), read_verdicts(source), strict=True
+        ):
             assert own == [plain.id, plain.value, plain.probability, plain.line]
             shared = {"id": plain.id, "value": plain.value, "probability": plain.probability}
             assert replace(verdict, **shared, extra={}) == replace(plain, extra={})

@@ -84,7 +84,7 @@ def test_an_answer_of_another_kind_is_none():
         assert isinstance(answer, Unscored)
         assert answer.reason.startswith("lookup: '")
     (off,) = ask(Lookup(rows()), [Rating("r1", "text", ("cogency",), (5, 9))])
-    assert off.reason == "lookup: 2.5 is no answer to the question"
+    assert off.reason == "lookup: 2.5 is not an answer to the question"
 
 
 def test_another_task_is_refused_before_anything_is_answered():

@@ -194,8 +194,8 @@ def test_pointwise_samples_have_nothing_to_reorder_and_are_drawn_at_a_temperatur
     ("options", "message"),
     [
         (("--format", "x"), "--format: found x, expected for quality: listwise, pointwise"),
-        (("--shots", "2"), "--shots goes with --examples"),
-        (("--examples", "rated.jsonl"), "--examples goes with --shots"),
+        (("--shots", "2"), "--shots requires --examples"),
+        (("--examples", "rated.jsonl"), "--examples requires --shots"),
         (("--shots", "2", "--examples", "rated.jsonl", "--prompt", "own.toml"), "input shots"),
         (("--scale", "5", "--prompt", "own.toml"), "does not use the input levels"),
         (("--shots", "30", "--examples", "rated.jsonl"), "rated.jsonl: found 9 texts"),
@@ -227,7 +227,7 @@ def test_other_tasks_have_no_scale(options, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["judge", "support", "s.jsonl", "--out", "o", "--llm", "local", *options])
     assert ended.value.code == 2
-    assert f"{options[0]} goes with quality, not support" in capsys.readouterr().err
+    assert f"{options[0]} requires quality, not support" in capsys.readouterr().err
 
 
 # --- the taxonomy and the scales, as data

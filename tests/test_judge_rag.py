@@ -403,9 +403,9 @@ def test_a_broken_item_is_one_line(
     ("options", "problem"),
     [
         (("--format", "beauty"), "expected for rag: rag-direct, direct"),
-        (("--format", "direct"), "--format direct goes with --llm"),
-        (("--nuggets", "3"), "--nuggets goes with"),
-        (("--format", "direct", "--llm", "X", "--nuggets", "3"), "--nuggets goes with"),
+        (("--format", "direct"), "--format direct requires --llm"),
+        (("--nuggets", "3"), "--nuggets requires"),
+        (("--format", "direct", "--llm", "X", "--nuggets", "3"), "--nuggets requires"),
         (("--llm", "X", "--prompt", "rag-metric"), "takes prompts of the form triad"),
     ],
 )

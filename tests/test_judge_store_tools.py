@@ -64,7 +64,7 @@ def test_what_reads_makes_no_store(tmp_path):
     for call in (store_stats, lambda p: clear_store(p, finish="length")):
         with pytest.raises(InputError, match="does not exist"):
             call(missing)
-        with pytest.raises(InputError, match="is no file"):
+        with pytest.raises(InputError, match="is not a file"):
             call(tmp_path)
         with pytest.raises(InputError, match="does not exist"):
             call("nul\0byte")

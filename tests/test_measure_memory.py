@@ -101,7 +101,7 @@ def test_what_is_hostile_is_escaped():
 
 @pytest.mark.parametrize("wrong", [{"draws": -1}, {"confidence": 1.0}, {"confidence": 0.0}])
 def test_a_bootstrap_checks_itself(wrong):
-    with pytest.raises(ValueError, match="expected draws"):
+    with pytest.raises(ValueError, match="expected at least 0 draws"):
         pnyx.stats.Bootstrap(**wrong)
 
 

@@ -350,7 +350,7 @@ def test_a_silent_endpoint_gives_a_sign_of_life_before_its_time_is_up(backend):
         (failed,) = ask_many(endpoint, ["q"], backend)
     assert failed.reason.startswith("timeout")
     assert 1 <= len(lines) <= 4
-    said = r"has sent nothing for \d+ s \(1 request under way; each is given 0\.7 s\)"
+    said = r"has sent nothing for \d+ s \(1 request open; timeout of each: 0\.7 s\)"
     assert re.search(said, lines[0])
 
 
@@ -426,7 +426,7 @@ def test_proxies_of_the_environment_serve_other_hosts_but_not_this_one(monkeypat
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_no_body_crashes_the_reader(body):
-    outcome = read_reply(body, asked="m", response_format="text")
+    outcome = read_reply(body, model="m", response_format="text")
     assert isinstance(outcome, Reply | CallFailed)
 
 
@@ -442,7 +442,7 @@ def test_no_completion_of_odd_types_crashes_the_reader(content, finish, usage, m
     message = {"content": content, "refusal": finish}
     choice = {"message": message, "finish_reason": finish}
     body = json.dumps({"choices": [choice], "usage": usage, "model": model}).encode()
-    outcome = read_reply(body, asked="m", response_format="text")
+    outcome = read_reply(body, model="m", response_format="text")
     if isinstance(outcome, Reply):
         assert outcome.text.encode()
         assert isinstance(outcome.model, str)

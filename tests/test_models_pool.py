@@ -67,7 +67,7 @@ def test_an_endpoint_that_cannot_be_used_is_left_out_with_one_line():
         outcomes = ask_all(pool, 40)
     assert all(isinstance(o, Reply) for o in outcomes)
     assert len(good.answered()) == 40
-    assert len([line for line in lines if "is left out" in line]) == 1
+    assert len([line for line in lines if "is no longer used" in line]) == 1
     assert "key is refused" in lines[-1]
     assert list(pool.left_out) == [bad.url]
     assert pool.concurrency == 32
@@ -199,7 +199,7 @@ def test_an_address_that_wants_to_be_left_alone_holds_nothing_up():
         assert time.monotonic() - began < 300
     assert all(isinstance(o, Reply) for o in outcomes)
     assert len(bad.asked()) <= 64
-    assert len([line for line in lines if "asks to be left alone for 1,000,000,000 s" in line]) == 1
+    assert len([line for line in lines if "asks for no requests for 1,000,000,000 s" in line]) == 1
 
 
 @pytest.mark.all
@@ -213,7 +213,7 @@ def test_where_all_want_to_be_left_alone_the_wait_is_bounded_told_and_ends_with_
         outcomes += ask_all(alone, 2)
     assert all(isinstance(o, CallFailed) for o in outcomes)
     assert {o.reason[:20] for o in outcomes} == {"rate_limit: HTTP 429"}
-    asking = [line.partition(" asks to be left alone")[0] for line in lines]
+    asking = [line.partition(" asks for no requests")[0] for line in lines]
     assert {one.url, other.url} <= set(asking)
 
 

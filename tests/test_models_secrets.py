@@ -159,7 +159,7 @@ def test_vectors_that_are_none_show_no_key():
     with ChatServer() as server:
         server.RequestHandlerClass = EmbeddingEcho
         for where in ("text", "rows"):
-            with pytest.raises(Exception, match="gives no vectors") as caught:
+            with pytest.raises(Exception, match="returns no vectors") as caught:
                 EmbeddingEndpoint(server.url, where, KEY, retry=HASTY).encode(["a"])
             check(str(caught.value))
 

@@ -288,10 +288,10 @@ def test_a_stream_is_added_up_whatever_its_lines_hold():
     text = ": comment\n\n" + "".join(
         f"data: {json.dumps(chunk, ensure_ascii=False)}\r\n\r\n" for chunk in chunks
     )
-    reply = read_reply((text + "data: [DONE]").encode(), asked="m", response_format="text")
+    reply = read_reply((text + "data: [DONE]").encode(), model="m", response_format="text")
     assert isinstance(reply, Reply)
     assert reply.text == "a\u2028b"
-    cut = read_reply(text.encode(), asked="m", response_format="text")
+    cut = read_reply(text.encode(), model="m", response_format="text")
     assert isinstance(cut, CallFailed)
 
 
@@ -330,7 +330,7 @@ def test_a_model_that_loads_is_waited_for_longer_than_attempts_last(monkeypatch)
         assert len(server.requests) == 10
     assert isinstance(answer, Judged)
     assert len(lines) == 1
-    assert lines[0].endswith("it is waited for up to 30 s (--wait)")
+    assert lines[0].endswith("waiting up to 30 s (--wait)")
 
 
 @pytest.mark.all

@@ -161,7 +161,7 @@ def test_labels_may_be_a_dict() -> None:
         (lambda c: c.search(5), "found int, expected a question: its text, or a Question"),
         (lambda c: c.search("a", modle="bm25"), "no option 'modle', expected one of b, "),
         (lambda c: c.search("a", model="bm26"), "found bm26, Input should be 'auto', "),
-        (lambda c: c.search("a", pointwise=True), "--pointwise goes with --rerank"),
+        (lambda c: c.search("a", pointwise=True), "--pointwise requires --rerank"),
         (lambda c: c.argue(["a"]), "found list, expected a question: its text, or a Question"),
         (lambda c: c.argue("a", asked=3), "asked requires llm"),
         (lambda c: c.argue("a", perspectivs="f"), "no option 'perspectivs', expected one of asked"),

@@ -162,7 +162,7 @@ def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, 
 def test_choices_that_do_not_go_together(paths, capsys):
     items, own = paths
     llm = ("--llm", "http://127.0.0.1:9/v1#m", "--out", "r")
-    assert "--dimensions goes with --llm" in refused(
+    assert "--dimensions requires --llm" in refused(
         capsys, items, "--dimensions", own, "--out", "r"
     )
     assert "the file of --dimensions says it" in refused(
@@ -177,7 +177,7 @@ def test_choices_that_do_not_go_together(paths, capsys):
 
 def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     items, own = paths
-    first, second = TASKS["quality"].read(items, own=read_own(own))
+    first, second = TASKS["quality"].read(items, custom=read_own(own))
     form = form_of(first)
     assert [field.label for field in form.fields] == ["Politeness", "Plain words"]
     assert [(c.value, c.told) for c in form.fields[0].choices] == [
@@ -189,7 +189,7 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     assert "the file of --dimensions says it" in label(
         capsys, "quality", items, "--dimensions", own, "--scale", "5", "--out", "l.jsonl"
     )
-    assert "--dimensions goes with quality" in label(
+    assert "--dimensions requires quality" in label(
         capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"
     )
 

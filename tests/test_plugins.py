@@ -205,7 +205,7 @@ def test_nothing_takes_the_place_of_what_is_built_in(broken, pnyx):
     assert code == 0
     assert err == (
         "pnyx: left out: pnyx-broken 1.0: pnyx_broken.thing:search (pnyx.commands: search): "
-        "Pnyx has that name already\n"
+        "Pnyx already has that name\n"
     )
     assert len(re.findall(r"^  search ", out, re.MULTILINE)) == 1
     assert pnyx(broken, "search", "--help")[1].startswith("Usage: pnyx search [OPTIONS] INDEX")
@@ -219,7 +219,7 @@ def test_doctor_lists_all(broken, pnyx):
     ours = {kind.removeprefix("pnyx."): names for kind, names in BROKEN.items()}
     assert {(kind, name) for kind, names in ours.items() for name in names} <= set(told)
     assert all(p["problem"] for p in told.values() if p["name"] in ("broken", "search", "run"))
-    assert told["prompts", "support"]["problem"] == "Pnyx has that name already"
+    assert told["prompts", "support"]["problem"] == "Pnyx already has that name"
     first = told["measures", "First"]
     assert (first["package"], first["problem"]) == ("pnyx-broken 1.0", "")
     page = pnyx(broken, "doctor")[1]
@@ -232,7 +232,7 @@ def test_two_plugins_of_one_name(tea, pnyx, tmp_path):
     also = install(tmp_path / "also", "pnyx-also", entries, words=module)
     code, out, err = pnyx(f"{tea}{os.pathsep}{also}", "words")
     assert (code, out) == (0, "other\n")  # the first in the alphabet
-    assert "pnyx-also 1.0 has that name already" in err
+    assert "pnyx-also 1.0 already has that name" in err
 
 
 def test_a_measure_of_rankings(broken):

@@ -87,7 +87,7 @@ def test_what_cannot_be_read_ends_the_run_and_keeps_what_is_known(tmp_path):
     with opened(tmp_path) as journal, pytest.raises(InputError, match="line 21 is broken"):
         answer_items(Plain(), broken(), journal, row_of, block=8)
     with opened(tmp_path) as journal:
-        assert journal.kept == 16
+        assert journal.reused == 16
 
 
 @pytest.mark.parametrize(("times", "said"), [(0, "left 3 questions"), (2, "question 0 twice")])
@@ -150,7 +150,7 @@ def test_what_a_full_disk_refused_is_never_written_and_nothing_is_asked_twice(tm
     # There is space again, and the same journal is still open somewhere: nothing more comes of it.
     again = Yes()
     with opened(tmp_path) as journal:
-        assert (journal.kept, journal.damaged) == (kept, 0)
+        assert (journal.reused, journal.damaged) == (kept, 0)
         answer_items(again, items(20, []), journal, long_row)
         assert [name for name, _ in journal.rows()] == [f"i{n}" for n in range(20)]
     assert again.asked == [f"i{n}" for n in range(kept, 20)]

@@ -224,7 +224,7 @@ def test_without_numba_all_is_the_same_and_how_it_is_faster_is_said(documents, m
         monkeypatch.delattr(lexical, name, raising=False)
     shutil.rmtree("core.index")
     told = index_words(call, "core.index")
-    assert "30 documents are indexed and searched sooner after pip install 'pnyx[fast]'" in told
+    assert "Index and search 30 documents faster: pip install 'pnyx[fast]'" in told
     segments = [Path(folder, "segment-000001.data") for folder in ("core.index", "fast.index")]
     assert segments[0].read_bytes() == segments[1].read_bytes()
     assert call(*ask) == expected

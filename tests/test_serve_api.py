@@ -208,7 +208,7 @@ def test_every_task_is_answered_or_refused_in_a_line(client, task):
         ("q=x&bogus=1", "'bogus' is no field"),
         ("q=x&perspectives=/etc/passwd&diversify=perspectives", "no field that a request may"),
         ("q=x&embedder=http://127.0.0.1:1/v1%23m", "no field that a request may choose"),
-        ("q=x&lam=0.5", "goes with"),
+        ("q=x&lam=0.5", "requires"),
         ("q=x&" + "&".join(f"topic={n}" for n in range(21)), "at most 20"),
     ],
 )
@@ -265,7 +265,7 @@ def test_arguments_that_cannot_be(client, body, said):
         ({"task": "support", "items": [ITEM], "options": {"prompt": "/etc/passwd"}}, "no option"),
         ({"task": "support", "items": [ITEM], "options": {"lookup": "/"}}, "no option"),
         ({"task": "support", "items": [ITEM], "options": {"llm": "x"}}, "no option"),
-        ({"task": "support", "items": [ITEM], "options": {"samples": 5}}, "goes with --llm"),
+        ({"task": "support", "items": [ITEM], "options": {"samples": 5}}, "requires --llm"),
         ({"task": "support", "items": [ITEM], "options": {"format": "x"}}, "one way only"),
         ({"task": "support", "items": [ITEM], "options": [1]}, "options: expected an object"),
         ({"task": "support", "items": [ITEM], "out": "/tmp/x"}, "'out' is no field"),

@@ -304,7 +304,7 @@ def test_options_that_need_labels_say_so(
     folder = _results(tmp_path / "r", _answers(True, False))
     status, _, err = called(capsys, "measure", folder, "--plot", str(tmp_path / "p.svg"))
     assert status == 2
-    assert "--plot goes with --labels" in err
+    assert "--plot requires --labels" in err
     status, _, err = called(capsys, "measure", tmp_path / "nothing")
     assert (status, "No such command" in err) == (2, True)
 

@@ -384,7 +384,7 @@ def test_bad_calls(tmp_path, files, call):
     assert code == 2
     assert "no track 'rag23', expected one of" in err
     code, _, err = call("validate", run, "--topics", run)
-    assert (code, "--topics goes with --track" in err) == (2, True)
+    assert (code, "--topics requires --track" in err) == (2, True)
     trec = tmp_path / "run.trec"
     trec.write_text("1 Q0 a 1 2.0 t\n")
     code, _, err = call("validate", trec, "--track", "rag26")

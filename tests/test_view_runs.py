@@ -124,7 +124,7 @@ def test_qrels_that_change_are_read_again(capsys, runs):
     ("arguments", "problem"),
     [
         (["bm25.run", "--qrels", "qrels.txt", "--baseline", "x"], "expected one of the runs bm25"),
-        (["bm25.run", "--baseline", "bm25.run"], "--baseline goes with --qrels"),
+        (["bm25.run", "--baseline", "bm25.run"], "--baseline requires --qrels"),
         (["qrels.txt", "--qrels", "qrels.txt"], "expected runs to measure in qrels.txt"),
         (["bm25.run", "--qrels", "none.txt"], "none.txt: does not exist"),
         (["bm25.run", "--qrels", "bm25.run"], "bm25.run:1: found 6 columns, expected 4"),
@@ -240,7 +240,7 @@ def test_a_leaderboard_of_reports_is_sorted_by_f1(capsys):
         (["--leaderboard", "qrels.txt"], "--leaderboard names the same file as --qrels"),
         (["--leaderboard", "-", "--json"], "--json and --leaderboard - both write"),
         (["--unscored", "skip"], "--unscored requires a file to write"),
-        (["--format", "tot"], "--format goes with --leaderboard"),
+        (["--format", "tot"], "--format requires --leaderboard"),
     ],
 )
 def test_a_leaderboard_does_not_overwrite_what_it_is_made_of(capsys, more, problem):

@@ -572,7 +572,7 @@ def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--budget", "1"], "--budget goes with --llm"),
+        (["--budget", "1"], "--budget requires --llm"),
         (["--asked", "3"], "--asked requires --llm"),
     ],
 )

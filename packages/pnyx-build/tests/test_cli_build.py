@@ -445,21 +445,21 @@ def test_a_plan_asks_nothing_and_a_budget_holds(run):
         (("draft", "in", "--from", "claims", "--out", "in"), "names the same file as SOURCE"),
         (
             ("draft", "in", "--from", "claims", "--out", "o", "--column", "a=b"),
-            "--column goes with",
+            "--column requires",
         ),
         (
             ("draft", "in", "--from", "claims", "--out", "o", "--budget", "1"),
-            "--budget goes with",
+            "--budget requires",
         ),
-        (("draft", "in", "--from", "claims", "--out", "o", "--plan"), "--plan goes with --llm"),
-        (("draft", "in", "--from", "claims", "--out", "o", "--no-rules"), "goes with --llm"),
+        (("draft", "in", "--from", "claims", "--out", "o", "--plan"), "--plan requires --llm"),
+        (("draft", "in", "--from", "claims", "--out", "o", "--no-rules"), "requires --llm"),
         (
             ("draft", "in", "--from", "claims", "--out", "o", "--seed", "1"),
-            "--seed goes with",
+            "--seed requires",
         ),
         (
             ("draft", "in", "--from", "pairs", "--out", "o", "--pool", "p"),
-            "--pool goes with",
+            "--pool requires",
         ),
         (("draft", "in", "--from", "claims", "--out", "-", "--json"), "both write to standard"),
         (("filter", "in", "--out", "o", "--dropped", "x"), "--no-personal"),

@@ -19,7 +19,7 @@ from pnyx.core.files import read_json
 from pnyx.judging.answers import ANSWERS, MANIFEST
 from pnyx.judging.measures.agreement import measure_agreement
 from pnyx.judging.measures.raters import measure_raters
-from pnyx.stats.base import BOOTSTRAP, Bootstrap, told_apart
+from pnyx.stats.base import BOOTSTRAP, Bootstrap, distinct_text
 
 LEAST_ALPHA = 0.667
 """Krippendorff's minimum alpha for even tentative conclusions (2004, 11.4)."""
@@ -238,20 +238,20 @@ def _by_results(result: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         name = alpha_of(task)
         alpha = comparison["mean"].get(name, {}).get("value")
         if alpha is not None and alpha < LEAST_ALPHA:
-            alpha_text = told_apart(alpha, LEAST_ALPHA)
+            alpha_text = distinct_text(alpha, LEAST_ALPHA)
             rater = comparison["between"][1]
             why = f"{name} with {rater} is {alpha_text}, below {LEAST_ALPHA} ({task})"
             yield {"advice": "Do not replace people's verdicts with its verdicts", "why": why}
         for other in people:
             high, low = comparison["mean"][name]["high"], other["mean"][name]["low"]
             if high is not None and low is not None and high < low:
-                most, least = told_apart(high, low), told_apart(low, high)
+                most, least = distinct_text(high, low), distinct_text(low, high)
                 why = f"{name} at most {most} with people, who have at least {least} ({task})"
                 yield {"advice": "People agree with each other better than it does", "why": why}
     calibration = result.get("calibration") or {"measures": {}}
     ece, auroc = (calibration["measures"].get(name) for name in ("ece", "auroc"))
     if ece and ece["value"] is not None and ece["value"] > MOST_ECE:
-        why = f"ECE {told_apart(ece['value'], MOST_ECE)}, above {MOST_ECE} ({task})"
+        why = f"ECE {distinct_text(ece['value'], MOST_ECE)}, above {MOST_ECE} ({task})"
         yield {"advice": "Do not read its probabilities as chances: recalibrate them", "why": why}
     lowest = None
     if auroc and auroc["value"] is not None:

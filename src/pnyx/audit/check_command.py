@@ -28,10 +28,10 @@ class _ColumnsSpec(Spec, heading="Columns", rare="id cost"):
     """The columns of the table."""
 
     judge: tuple[Words, ...] = opt(
-        (), "Column of a judge's verdicts. Repeatable.", metavar="COL", shown="guessed"
+        (), "Column of a judge's verdicts. Repeatable.", metavar="COL", default_text="guessed"
     )
     human: tuple[Words, ...] = opt(
-        (), "Column of a person's labels. Repeatable.", metavar="COL", shown="guessed"
+        (), "Column of a person's labels. Repeatable.", metavar="COL", default_text="guessed"
     )
     group: Words | None = opt(
         None, "Column that clusters the rows, such as their question.", metavar="COL"
@@ -69,7 +69,7 @@ class _DecisionSpec(Spec, heading="Decision", rare="margin"):
         "Accuracy that a cheaper judge may lose, or by how much a figure may be worse than in "
         "--against.",
         within="(0, 1)",
-        shown="0.02, with --against 0.1",
+        default_text="0.02, with --against 0.1",
     )
 
     @property

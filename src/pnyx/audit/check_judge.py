@@ -35,7 +35,7 @@ class CheckSpec(TrustSpec, BootstrapSpec, ModelSpec, heading="Check"):
         None,
         "By how much a figure may be worse.",
         within="[0, 1]",
-        shown="the card's, else 0.1",
+        default_text="the card's, else 0.1",
     )
     out: FileName | None = out_opt(
         None,

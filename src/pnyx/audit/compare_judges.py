@@ -23,7 +23,7 @@ class ChoosingSpec(BootstrapSpec, heading="Choice"):
         0.02, "Accuracy that may be lost: choose it before looking.", within="(0, 1)"
     )
     baseline: str | None = opt(
-        None, "Judge to compare the others with.", metavar="NAME", shown="the most accurate"
+        None, "Judge to compare the others with.", metavar="NAME", default_text="the most accurate"
     )
     by: Literal["dollars", "seconds"] = opt("dollars", "Cost to minimize.")
     prices: str | None = file_opt(None, "Prices of models (TOML); they override the packaged ones.")

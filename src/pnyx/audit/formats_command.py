@@ -41,7 +41,7 @@ class ComparedSpec(Spec, heading="Formats"):
         (),
         "Format in which a judge is asked (pnyx judge rag). Repeatable.",
         metavar="NAME",
-        shown="all; without --llm, support",
+        default_text="all; without --llm, support",
     )
 
     def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:

@@ -34,7 +34,7 @@ _NAMES = (
     *("repeat", "stance", "self", "format", "asker", "verbosity"),
 )
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
-_SAME = ("own", "shots")  # of all questions, and told by settings
+_SAME = ("custom", "shots")  # the same in all questions, and recorded in the settings
 
 
 class StressSpec(
@@ -50,16 +50,16 @@ class StressSpec(
         writes="files",
     )
     task: Words | None = opt(
-        None, "Task of the items.", metavar="TASK", shown="by the fields of the first item"
+        None, "Task of the items.", metavar="TASK", default_text="by the fields of the first item"
     )
-    limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, shown="all")
+    limit: int = opt(0, "Items at most, drawn by --seed; 0 for all.", low=0, default_text="all")
     levels: tuple[float, ...] = opt(
         (),
         "noise, joint: shares of the documents to replace.",
         each=True,
         within="[0, 1]",
         metavar="X,X[,...]",
-        shown="0, 0.1, 0.2, 0.5, 0.7, 1; joint: 0, 0.5, 1",
+        default_text="0, 0.1, 0.2, 0.5, 0.7, 1; joint: 0, 0.5, 1",
     )
     sentences: tuple[int, ...] = opt(
         (0, 1, 2, 5),
@@ -73,7 +73,7 @@ class StressSpec(
         "hallucination, joint, paraphrase: language model that writes the contradictions or "
         "rewordings.",
         metavar="SPEC",
-        shown="rules: numbers, negations, names; word lists",
+        default_text="rules: numbers, negations, names; word lists",
     )
     qrels: FileName | None = file_opt(
         None,
@@ -93,7 +93,7 @@ class StressSpec(
         "self, of preferences: the judge's name in the items' a_by and b_by; its preference for "
         "its own texts is compared with people's (label).",
         metavar="NAME",
-        shown="texts are said to be the judge's own",
+        default_text="texts are said to be the judge's own",
     )
     control: FileName | None = file_opt(
         None,

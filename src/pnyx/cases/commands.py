@@ -43,7 +43,7 @@ class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
     style: CitationStyle = opt(
         "ids", "How --out writes citations; scores are the probabilities of support."
     )
-    topic_id: str | None = opt(None, "Topic id.", "--id", shown="from the question")
+    topic_id: str | None = opt(None, "Topic id.", "--id", default_text="from the question")
 
 
 @verb(

@@ -25,7 +25,7 @@ class ArgueSpec(
         None,
         "Have the language model write prose with quotations, of at most this many words a side.",
         within="[20, 10000]",
-        shown="single sentences: conclusions and premises",
+        default_text="single sentences: conclusions and premises",
     )
     retrieve: int = opt(Plan().retrieve, "Documents to retrieve and assign to a side.", low=1)
     per_side: int = opt(Plan().per_side, "Documents handed to the writer for each side.", low=1)
@@ -48,7 +48,7 @@ class ArgueSpec(
     )
     definition: Words = opt("", "What makes a passage relevant, in words.")
     writer: Literal["extractive", "llm"] | None = opt(
-        None, "Who writes.", shown="llm with --llm, else extractive"
+        None, "Who writes.", default_text="llm with --llm, else extractive"
     )
     context: int = opt(
         CONTEXT, "Tokens of documents shown to the language model for each side.", low=100
@@ -57,7 +57,7 @@ class ArgueSpec(
         None,
         "What the model is told: a packaged prompt (pnyx prompt list) or a prompt file (.toml).",
         metavar="NAME",
-        shown="argue; argue-prose with --words",
+        default_text="argue; argue-prose with --words",
     )
     examples: FileName | None = file_opt(
         None, "JSONL of arguments written by hand, to choose worked examples from (few-shot)."

@@ -66,7 +66,7 @@ class ItemSpec(
         None,
         "Maximum words of a judged passage; 0 does not split documents.",
         low=0,
-        shown="100, as in BERDS",
+        default_text="100, as in BERDS",
         needs="perspectives",
     )
 
@@ -77,7 +77,7 @@ class ItemSpec(
         self.check_needs()
         sense = [self.flag(n) for n in ("as_citations", "as_perspectives") if getattr(self, n)]
         if sense and task != "support":
-            raise OptionError(f"{sense[0]} goes with support, not {task}")
+            raise OptionError(f"{sense[0]} requires support, not {task}")
         if self.as_citations and (self.as_perspectives or self.perspectives is not None):
             other = [*sense[1:], "--perspectives"][0]
             raise OptionError(f"{sense[0]} and {other} exclude each other")

@@ -49,7 +49,9 @@ class ColumnSpec(Spec, rare="columns"):
 class EvidenceSpec(ColumnSpec, rare="format strict_files"):
     """How a corpus is read."""
 
-    format: str | None = opt(None, "Format of the corpus.", metavar="NAME", shown="recognised")
+    format: str | None = opt(
+        None, "Format of the corpus.", metavar="NAME", default_text="recognised"
+    )
     strict_files: bool = opt(
         False,
         "Stop at files and documents without text and at files that cannot be read, instead of "
@@ -73,7 +75,9 @@ class EvidenceSpec(ColumnSpec, rare="format strict_files"):
 class OutSpec(Spec, heading="Output"):
     """Where records are written, of which standard output may be read by another command."""
 
-    out: str = out_opt("-", "File to write; .gz compresses.", "-o", "--out", shown="- (stdout)")
+    out: str = out_opt(
+        "-", "File to write; .gz compresses.", "-o", "--out", default_text="- (stdout)"
+    )
 
     def check_json(self, what: str, *, as_json: bool) -> None:
         """Refuse to print a summary among the records."""

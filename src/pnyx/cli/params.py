@@ -388,7 +388,7 @@ def _option(
         settings |= {"type": _type(kind, option), "multiple": many}
         settings["nargs"] = len(get_args(hint)) if listed and not many else 1
         settings["metavar"] = option.metavar or {int: "N", float: "X"}.get(kind)
-    flags, shown, default = flags_of(field, option), option.shown, field.default
+    flags, shown, default = flags_of(field, option), option.default_text, field.default
     if default is dataclasses.MISSING:
         settings["required"] = True
     else:

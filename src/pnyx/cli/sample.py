@@ -44,7 +44,7 @@ class LabelSampleSpec(TrustSpec, heading="Sample"):
         None,
         "What is drawn: questions on which the judges differ, any questions, or whole topics with "
         "all that may be asked about them.",
-        shown="differ; of one R random",
+        default_text="differ; of one R random",
     )
     size: int = opt(50, "Questions, or topics, to draw.", low=1)
     seed: int = opt(0, "Random seed.", low=0)

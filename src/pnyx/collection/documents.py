@@ -152,7 +152,7 @@ class Collection:
             judge = default_judge(model)
             searcher = open_searcher(self.index, search, model, judge, warn_in_python)
             writer, plan = open_writer(spec, model), argue_plan(spec)
-            with watched(judge, opened.models, shown=showing) as watching:
+            with watched(judge, opened.models, reporting=showing) as watching:
                 case = argue(
                     searcher,
                     given,
@@ -190,7 +190,7 @@ class Collection:
             writer = open_reporter(spec, model, plan)
             searcher = open_searcher(self.index, search, model, None, warn_in_python)
             given, judge = model if writer.asks else None, opened.citation_judge
-            with watched(judge, opened.models, shown=showing) as watching:
+            with watched(judge, opened.models, reporting=showing) as watching:
                 return report(
                     searcher, request, limits, judge=watching, writer=writer, plan=plan, model=given
                 )

@@ -1,4 +1,4 @@
-"""What every room stands on: records, errors, files, progress, plugins."""
+"""The foundation of all rooms: records, errors, files, progress, plugins."""
 
 import lazy_loader
 

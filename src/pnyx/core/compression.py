@@ -10,29 +10,29 @@ import zlib
 from typing import Any, BinaryIO, cast
 
 MAGIC_BYTES = 10
-"""How many first bytes `decompressed` needs to recognise a compression."""
+"""The number of first bytes that `decompressed` needs to recognise a compression."""
 
 ENDINGS = (".gz", ".bz2", ".xz")
-"""How the names of compressed files usually end."""
+"""The usual suffixes of compressed files."""
 
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
 _BZIP2 = b"BZh"
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")
-"""What follows the level of a bzip2 file: its first block, or its end if it is empty."""
+"""The bytes after the level of a bzip2 file: its first block, or its end if it is empty."""
 _UTF16_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _CHUNK = 1 << 16
 
 
 def damage_errors() -> tuple[type[Exception], ...]:
-    """Return what reading an unreadable or damaged file raises; the module of xz may be missing."""
+    """Return the errors that an unreadable or damaged file raises; the xz module may be missing."""
     lzma = sys.modules.get("lzma")
     more = () if lzma is None else (cast("type[Exception]", lzma.LZMAError),)
     return (OSError, EOFError, zlib.error, *more)
 
 
 def plain_name(name: str) -> str:
-    """Return a file's name without the ending of its compression."""
+    """Return a file's name without the suffix of its compression."""
     return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), name)
 
 
@@ -60,7 +60,7 @@ def _library(name: str) -> Any:
 
 
 def decompressed(stream: BinaryIO, head: bytes) -> BinaryIO:
-    """Return a stream of what a file holds; `head` are its first bytes, not yet read."""
+    """Return a stream of the decompressed content; `head` is its first bytes, already read."""
     name = _compression(head)
     if name == "gzip":
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
@@ -70,7 +70,7 @@ def decompressed(stream: BinaryIO, head: bytes) -> BinaryIO:
 
 
 def decompressed_head(head: bytes, size: int) -> bytes:
-    """Return at most `size` first bytes of what a file holds, as far as its own first bytes say."""
+    """Return at most `size` bytes from the start of the decompressed content."""
     name = _compression(head)
     if not name:
         return head
@@ -82,7 +82,7 @@ def decompressed_head(head: bytes, size: int) -> bytes:
 
 
 def utf16_codec(head: bytes) -> str:
-    """Return the codec that a byte order mark of UTF-16 states; empty for any other text."""
+    """Return the codec that a UTF-16 byte order mark states; empty for any other text."""
     return next((codec for mark, codec in _UTF16_MARKS.items() if head.startswith(mark)), "")
 
 

@@ -10,11 +10,11 @@ from pnyx.core.errors import InputError
 
 
 def device_status(path: Path) -> os.stat_result | None:
-    """Return the status of what exists and is neither a file nor a folder, else None."""
+    """Return the status of a path that exists and is neither a file nor a folder, else None."""
     try:
         status = path.stat()
     except (OSError, ValueError):
-        return None  # nothing is there, or opening it will say what is wrong
+        return None  # the path does not exist, or opening it will report the problem
     plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     return None if plain else status
 
@@ -22,8 +22,8 @@ def device_status(path: Path) -> os.stat_result | None:
 def file_in(folder: str | Path, name: str) -> Path | None:
     """Return the file of this name in a folder; None if there is none.
 
-    Pnyx waits for a pipe that the user names, as every command does. It does not wait for one that
-    it finds in a folder: InputError, as for a socket or a device.
+    Pnyx waits for a pipe that the user names, as every command does. If it finds a pipe, a socket
+    or a device in a folder, it raises InputError instead of waiting.
     """
     path = Path(folder, name)
     refuse_device(path)
@@ -31,7 +31,7 @@ def file_in(folder: str | Path, name: str) -> Path | None:
 
 
 def refuse_devices(folder: Path) -> None:
-    """Raise InputError if a folder, in which files are written or read by name, has a device."""
+    """Raise InputError if a folder for files contains a named pipe, a socket or a device."""
     for entry in sorted(folder.iterdir()):
         refuse_device(entry)
 
@@ -41,5 +41,5 @@ def refuse_device(path: Path) -> None:
     status = device_status(path)
     if status is not None:
         kinds = ((stat.S_ISFIFO, "named pipe"), (stat.S_ISSOCK, "socket"))
-        found = next((kind for test, kind in kinds if test(status.st_mode)), "device")
-        raise InputError(f"found a {found}, expected a file", path=path)
+        kind_found = next((kind for test, kind in kinds if test(status.st_mode)), "device")
+        raise InputError(f"found a {kind_found}, expected a file", path=path)

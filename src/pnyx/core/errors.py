@@ -1,4 +1,4 @@
-"""What can go wrong, as the user sees it: one line, exit code 2, never a traceback."""
+"""The errors that a user can see: one line, exit code 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 _SECRET = re.compile(r"(?<=:/)(/?)[^/@\s]+@")
-"""User and password in an address, also in one that was taken for a path."""
+"""User and password in an address, even if it was mistaken for a path."""
 _MAX_SHOWN = 80
 _MAX_MESSAGE = 2000
 
@@ -33,9 +33,10 @@ class PnyxError(Exception):
 
 
 def shorten(value: object, limit: int = _MAX_SHOWN) -> str:
-    """Return `value`, escaped, as one line of a message; in restricted mode, only how long it is.
+    """Return `value`, escaped, as one line of a message; in restricted mode, only its length.
 
-    Anything but a number may quote a text. Names that must be shown, as of files, are `escaped`.
+    Anything except a number may quote a text. Use `escaped` for names that must be shown, such as
+    file names.
     """
     if hides_text() and not isinstance(value, int | float | None):
         return f"<{len(str(value))} characters>"
@@ -47,7 +48,7 @@ def escaped(value: object, limit: int = 200) -> str:
     text = value if isinstance(value, str) else repr(value)
     if ":/" in text[:limit]:
         text = _SECRET.sub(r"\1***@", text[: limit + _MAX_MESSAGE])
-    text = text[: limit + 1]  # escaping only lengthens, and a line may have millions of characters
+    text = text[: limit + 1]  # escaping only lengthens; a line may have millions of characters
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -58,8 +59,8 @@ class InputError(PnyxError):
 
     Attributes:
         path: the file as the user named it (`-` for standard input), or None.
-        line: 1-based line (or record) number, or None where the whole file is meant.
-        problem: what was found and what was expected, without the place.
+        line: 1-based line (or record) number, or None if the problem concerns the whole file.
+        problem: what was found and what was expected, without the location.
     """
 
     def __init__(
@@ -69,8 +70,8 @@ class InputError(PnyxError):
         self.path = None if path is None else str(path)
         self.line = line
         name = "standard input" if self.path == "-" else escaped(self.path or "''")
-        place = name if line is None else f"{name}:{line}"
-        super().__init__(problem if path is None else f"{place}: {problem}")
+        location = name if line is None else f"{name}:{line}"
+        super().__init__(problem if path is None else f"{location}: {problem}")
 
 
 class IndexFolderError(InputError):
@@ -78,11 +79,11 @@ class IndexFolderError(InputError):
 
 
 class OptionError(InputError):
-    """Choices exclude each other, or one would change nothing without another."""
+    """Options exclude each other, or an option has no effect without another."""
 
 
-class MissingExtra(PnyxError):  # noqa: N818 - reads as what it tells the user
-    """An optional dependency is needed; the message names the extra that brings it."""
+class MissingExtra(PnyxError):  # noqa: N818 - the name is the message to the user
+    """An optional dependency is needed; the message names the extra that installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
@@ -90,8 +91,8 @@ class MissingExtra(PnyxError):  # noqa: N818 - reads as what it tells the user
 
 
 class PluginError(PnyxError):
-    """What another distribution adds cannot be used, or is not installed."""
+    """A plugin cannot be used, or is not installed."""
 
 
 class ModelError(PnyxError):
-    """A language model cannot be reached or refuses every request; nothing more can be asked."""
+    """A language model cannot be reached or refuses every request, so the run must stop."""

@@ -1,4 +1,4 @@
-"""Read and write files safely: bounded lines, compression, standard input, whole writes."""
+"""Read and write files safely: bounded lines, compression, standard input, atomic writes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from pnyx.core.placement import make_folder, place_folder, placed, recover_folde
 from pnyx.core.placement import temporary as temporary_neighbour
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Longest accepted line; a longer one is broken or hostile."""
+"""Longest accepted line; a longer line means a broken or hostile file."""
 
 
 @contextlib.contextmanager
 def open_binary(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file, or standard input for `-`; what is compressed (gzip, bzip2, xz) is unpacked."""
+    """Open a file, or standard input for `-`; decompress gzip, bzip2 and xz."""
     name = str(path)
     raw = _open_raw(name)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
@@ -58,9 +58,9 @@ def open_text(path: str | Path) -> Iterator[BinaryIO]:
 def read_head(path: str | Path, size: int) -> bytes:
     """Return about the first `size` bytes of a file, to recognise its format.
 
-    They are decompressed, and a text is in UTF-8, without a byte order mark.
-
-    What can be read only once (standard input, a pipe) is put back for the next `open_binary`.
+    The bytes are decompressed; text is converted to UTF-8 without a byte order mark. If the source
+    can be read only once (standard input, a pipe), the bytes are put back for the next
+    `open_binary`.
     """
     name = str(path)
     source = _read_once(name)
@@ -75,7 +75,7 @@ def read_head(path: str | Path, size: int) -> bytes:
 
 
 class _Unread(io.RawIOBase):
-    """A stream whose first bytes were read and put back."""
+    """A stream whose first bytes were read and are returned again."""
 
     def __init__(self, head: bytes, rest: Any, *, owned: bool) -> None:
         self._head, self._rest, self._owned = head, rest, owned
@@ -97,7 +97,7 @@ class _Unread(io.RawIOBase):
 
 
 _unread: dict[str, tuple[object, io.BufferedReader]] = {}
-"""Name -> what it named when it was read, and the stream with its first bytes put back."""
+"""Name -> the file behind it when it was read, and the stream with its first bytes put back."""
 
 
 def _read_once(name: str) -> object | None:
@@ -113,7 +113,7 @@ def _open_raw(name: str) -> Any:
     if stream is not None and source == _read_once(name):
         return stream
     if name == "-":
-        if sys.stdin is None:  # closed by whoever started this process
+        if sys.stdin is None:  # closed by the process that started this one
             raise InputError("is closed", path=name)
         return sys.stdin.buffer
     try:
@@ -140,7 +140,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def read_toml(path: str | Path) -> tuple[dict[str, Any], list[str]]:
-    """Return what a TOML file says, and its lines; InputError at the line where it is none."""
+    """Return the content of a TOML file and its lines; InputError names an invalid line."""
     import tomllib
 
     lines = [line for _, line in read_lines(path)]
@@ -157,7 +157,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], list[str]]:
 def scan_lines(
     path: str | Path, *, keepends: bool = False
 ) -> Iterator[tuple[int, str | InputError]]:
-    """Like `read_lines`, but an undecodable line is yielded as its error and reading goes on."""
+    """Like `read_lines`, but yield an undecodable line as its error and continue."""
     for number, _, raw in scan_raw_lines(path):
         try:
             line = decoded(raw, path, number)
@@ -168,23 +168,23 @@ def scan_lines(
 
 
 def scan_raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (1-based number, place, bytes) of each line; `place` is for `read_line_at`."""
+    """Yield (1-based number, byte offset, bytes) of each line; `read_line_at` takes the offset."""
     with open_text(path) as stream:
-        number, place = 0, 0
+        number, offset = 0, 0
         read = partial(stream.readline, MAX_LINE_BYTES + 1)
         while raw := guarded(read, str(path)):
             number += 1
             if len(raw) > MAX_LINE_BYTES:
                 limit = MAX_LINE_BYTES // (1024 * 1024)
                 raise InputError(f"line is longer than {limit} MB", path=path, line=number)
-            yield number, place, raw
-            place += len(raw)
+            yield number, offset, raw
+            offset += len(raw)
 
 
-def read_line_at(path: str | Path, place: int, number: int) -> str:
-    """Return the line of a file, compressed or not, at a place that `scan_raw_lines` gave."""
+def read_line_at(path: str | Path, offset: int, number: int) -> str:
+    """Return the line at an offset from `scan_raw_lines`, also in a compressed file."""
     with open_text(path) as stream:
-        guarded(lambda: _skip(stream, place), str(path))
+        guarded(lambda: _skip(stream, offset), str(path))
         raw = guarded(lambda: stream.readline(MAX_LINE_BYTES + 1), str(path))
     return decoded(raw, path, number).rstrip("\r\n")
 
@@ -198,7 +198,7 @@ def _skip(stream: BinaryIO, size: int) -> None:
 
 
 def decoded(raw: bytes, path: str | Path, number: int) -> str:
-    """Return a line's bytes as text; InputError with its place where they are none in UTF-8."""
+    """Return a line's bytes as text; InputError with the location if they are not UTF-8."""
     if b"\0" in raw:
         raise InputError("found a NUL byte, expected text", path=path, line=number)
     if number == 1:
@@ -206,8 +206,8 @@ def decoded(raw: bytes, path: str | Path, number: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = f"byte 0x{raw[error.start]:02x} at column {error.start + 1}"
-        problem = f"found {found}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)"
+        excerpt = f"byte 0x{raw[error.start]:02x} at column {error.start + 1}"
+        problem = f"found {excerpt}, expected UTF-8 (convert it, e.g. iconv -f latin1 -t utf-8)"
         raise InputError(problem, path=path, line=number) from error
 
 
@@ -216,7 +216,7 @@ _UNHELD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def clean_text(text: str) -> str:
-    """Replace NUL and lone surrogates, which no text file holds, by U+FFFD."""
+    """Replace NUL and lone surrogates, which text files cannot contain, by U+FFFD."""
     return _UNHELD.sub("\ufffd", text)
 
 
@@ -232,7 +232,7 @@ def clean_value(value: Any) -> Any:
 def parse_json_object(
     line: str, *, path: str | Path, number: int, keep_surrogates: bool = False
 ) -> dict[str, Any]:
-    """Decode one line that must be a JSON object; InputError with its place otherwise."""
+    """Decode one line that must be a JSON object; otherwise InputError with the location."""
     try:
         value = _decoded_json(line)
         if not keep_surrogates and "\\u" in line and _UNHELD_ESCAPE.search(line):
@@ -240,7 +240,7 @@ def parse_json_object(
     except (ValueError, RecursionError) as error:
         fault = shorten(str(error))
         if isinstance(error, json.JSONDecodeError):
-            number += error.lineno - 1  # an object may come as several lines
+            number += error.lineno - 1  # one object may span several lines
             fault = f"{shorten(error.msg.removesuffix(' at'))} at column {error.colno}"
         problem = f"not valid JSON ({fault}), expected one JSON object a line"
         raise InputError(problem, path=path, line=number) from error
@@ -262,13 +262,13 @@ def _no_constant(name: str) -> Any:
 
 
 _DECODER: Any = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
-"""`json.loads` with these would make one anew for each line."""
+"""`json.loads` with these options would create a new decoder for each line."""
 
 _scan = make_scanner(_DECODER)
 
 
 def _decoded_json(line: str) -> Any:
-    """Decode as `_DECODER` does; the usual line, an object and nothing around it, in one step."""
+    """Decode as `_DECODER` does, with a fast path for lines that are exactly one object."""
     if line[:1] == "{":
         try:
             value, end = _scan(line, 0)
@@ -280,7 +280,7 @@ def _decoded_json(line: str) -> Any:
 
 
 def parse_json(content: bytes) -> Any:
-    """Decode JSON; ValueError or RecursionError: it is none, or a number is out of range."""
+    """Decode JSON; ValueError or RecursionError if it is invalid or a number is out of range."""
     return _DECODER.decode(content.decode("utf-8-sig"))
 
 
@@ -292,7 +292,7 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_json(path: str | Path) -> dict[str, Any] | None:
-    """Return the JSON object that a file of at most 128 MB holds; None where it holds none."""
+    """Return the JSON object in a file of at most 128 MB; None if the file has no JSON object."""
     file = Path(path)
     try:
         if not file.is_file() or file.stat().st_size > 8 * MAX_LINE_BYTES:
@@ -304,13 +304,13 @@ def read_json(path: str | Path) -> dict[str, Any] | None:
 
 
 def json_line(value: Any) -> str:
-    """Encode one JSONL line (without newline): UTF-8, no NaN, the line ends U+2028/9 escaped."""
+    """Encode one JSONL line (without newline): UTF-8, no NaN, line separators U+2028/9 escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
-    """Return a folder to write in, made where it is missing; others hold one of `marks`."""
+    """Return a folder to write in; create it, or require that it is empty or has one of `marks`."""
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder to write")
     folder = Path(out)
@@ -327,10 +327,11 @@ def own_folder(out: str | Path, marks: Collection[str], what: str) -> Path:
 
 
 def check_output(path: str | Path, writes: str) -> None:
-    """Refuse what could not be written in the end, by its name or where it stands; nothing changes.
+    """Refuse a path that cannot be written in the end, because of its name or its location.
 
-    `writes` is `file` or `folder` (put in its place as a whole) or `files` (into a folder).
-    InputError: it is no name, or what is there is not of its kind; PnyxError: it cannot be written.
+    `writes` is `file` or `folder` (replaced as a whole) or `files` (written into a folder). Nothing
+    is changed. Raises InputError if the name is not valid or the path has another type, and
+    PnyxError if it cannot be written.
     """
     if str(path) == "-" and writes == "file":
         return
@@ -348,17 +349,17 @@ def check_output(path: str | Path, writes: str) -> None:
                 if not target.is_dir():
                     raise InputError("found a file, expected a folder to write into", path=path)
                 first = target / target.name
-        elif len(os.fsencode(target.name)) > 255:  # bytes that every common file system takes
+        elif len(os.fsencode(target.name)) > 255:  # the limit in bytes of common file systems
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         while not os.path.lexists(first.parent) and first.parent != first:
             first = first.parent
-        with temporary_neighbour(first):  # of what must be made first
+        with temporary_neighbour(first):  # the first folder that has to be created
             pass
 
 
 @contextlib.contextmanager
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
-    """Write a text file (`-`, a device, `.gz`) all or nothing, by a temporary neighbour."""
+    """Write a text file (`-`, a device, `.gz`) atomically, through a temporary neighbour."""
     if str(path) == "-":
         yield sys.stdout
         return
@@ -381,25 +382,25 @@ def atomic_text(path: str | Path) -> Iterator[IO[str]]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a whole text file by `atomic_text`."""
+    """Write a whole text file with `atomic_text`."""
     with atomic_text(path) as stream:
         stream.write(text)
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write one JSON value, indented, without NaN, by `atomic_text`."""
+    """Write one JSON value, indented, without NaN, with `atomic_text`."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
-    """Write a line of JSON for each row, by `atomic_text`."""
+    """Write one line of JSON for each row, with `atomic_text`."""
     with atomic_text(path) as stream:
         stream.writelines(json_line(row) + "\n" for row in rows)
 
 
 @contextlib.contextmanager
 def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
-    """Write a folder all or nothing: yields a temporary neighbour that is renamed when done."""
+    """Write a folder atomically: yield a temporary neighbour and rename it when it is complete."""
     if str(path) in ("", "-"):
         raise InputError(f"found {str(path)!r}, expected the name of a folder to write")
     target = Path(path)
@@ -413,18 +414,18 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
             yield temporary
             mask = _umask()
             temporary.chmod(0o777 & ~mask)
-            for file in temporary.rglob("*"):  # some libraries write what only the owner reads
+            for file in temporary.rglob("*"):  # some libraries write private files
                 if file.is_file() and not file.is_symlink():
                     file.chmod(0o666 & ~mask)
             try:
                 place_folder(temporary, target, replace=replace)
-            except FileExistsError as error:  # another process was faster
+            except FileExistsError as error:  # another process created it first
                 raise InputError("exists already", path=path) from error
 
 
 @contextlib.contextmanager
 def disk_errors(path: str | Path) -> Iterator[None]:
-    """Tell what cannot be written, by its name: PnyxError."""
+    """Convert an error while writing to a PnyxError that names the file."""
     if "\0" in str(path):
         raise InputError("found a NUL byte in the name of a file to write", path=path)
     try:
@@ -433,8 +434,8 @@ def disk_errors(path: str | Path) -> Iterator[None]:
         name = escaped(str(path))
         raise PnyxError(f"{name}: cannot be written: {error.strerror}") from error
     except UnicodeEncodeError as error:
-        found = shorten(error.object[error.start])
-        problem = f"found half a character ({found}), expected whole ones"
+        excerpt = shorten(error.object[error.start])
+        problem = f"found a lone surrogate ({excerpt}), expected whole characters"
         raise PnyxError(f"{escaped(str(path))}: cannot be written: {problem}") from error
 
 

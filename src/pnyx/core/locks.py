@@ -13,15 +13,15 @@ from pnyx.core.placement import try_lock, unlock
 
 @contextlib.contextmanager
 def locked(folder: Path, what: str = "this index") -> Iterator[None]:
-    """Hold the folder's write lock, which ends with the process; PnyxError if another has it."""
+    """Hold the folder's write lock until the process ends; PnyxError if another has it."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path=folder) from error
     try:
         if try_lock(handle) is False:
-            found = f"{escaped(str(folder))}: another process is writing to {what}"
-            raise PnyxError(f"{found}, try again when it has finished")
+            problem = f"{escaped(str(folder))}: another process is writing to {what}"
+            raise PnyxError(f"{problem}, try again when it has finished")
         yield
     finally:
         unlock(handle)

@@ -1,8 +1,8 @@
-"""A limit on what this process connects to, while it runs the record of a stranger.
+"""A limit on the connections of this process while it runs a record from another person.
 
-Whatever opens a connection calls `check_network` first. For the whole process, as threads do not
-share a context. As long as nothing at all is allowed, sockets refuse to connect as well, also those
-of plugins and of libraries that are written in Python.
+All code that opens a connection calls `check_network` first. The limit is valid for the whole
+process, because threads do not share a context. While nothing at all is allowed, Python's sockets
+also refuse to connect, including those of plugins and of libraries written in Python.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONNECTING = frozenset(
     "socket.connect socket.sendto socket.sendmsg socket.getaddrinfo socket.gethostbyname "
     "socket.gethostbyaddr".split()
 )
-"""Events of Python's audit hooks (PEP 578) that lead to another machine, or ask for its address."""
+"""Audit events (PEP 578) of connecting to another machine or looking up its address."""
 _OPENAI = "api.openai.com"
 
 _allowed: frozenset[str] | None = None
@@ -28,14 +28,14 @@ _hooked = False
 
 
 class NetworkError(PnyxError):
-    """A connection is not opened, as only a record asks for it."""
+    """A connection is refused because only a record asks for it."""
 
 
 @contextlib.contextmanager
 def network_limited_to(addresses: Iterable[str]) -> Iterator[None]:
-    """Allow connections to these addresses only, which may be models or data sets as users write.
+    """Allow connections to these addresses only: models or data sets, as users write them.
 
-    NetworkError is raised where another connection would be opened.
+    NetworkError is raised instead of opening any other connection.
     """
     global _allowed
     before = _allowed
@@ -48,14 +48,14 @@ def network_limited_to(addresses: Iterable[str]) -> Iterator[None]:
 
 
 def check_network(*names: str) -> None:
-    """Raise NetworkError unless connections to all these hosts, or data sets, are allowed."""
+    """Raise NetworkError unless connections to all these hosts or data sets are allowed."""
     for name in names:
         if _allowed is not None and name.lower() not in _allowed:
             raise _refused(name)
 
 
 def _names_of(address: str) -> Iterator[str]:
-    """Yield the hosts of an address, in lower case; the address itself if it names none."""
+    """Yield the hosts of an address in lower case, or the address itself if it names none."""
     scheme, separator, rest = address.partition("://")
     if not separator:
         yield _OPENAI if scheme.startswith("openai:") else address.lower()
@@ -67,15 +67,15 @@ def _names_of(address: str) -> Iterator[str]:
 
 def _refused(name: str) -> NetworkError:
     return NetworkError(
-        f"{escaped(name)}: no connection is opened, as the record alone asks for it and the "
-        "command line does not"
+        f"{escaped(name)}: connection refused, because only the record asks for it and not the "
+        "command line"
     )
 
 
 def _hook() -> None:
-    """Have sockets ask, once for the life of this process: an audit hook cannot be removed."""
+    """Install the audit hook of the sockets once per process: it cannot be removed."""
     global _hooked
-    if not _hooked and sys.platform != "win32":  # where event loops connect to themselves
+    if not _hooked and sys.platform != "win32":  # on Windows, event loops connect to themselves
         _hooked = True
         sys.addaudithook(_audit)
 
@@ -96,7 +96,7 @@ SCHEMES: Final = ("opensearch://", "opensearch+https://")
 
 
 def is_remote(where: object) -> bool:
-    """Whether this names an index of a cluster, not a folder."""
+    """Whether this names an index in a cluster rather than a folder."""
     return str(where).startswith(SCHEMES)
 
 

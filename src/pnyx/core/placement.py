@@ -1,9 +1,10 @@
-"""Putting what is complete in its place in one step, and what killed processes leave behind.
+"""Put complete files and folders in place in one step, and clean up after killed processes.
 
-A target is written as a hidden neighbour `.NAME.TOKEN.pnyx`, locked by its writer; the system frees
-the lock when the process ends. Unlocked neighbours were left by a kill; the next writer of the same
-target removes them. A folder replaces another by an exchange of names (Linux) or else via
-`.NAME.TOKEN.pnyx-old`, which `recover_folder` puts back after a kill between the two steps.
+A target is written as a hidden neighbour `.NAME.TOKEN.pnyx`, locked by its writer; the system
+releases the lock when the process ends. Unlocked neighbours were left by a killed process; the next
+writer of the same target removes them. A folder replaces another by an exchange of names (Linux),
+or else via `.NAME.TOKEN.pnyx-old`, which `recover_folder` restores after a kill between the two
+steps.
 """
 
 from __future__ import annotations
@@ -39,50 +40,50 @@ _WAIT_SECONDS = 0.02
 
 @contextlib.contextmanager
 def temporary(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yield a new, locked, empty neighbour of a file or folder to be, removed if still there."""
+    """Yield a new, locked, empty temporary neighbour of a target, and remove it afterwards."""
     if folder:
         recover_folder(target)
     for path in _leftovers(target):
         if path.name.endswith(_MOVED) and not os.path.lexists(target):
-            continue  # all that is left of the target
+            continue  # the only remaining copy of the target
         with _opened(path) as lock:
-            # While it is locked here, no writer that has just made it goes on with it.
+            # While it is locked here, a writer that has just created it cannot continue with it.
             if lock is True:
                 _remove(path)
-    made, handle = _made(target, folder=folder)
+    created, handle = _made(target, folder=folder)
     try:
-        yield made
+        yield created
     finally:
         unlock(handle)
         os.close(handle)
-        _remove(made)
+        _remove(created)
 
 
 _Placed: TypeAlias = tuple[contextlib.ExitStack, list[tuple[Path, Path]]]
 _together: ContextVar[_Placed | None] = ContextVar("files placed together", default=None)
-"""What keeps the temporary files of `placed_together`, and (temporary, target) of each."""
+"""The stack that keeps the temporary files of `placed_together`, and (temporary, target) pairs."""
 
 
 @contextlib.contextmanager
 def placed(target: Path) -> Iterator[Path]:
-    """Yield a temporary file that gets the name of the target once it is written."""
-    with contextlib.ExitStack() as own:
-        keeps, waiting = _together.get() or (own, None)
-        made = keeps.enter_context(temporary(target))
-        yield made
+    """Yield a temporary file that is renamed to the target once it is written."""
+    with contextlib.ExitStack() as stack:
+        keeps, waiting = _together.get() or (stack, None)
+        path = keeps.enter_context(temporary(target))
+        yield path
         if waiting is None:
-            made.replace(target)
+            path.replace(target)
         else:
-            waiting.append((made, target))
+            waiting.append((path, target))
 
 
 @contextlib.contextmanager
 def placed_together() -> Iterator[None]:
-    """Give the files that are `placed` inside their names only when all of them are written.
+    """Rename the files that are `placed` inside only when all of them are written.
 
-    So a full disk leaves all files of before, and never a leaderboard with another one's record.
+    A full disk then leaves all previous files, and never a leaderboard with the record of another.
     """
-    if _together.get() is not None:  # the outer one places them
+    if _together.get() is not None:  # the outer context places them
         yield
         return
     with contextlib.ExitStack() as keeps:
@@ -92,19 +93,19 @@ def placed_together() -> Iterator[None]:
             yield
         finally:
             _together.reset(token)
-        for made, target in waiting:
-            made.replace(target)
+        for path, target in waiting:
+            path.replace(target)
 
 
 def newest(target: str | Path) -> Path:
-    """Return where the newest content of a file is: within `placed_together`, its temporary."""
+    """Return the path of a file's newest content: its temporary within `placed_together`."""
     _, waiting = _together.get() or (None, ())
-    found = [made for made, name in waiting if name == Path(target)]
-    return found[-1] if found else Path(target)
+    paths = [path for path, name in waiting if name == Path(target)]
+    return paths[-1] if paths else Path(target)
 
 
 def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
-    """Give a complete folder its name. What it replaces has the temporary's name then, or none."""
+    """Rename a complete folder to its target; a replaced one gets the temporary's name, or none."""
     if not (replace and os.path.lexists(target)):
         if not _renameat2(temporary, target, _NO_REPLACE):
             if os.path.lexists(target):
@@ -118,7 +119,7 @@ def place_folder(temporary: Path, target: Path, *, replace: bool) -> None:
 
 
 def recover_folder(target: Path) -> bool:
-    """Put a folder back that a kill has left under a hidden name; return whether one was."""
+    """Restore a folder that a killed process left under a hidden name; return whether it did."""
     for _ in range(_LIVE_WAITS):
         if os.path.lexists(target):
             return False
@@ -137,11 +138,11 @@ def recover_folder(target: Path) -> bool:
 
 
 def append(stream: FileIO, end: int, content: bytes, *, sync: bool = False) -> int:
-    """Append to a journal, cutting off what failed behind `end`; return where it ends then."""
+    """Append to a journal, first cutting off a failed write after `end`; return the new end."""
     stream.truncate(end)
     try:
         left = memoryview(content)
-        while left:  # a disk that gets full takes a part
+        while left:  # a disk that is almost full accepts only a part
             left = left[stream.write(left) :]
         if sync:
             os.fsync(stream.fileno())
@@ -155,9 +156,9 @@ def append(stream: FileIO, end: int, content: bytes, *, sync: bool = False) -> i
 
 
 def temporary_of(name: str) -> str:
-    """Return the name of the target that a file's name says it is a temporary of; "" of none."""
-    found = re.fullmatch(rf"\.(.+)\.{_HEX}{re.escape(_ENDING)}", name, re.DOTALL)
-    return found.group(1) if found else ""
+    """Return the target of which a file name is a temporary; "" if it is not one."""
+    match = re.fullmatch(rf"\.(.+)\.{_HEX}{re.escape(_ENDING)}", name, re.DOTALL)
+    return match.group(1) if match else ""
 
 
 def _stem(target: Path) -> str:
@@ -177,7 +178,7 @@ def _made(target: Path, *, folder: bool) -> tuple[Path, int]:
         except FileExistsError:
             continue
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        # Before it was locked, another process may have taken it for a leftover.
+        # Before it was locked, another process may have removed it as a leftover.
         if try_lock(handle) is not False and _is_still(path, handle):
             return path, handle
         unlock(handle)
@@ -192,7 +193,7 @@ def _is_still(path: Path, handle: int) -> bool:
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock an open file or folder without waiting; None where the file system has no locks."""
+    """Lock an open file or folder without waiting; None if the file system has no locks."""
     from filelock import lock_descriptor
 
     try:
@@ -202,20 +203,20 @@ def try_lock(handle: int) -> bool | None:
 
 
 def unlock(handle: int) -> None:
-    """End the lock of an open file or folder.
+    """Release the lock of an open file or folder.
 
-    To close it is not enough: where another thread starts a process at this moment, that has a copy
-    of the handle, and with it the lock, until it runs its program.
+    Closing it is not enough: if another thread starts a process at this moment, the new process has
+    a copy of the handle, and therefore the lock, until it runs its program.
     """
     from filelock import unlock_descriptor
 
-    with contextlib.suppress(OSError):  # without locks there is none to end
+    with contextlib.suppress(OSError):  # the file system may have no locks
         unlock_descriptor(handle)
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[bool | None]:
-    """Lock a temporary for a moment; False where its writer holds it, None where it cannot be."""
+    """Lock a temporary briefly; False if its writer holds the lock, None if it cannot be locked."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -247,7 +248,7 @@ def _remove(path: Path) -> None:
 
 
 def _renameat2(source: Path, target: Path, flags: int) -> bool:
-    """Rename with flags (Linux); return False where that cannot be done here."""
+    """Rename with flags (Linux); return False if that is not possible here."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -264,7 +265,7 @@ def _renameat2(source: Path, target: Path, flags: int) -> bool:
 
 
 def make_folder(path: str | Path, mode: int = 0o777) -> None:
-    """Make a folder with its parents; unlike `Path.mkdir`, a thousand of them are no problem."""
+    """Create a folder with its parents; unlike `Path.mkdir`, it can create a thousand levels."""
     folder = Path(path)
     missing: list[Path] = []
     while not folder.is_dir() and folder.parent != folder:
@@ -273,7 +274,7 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
     for parent in reversed(missing):
         try:
             parent.mkdir(mode if parent is missing[0] else 0o777)
-        except FileExistsError as error:  # another process was faster, or it is no folder
+        except FileExistsError as error:  # another process created it first, or it is not a folder
             if parent is not missing[0] and not parent.is_dir():
                 reason = os.strerror(errno.ENOTDIR)
                 raise NotADirectoryError(errno.ENOTDIR, reason, str(path)) from error

@@ -1,6 +1,6 @@
-"""What other distributions add by entry point: found by name, imported when used (docs/plugins.md).
+"""Plugins that other distributions add by entry point, imported when used (docs/plugins.md).
 
-What is built in stays: another of the same name is left out, and that is said.
+Built-in names take precedence: a plugin with the same name is left out, with a message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ APART: Final = {
     "drafts-markdown": "pnyx-build",
     "pyserini:": "pnyx-pyserini",
 }
-"""Commands, formats and engines of Pnyx that are distributions of their own -> what to install."""
+"""Commands, formats and engines of Pnyx in separate distributions -> what to install."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Plugin:
     _entry: EntryPoint = field(repr=False)
 
     def load(self, expected: Any = object) -> Any:
-        """Import it; PluginError where that fails, or brings no instance of `expected`."""
+        """Import the plugin; PluginError if that fails or it is not an instance of `expected`."""
         try:
             value = self._entry.load()
         except (Exception, SystemExit) as error:
@@ -49,7 +49,7 @@ class Plugin:
             raise PluginError(f"{self} cannot be loaded: {escaped(why)}") from error
         if not isinstance(value, expected):
             types = expected if isinstance(expected, tuple) else (expected,)
-            wanted = " or ".join(one.__name__ for one in types)
+            wanted = " or ".join(kind.__name__ for kind in types)
             raise PluginError(f"{self} is of the type {type(value).__name__}, expected {wanted}")
         return value
 
@@ -58,22 +58,22 @@ class Plugin:
 
 
 LEFT_OUT: dict[Plugin, str] = {}
-"""What was found and is not used -> why."""
+"""Plugins that were found but are not used -> the reason."""
 
 
 def plugins(kind: Kind, built_in: Collection[str] = ()) -> dict[str, Plugin]:
-    """Return what is installed of a kind, by name; whoever has the name of another is left out."""
-    found: dict[str, Plugin] = {}
-    for one in installed(kind):
-        if one.name in built_in:
-            _leave_out(one, "Pnyx has that name already")
-        elif found.setdefault(one.name, one) is not one:
-            _leave_out(one, f"{found[one.name].package} has that name already")
-    return found
+    """Return the installed plugins of a kind by name; the first of several with one name wins."""
+    by_name: dict[str, Plugin] = {}
+    for plugin in installed(kind):
+        if plugin.name in built_in:
+            _leave_out(plugin, "Pnyx already has that name")
+        elif by_name.setdefault(plugin.name, plugin) is not plugin:
+            _leave_out(plugin, f"{by_name[plugin.name].package} already has that name")
+    return by_name
 
 
 def loaded(kind: Kind, built_in: Collection[str], expected: Any) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of those of a type, or of some; what cannot be loaded is left out."""
+    """Yield name and value of the plugins of the expected types; skip those that fail to load."""
     for name, plugin in plugins(kind).items():
         try:
             value = plugin.load()
@@ -81,20 +81,20 @@ def loaded(kind: Kind, built_in: Collection[str], expected: Any) -> Iterator[tup
             _leave_out(plugin, str(error))
             continue
         if isinstance(value, expected) and name in built_in:
-            _leave_out(plugin, "Pnyx has that name already")
+            _leave_out(plugin, "Pnyx already has that name")
         elif isinstance(value, expected):
             yield name, value
 
 
 def _leave_out(plugin: Plugin, why: str) -> None:
-    """Say once that a plugin is not used."""
+    """Report once that a plugin is not used."""
     if plugin not in LEFT_OUT:
         LEFT_OUT[plugin] = why
         sys.stderr.write(f"pnyx: left out: {why if str(plugin) in why else f'{plugin}: {why}'}\n")
 
 
 def installed(kind: Kind) -> list[Plugin]:
-    """Return all of a kind, in the order of their distributions."""
+    """Return all plugins of a kind, in the order of their distributions."""
     return [plugin for plugin in _installed(tuple(sys.path)) if plugin.kind == kind]
 
 
@@ -115,9 +115,9 @@ def _installed(path: tuple[str, ...]) -> list[Plugin]:
 
 
 def _folders(path: tuple[str, ...]) -> Iterator[str]:
-    """Yield the folders of metadata that name a group of Pnyx; reading all would take ten times."""
-    for place in path:
-        with contextlib.suppress(OSError), os.scandir(place or ".") as entries:
+    """Yield the metadata folders that name a group of Pnyx; reading all takes ten times longer."""
+    for folder in path:
+        with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
             for entry in entries:
                 file = Path(entry.path, "entry_points.txt")
                 named = entry.name.endswith((".dist-info", ".egg-info")) and file.is_file()

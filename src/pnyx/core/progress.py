@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal or in a notebook, a line now and then in a log."""
+"""Progress of long work: a bar on a terminal or in a notebook, occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 LOG_SECONDS = 30.0
-"""A log gets a line of progress this often; work that takes less leaves none."""
+"""Seconds between two lines of progress in a log; shorter work writes none."""
 
 SETTLED_SECONDS = 1.0
-"""What comes in the first moments makes no pace: much of it was there before."""
+"""Seconds before the rate is measured: much of the first work was done before."""
 
 PACE_SECONDS = 2.0
-"""Work goes on this long before its pace is told."""
+"""Seconds of work before the rate is shown."""
 
 
 _REDRAWN = 0.2
-"""Seconds between two looks of a bar in a notebook."""
+"""Seconds between two updates of a bar in a notebook."""
 
 WAIT_SECONDS = 0.7
-"""A call in Python shows no bar before it has taken this long."""
+"""Seconds that a call in Python takes before it shows a bar."""
 
 VARIABLE = "PNYX_PROGRESS"
-"""Set to 0, calls in Python show no bars."""
+"""Environment variable: at 0, calls in Python show no bars."""
 
 
 _showing = threading.Lock()
-"""Held while a bar is up: those of calls within are not shown."""
+"""Held while a bar is shown, so that nested calls show none."""
 
 
 class Show(Protocol):
     """Shows how much is done."""
 
     def __call__(self, done: int, of: int | None, word: str, *, free: bool = False) -> None:
-        """Show `done` of `of` (negative: no end foreseen) and a word; `free`: from the store."""
+        """Show `done` of `of` (negative: end unknown) and a note; `free`: from the store."""
 
 
 class _Pace:
-    """How much is done of how much, and how fast that goes on."""
+    """The amount of work done, the total, and the rate."""
 
     def __init__(self) -> None:
         self.done, self._now = 0, 0.0
@@ -51,7 +51,7 @@ class _Pace:
         self._base = (0.0, 0)
 
     def take(self, now: float, done: int, of: int | None, *, free: bool) -> None:
-        """Take what is done now; less than before is work of another kind."""
+        """Record the work done so far; a smaller number starts a new kind of work."""
         if self._began is None or free or done < self.done:
             self._began = now
         if now - self._began < SETTLED_SECONDS:
@@ -64,19 +64,19 @@ class _Pace:
 
     @property
     def rate(self) -> float | None:
-        """How much is done in a second; None: too early to say."""
+        """Items per second; None if it is too early to say."""
         seconds, count = self._now - self._base[0], self.done - self._base[1]
         return count / seconds if count > 0 and seconds >= PACE_SECONDS else None
 
     @property
     def left(self) -> str:
-        """In how long all is done; empty where that cannot be told."""
+        """The expected remaining time; empty if it is unknown."""
         rate, of = self.rate, self._of or 0
         return f"about {_duration((of - self.done) / rate)} left" if rate and of > 0 else ""
 
 
 def _logged(doing: str) -> Show:
-    """Return what writes a line to a log now and then, with the expected end."""
+    """Return a function that writes occasional lines to a log, with the expected end."""
     last = time.monotonic()
     pace = _Pace()
 
@@ -101,7 +101,7 @@ def _duration(seconds: float) -> str:
 
 @contextlib.contextmanager
 def reporting(doing: str = "") -> Iterator[Show]:
-    """Yield what shows how much is done, of how much, and a word on it."""
+    """Yield a function that shows the work done, the total, and a note."""
     if not sys.stderr.isatty():
         yield _logged(doing)
         return
@@ -147,7 +147,7 @@ def _rate(rate: float | None) -> str:
 
 @contextlib.contextmanager
 def counted(doing: str, of: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Yield what shows a count, of so many if that is known."""
+    """Yield a function that shows a count, with the total if it is known."""
     with reporting(doing) as show:
         yield lambda count: show(count, of, "")
 
@@ -157,10 +157,10 @@ def counted(doing: str, of: int | None = None) -> Iterator[Callable[[int], None]
 
 @contextlib.contextmanager
 def showing(doing: str) -> Iterator[Show]:
-    """Yield what shows how far a call in Python is, as `reporting`, but only where somebody looks.
+    """Yield a function that shows the progress of a call in Python if somebody is watching.
 
-    That is a call of the main thread that takes a while, on a terminal or in a notebook; of calls
-    within each other, the outermost.
+    A bar is shown for a call of the main thread that takes a while, on a terminal or in a notebook.
+    Of nested calls, only the outermost shows one.
     """
     notebook = _notebook()
     seen = (notebook or sys.stderr.isatty()) and os.environ.get(VARIABLE) != "0"
@@ -168,14 +168,14 @@ def showing(doing: str) -> Iterator[Show]:
     if not (seen and main and _showing.acquire(blocking=False)):
         yield _nothing
         return
-    began, bar, shown = time.monotonic(), contextlib.ExitStack(), list[Show]()
+    began, bar, bars = time.monotonic(), contextlib.ExitStack(), list[Show]()
 
     def show(done: int, of: int | None, word: str, *, free: bool = False) -> None:
-        if not shown and time.monotonic() - began >= WAIT_SECONDS:
+        if not bars and time.monotonic() - began >= WAIT_SECONDS:
             opened = _in_notebook(doing, notebook) if notebook else _on_terminal(doing)
-            shown.append(bar.enter_context(opened))
-        for one in shown:
-            one(done, of, word, free=free)
+            bars.append(bar.enter_context(opened))
+        for show_bar in bars:
+            show_bar(done, of, word, free=free)
 
     try:
         with bar:
@@ -190,18 +190,18 @@ def _nothing(*_: object, **__: object) -> None:
 
 @contextlib.contextmanager
 def counting(
-    told: Callable[[int], None] | None, doing: str, of: int | None = None
+    report: Callable[[int], None] | None, doing: str, of: int | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Yield what is told a count: `told`, or without it what shows the count, see `showing`."""
-    if told is not None:
-        yield told
+    """Yield the function that takes counts: `report`, or else one that shows them (`showing`)."""
+    if report is not None:
+        yield report
         return
     with showing(doing) as show:
         yield lambda count: show(count, of, "")
 
 
 def _notebook() -> Any:
-    """Return the `display` of a notebook that runs this; None for none."""
+    """Return the `display` function of the notebook that runs this; None outside a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if type(shell).__name__ != "ZMQInteractiveShell":
         return None
@@ -210,7 +210,7 @@ def _notebook() -> Any:
 
 @contextlib.contextmanager
 def _in_notebook(doing: str, display: Any) -> Iterator[Show]:
-    """Yield what shows a bar in a notebook, which is gone when all is done."""
+    """Yield a function that shows a bar in a notebook, which is removed when the work is done."""
     pace, last = _Pace(), 0.0
     handle = display({"text/html": ""}, raw=True, display_id=True)
 

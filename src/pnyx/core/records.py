@@ -1,4 +1,4 @@
-"""The records that flow between the rooms: frozen and typed; field names are the field's own."""
+"""The records that the rooms exchange: frozen and typed, with the field's own terms as names."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Side: TypeAlias = Literal["pro", "con"]
 """A side that can be argued: `pro` answers the question with yes, `con` with no."""
 
 SIDES: tuple[Side, ...] = get_args(Side)
-"""Both sides, in the order in which they are argued and shown."""
+"""Both sides, in the order in which they are argued and displayed."""
 
 CitationStyle: TypeAlias = Literal["ids", "scores", "indices"]
 """A list of document ids, a map from id to confidence, or indices into `references`."""
@@ -69,7 +69,7 @@ CITATION_STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 
 
 Unit: TypeAlias = Literal["document", "passage"]
-"""What is indexed and found: whole documents, or passages of them."""
+"""The units that are indexed and retrieved: whole documents, or passages of them."""
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 """Both units."""
@@ -77,11 +77,11 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 Node: TypeAlias = Literal[
     "relevant", "attests", "answers", "negative", "unanswerable", "needs_citation", "said_before"
 ]
-"""What is found out of a report at a node of the tree (Auto-ARGUE, Fig. 1).
+"""The question that is asked about a report at a node of the judgment tree (Auto-ARGUE, Fig. 1).
 
-Is a cited document relevant; does it attest the sentence; does the sentence give an answer; is a
-sentence without citations a negative statement; does an unanswerable nugget confirm it; does it
-need a citation; was it said and cited before?
+Is a cited document relevant? Does it attest the sentence? Does the sentence give an answer? Is a
+sentence without citations a negative statement? Does an unanswerable nugget confirm it? Does it
+need a citation? Was it said and cited before?
 """
 
 NODES: tuple[Node, ...] = get_args(Node)
@@ -94,14 +94,14 @@ def _extra() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where a passage is from.
+    """The source of a passage.
 
     Attributes:
-        document: id of the document that it is a part of.
-        number: its place in the document, from 1.
-        count: how many passages the document has.
-        heading: the headings above it, from the outermost, or "".
-        speaker: who says or wrote it, or "".
+        document: id of the document that contains it.
+        number: its position in the document, from 1.
+        count: the number of passages in the document.
+        heading: the headings above it, outermost first, or "".
+        speaker: the person who says or wrote it, or "".
     """
 
     document: str
@@ -112,17 +112,17 @@ class Passage:
 
     @property
     def is_part(self) -> bool:
-        """Whether the document has other passages, too."""
+        """Whether the document has other passages as well."""
         return self.count > 1
 
     @property
     def place(self) -> str:
-        """Its place in words, "passage 3 of 9"; empty for a whole document."""
+        """Its position in words, "passage 3 of 9"; empty for a whole document."""
         return f"passage {self.number:,} of {self.count:,}" if self.is_part else ""
 
     @property
     def described(self) -> str:
-        """Its place, heading and speaker in words; the texts are as in the document."""
+        """Its position, heading and speaker in words, quoted from the document."""
         return ", ".join(
             filter(
                 None,
@@ -135,7 +135,7 @@ class Passage:
         )
 
     def fields(self) -> dict[str, str | int]:
-        """Return it as further fields of a document in a file."""
+        """Return it as additional fields of a document in a file."""
         return {
             "document": self.document,
             "passage": self.number,
@@ -174,10 +174,10 @@ class Premise:
 class Argument:
     """A conclusion with the premises given for it.
 
-    `stance` is the side taken on `topic`; where a source names no topic (args.me), the side taken
-    on `conclusion`. None where the source does not say. `body` holds the running text where the
-    source has one of its own; otherwise the text is conclusion and premises joined. `passage` says
-    which part of a longer argument it is.
+    `stance` is the side taken on `topic`, or on `conclusion` if the source names no topic
+    (args.me). It is None if the source does not say. `body` is the source's own running text if
+    there is one; otherwise the text is the conclusion and the premises joined. `passage` says which
+    part of a longer argument this is.
     """
 
     id: str
@@ -193,7 +193,7 @@ class Argument:
 
     @property
     def title(self) -> str:
-        """The conclusion: what a ranked list shows in bold."""
+        """The conclusion, which a ranked list shows in bold."""
         return self.conclusion
 
     @property
@@ -206,7 +206,7 @@ class Argument:
 
 
 def _ended(part: str) -> str:
-    """Close a headline-like part with a full stop, so that joining never glues sentences."""
+    """End a headline-like part with a full stop, so that joining keeps sentences apart."""
     part = part.strip()
     return part if part[-1] in ".!?…\"'”’)" else part + "."
 
@@ -216,18 +216,18 @@ Evidence: TypeAlias = Document | Argument
 
 
 def document_id(evidence: Evidence) -> str:
-    """Return the id of the document that a passage is from; of a whole document, its own."""
+    """Return the id of the document that contains a passage, or a whole document's own id."""
     return evidence.id if evidence.passage is None else evidence.passage.document
 
 
 def judged_text(document: Evidence) -> str:
-    """Return what is judged of a document (docs/decisions/judged-text.md): title and text.
+    """Return the text of a document that is judged (docs/decisions/judged-text.md): title and text.
 
-    Of a passage, the headings above it and its speaker are lines before the text.
+    For a passage, its headings and speaker are lines before the text.
     """
     text, title = document.text, document.title.strip()
-    said = not title or (isinstance(document, Argument) and title in text)
-    lines = [] if said else [title]
+    has_title = not title or (isinstance(document, Argument) and title in text)
+    lines = [] if has_title else [title]
     if (passage := document.passage) is not None:
         lines += [passage.heading] if passage.heading else []
         lines += [f"{passage.speaker}:"] if passage.speaker else []
@@ -238,7 +238,7 @@ def judged_text(document: Evidence) -> str:
 class Question:
     """A question to be argued, or a TREC topic; `definition` says what is relevant (DIRAS).
 
-    `claims`: what pro and con assert, where that is given and not read off the text.
+    `claims`: the statements of pro and con, if they are given rather than derived from the text.
     """
 
     id: str
@@ -251,25 +251,29 @@ class Question:
 
 
 def md5_of(text: str) -> str:
-    """Return the MD5 of a text, the id that autojudge gives a nugget or topic without one."""
+    """Return the MD5 of a text, which autojudge uses as the id of a nugget or topic without one."""
     return hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def question_id(question: str) -> str:
-    """Make a topic id of a question: its words, joined by hyphens, at most 60 characters."""
+    """Make a topic id from a question: its words, joined by hyphens, at most 60 characters."""
     words = re.findall(r"\w+", question.casefold())
     return "-".join(words)[:60].strip("-") or "question"
 
 
-def as_question(asked: Question | str) -> Question:
-    """Return a question as it is, or made of its text; InputError for anything else."""
-    if isinstance(asked, Question):
-        return asked
-    if isinstance(asked, str) and asked.strip():
-        text = normalize("NFC", asked)  # as documents are: a letter typed in two characters is one
+def as_question(question: Question | str) -> Question:
+    """Return a question as it is, or make one from its text; InputError for anything else."""
+    if isinstance(question, Question):
+        return question
+    if isinstance(question, str) and question.strip():
+        text = normalize(
+            "NFC", question
+        )  # as for documents: a letter of two characters becomes one
         return Question(question_id(text), text)
-    found = "an empty text" if isinstance(asked, str) else shorten(type(asked).__name__, 40)
-    raise InputError(f"found {found}, expected a question: its text, or a Question")
+    description = (
+        "an empty text" if isinstance(question, str) else shorten(type(question).__name__, 40)
+    )
+    raise InputError(f"found {description}, expected a question: its text, or a Question")
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +308,8 @@ class Sentence:
 class Response:
     """A cited answer or report to one topic by one run (TREC RAG, RAGTIME, NeuCLIR, DRAGUN).
 
-    `references` lists the document ids, possibly more than are cited. `documents` holds cited
-    texts where the file embeds them. `metadata` carries every further metadata field unchanged.
+    `references` lists the document ids, possibly more than are cited. `documents` holds cited texts
+    if the file embeds them. `metadata` has all other metadata fields, unchanged.
     """
 
     topic_id: str
@@ -332,13 +336,13 @@ class RunEntry:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardCell:
-    """What one run has by one measure: on a topic, or over all of them.
+    """The value of one run by one measure, on one topic or over all topics.
 
     Attributes:
-        run_id: the system that is measured.
-        topic_id: the topic; `all` where the value is over all topics (trec_eval).
+        run_id: the system that was measured.
+        topic_id: the topic; `all` for a value over all topics (trec_eval).
         measure: its name.
-        value: finite; None where nothing could be scored, which is never 0.
+        value: finite; None if nothing could be scored, which is never 0.
     """
 
     run_id: str
@@ -349,7 +353,7 @@ class LeaderboardCell:
 
     @property
     def over_all(self) -> bool:
-        """Whether it is over all topics, not on one."""
+        """Whether it is a value over all topics."""
         return self.topic_id == "all"
 
 
@@ -365,7 +369,7 @@ class Qrel:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a debate page cites: `id` is its number on the page, `doc_id` its document's id.
+    """A source cited by a debate page: `id` is its number on the page, `doc_id` its document's id.
 
     `title` is the bibliographic line, `url` its link; both may be empty, and so may the ids.
     """
@@ -381,7 +385,7 @@ class Source:
 class DebatePoint:
     """One argument of a side: a headline, and paragraphs with the ids of the sources they cite.
 
-    `citations` has an entry for each paragraph, or is empty where nothing is known of them.
+    `citations` has an entry for each paragraph, or is empty if they are unknown.
     """
 
     title: str
@@ -391,8 +395,8 @@ class DebatePoint:
 
     @property
     def cited(self) -> tuple[str, ...]:
-        """The sources that it cites, each once, in order."""
-        return tuple(dict.fromkeys(one for cited in self.citations for one in cited))
+        """The sources that it cites, without duplicates, in order."""
+        return tuple(dict.fromkeys(source for cited in self.citations for source in cited))
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +415,7 @@ class Debate:
 
     @property
     def topic(self) -> str:
-        """What is asked, or the title of a page that does not ask."""
+        """The question, or the title of a page without a question."""
         return self.question or self.title
 
     def side(self, side: Side) -> tuple[DebatePoint, ...]:
@@ -437,19 +441,19 @@ class NuggetAnswer:
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
-        """The documents that attest it, each once, in order."""
+        """The documents that attest it, without duplicates, in order."""
         return tuple(dict.fromkeys(reference.doc_id for reference in self.references))
 
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """Something an ideal report says: a question with its answers (ARGUE), or a plain claim.
+    """Content of an ideal report: a question with its answers (ARGUE), or a plain claim.
 
     `id` is unique within a bank. A claim has no answers: it is its own answer, and `references`
     attest it. A question without answers is known to have none in the collection. `aggregator` is
-    `AND` (all answers are wanted), `OR` (one is enough), or what else a bank says; empty where it
-    does not say. `importance` is `vital`, `okay`, or what else a bank says; empty likewise.
-    `sub_nuggets` are the parts of it that a bank names; their ids are unique among them.
+    `AND` (all answers are required), `OR` (one is enough) or another word of the bank; empty if the
+    bank does not say. `importance` is `vital`, `okay` or another word of the bank, or empty.
+    `sub_nuggets` are the parts that a bank lists; their ids are unique among them.
     """
 
     id: str
@@ -464,7 +468,7 @@ class Nugget:
 
     @property
     def expected(self) -> tuple[NuggetAnswer, ...]:
-        """What a report can say to give it: its answers, or the claim itself."""
+        """The answers that a report can give: those of the question, or the claim itself."""
         return (NuggetAnswer(self.text, self.references),) if self.is_claim else self.answers
 
     @property
@@ -477,7 +481,7 @@ class Nugget:
 class NuggetBank:
     """The nuggets of one topic. `title` is the topic's text; `metadata` and `extra` are unchanged.
 
-    `run_id` and `team_id` are those of a submitted bank (RAGTIME 2026); empty elsewhere.
+    `run_id` and `team_id` belong to a submitted bank (RAGTIME 2026) and are otherwise empty.
     """
 
     topic_id: str
@@ -491,9 +495,9 @@ class NuggetBank:
     @property
     def attesting(self) -> dict[str, list[tuple[str, int]]]:
         """Document id -> the (nugget id, position of the answer) pairs that it attests."""
-        found: dict[str, list[tuple[str, int]]] = {}
+        pairs: dict[str, list[tuple[str, int]]] = {}
         for nugget in self.nuggets:
-            for place, answer in enumerate(nugget.expected):
+            for position, answer in enumerate(nugget.expected):
                 for doc_id in answer.doc_ids:
-                    found.setdefault(doc_id, []).append((nugget.id, place))
-        return found
+                    pairs.setdefault(doc_id, []).append((nugget.id, position))
+        return pairs

@@ -1,8 +1,8 @@
-"""Restricted mode (`--no-text`): no text of a document or response is shown or written down.
+"""Restricted mode (`--no-text`): no text of a document or response is displayed or stored.
 
-It is on for the whole process, and for those it starts, while `PNYX_NO_TEXT` is set. What may hold
-a text passes one of three places: `errors.shorten` (messages), `textless` (rows of results) and
-`no_text` (an error nobody foresaw).
+It is on for the whole process and its child processes while `PNYX_NO_TEXT` is set. Anything that
+may contain text goes through one of three functions: `errors.shorten` (messages), `textless` (rows
+of results) and `no_text` (unexpected errors).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _NAMES = frozenset(
     "id task group dimension value judge method prompt_hash asked unscored topic_id run_id doc_id "
     "doc_ids question_id query_id nugget_id node stage".split()
 )
-"""Fields of an answer that hold names, choices or verdicts; any other text is left out."""
+"""Fields of an answer that hold names, choices or verdicts; all other text is left out."""
 _FIELD = re.compile("[a-z][a-z0-9_-]{0,39}")
 
 
 class HiddenError(RuntimeError):
-    """An error that nobody foresaw, without its message, which may quote a text."""
+    """An unexpected error without its message, which may quote a text."""
 
 
 def hides_text() -> bool:
-    """Tell whether restricted mode is on here."""
+    """Return whether restricted mode is on here."""
     return bool(os.environ.get(_SWITCH))
 
 
@@ -62,13 +62,13 @@ def _without_message(error: BaseException) -> str:
 
 
 def reason_word(reason: str) -> str:
-    """Return the word that a reason for Unscored begins with; the detail after it may quote."""
+    """Return the first word of a reason for Unscored; the detail after it may quote a text."""
     word = reason.partition(":")[0]
     return word if _FIELD.fullmatch(word) or not hides_text() else "other"
 
 
 def textless(value: Any, names: Collection[str] = (), field: str = "") -> Any:
-    """Return a JSON value with "" for texts, and without keys, that are no name or choice."""
+    """Return a JSON value with "" for texts, and without keys, that are not names or choices."""
     if isinstance(value, str):
         if field == "unscored":
             return reason_word(value)
@@ -76,5 +76,5 @@ def textless(value: Any, names: Collection[str] = (), field: str = "") -> Any:
     if isinstance(value, dict):
         return {k: textless(v, names, k) for k, v in value.items() if _FIELD.fullmatch(k)}
     if isinstance(value, list | tuple):
-        return [textless(one, names, field) for one in value]
+        return [textless(item, names, field) for item in value]
     return value

@@ -1,8 +1,8 @@
-"""The rooms of the package, and what each offers to the others through its module `doors`.
+"""The rooms of the package, and what each room offers to the others through its module `doors`.
 
-A room is a folder of `pnyx`. Where it has a module `doors`, the names of that module in capitals
-say what the room adds: commands, tasks, measures, pages. Nothing else in the core, the engine, the
-command line or the pages knows a system by name: a room that is removed takes its doors with it.
+A room is a folder of `pnyx`. If it has a module `doors`, the upper-case names in that module list
+what the room adds: commands, tasks, measures, pages. Nothing else in the core, the engine, the
+command line or the pages knows a system by name: removing a room removes its doors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SECTIONS: Final = ("Documents", "Judges", "Campaigns", "Housekeeping")
 
 
 def load(target: str) -> Any:
-    """Import what `module:name` names."""
+    """Import the object that `module:name` names."""
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -34,9 +34,9 @@ class CommandDoor:
 
     name: str
     target: str  # module:name, imported when the command is called
-    order: int  # where it stands among its kind, from low to high
-    section: str = ""  # of SECTIONS, of a command on the first page
-    summary: str = ""  # one line, of a command on the first page
+    order: int  # its position in its section, from low to high
+    section: str = ""  # one of SECTIONS, for a command on the first page
+    summary: str = ""  # one line, for a command on the first page
 
     def load(self) -> Any:
         """Import the command."""
@@ -53,15 +53,15 @@ class PageDoor:
 
 @dataclass(frozen=True, slots=True)
 class ReaderDoor:
-    """Files of results that a room reads into the catalogue of `pnyx view`.
+    """Result files that a room reads into the catalogue of `pnyx view`.
 
     Attributes:
-        read: module:name of what reads a source: (`Builder`, number of the source, `GivenSource`).
-        kind: the kind of a source that is such a file, or such a folder, alone.
+        read: module:name of the function that reads one: (`Builder`, source number, `GivenSource`).
+        kind: the kind of a source that consists of such a file or folder alone.
         file: the name of the file in a folder of results.
-        manifest: `kind` in the manifest of a folder that is one.
-        recognise: module:name of what tells whether the file at a path is one.
-        documents: module:name of what opens one at a path: a function from an id to a document.
+        manifest: `kind` in the manifest of such a folder.
+        recognise: module:name of the function that recognises such a file by its path.
+        documents: module:name of a function from a path to a function from an id to a document.
     """
 
     read: str
@@ -74,7 +74,7 @@ class ReaderDoor:
 
 @cache
 def rooms() -> dict[str, ModuleType]:
-    """Return the doors of each room that has some, by the room's name."""
+    """Return the `doors` modules by the names of their rooms."""
     names = sorted(part.name for part in pkgutil.iter_modules(pnyx.__path__) if part.ispkg)
     return {
         name: importlib.import_module(f"pnyx.{name}.doors")
@@ -84,29 +84,29 @@ def rooms() -> dict[str, ModuleType]:
 
 
 def offered(kind: str) -> Iterator[Any]:
-    """Yield what the rooms offer of a kind (`COMMANDS`), room by room."""
+    """Yield everything that the rooms offer of a kind (`COMMANDS`), room by room."""
     for doors in rooms().values():
         yield from getattr(doors, kind, ())
 
 
 def named(kind: str) -> dict[str, Any]:
-    """Return what the rooms offer of a kind that is kept by name (`TASKS`).
+    """Return everything that the rooms offer of a named kind (`TASKS`), by name.
 
     Raises:
-        RuntimeError: two rooms use one name.
+        RuntimeError: two rooms use the same name.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for room, doors in rooms().items():
         for name, value in getattr(doors, kind, {}).items():
-            if name in found:
-                raise RuntimeError(f"{room}: {name!r} of {kind} has two rooms")
-            found[name] = value
-    return found
+            if name in values:
+                raise RuntimeError(f"{kind}: two rooms define {name!r}, one of them {room}")
+            values[name] = value
+    return values
 
 
 def room_commands(group: str = "") -> dict[str, CommandDoor]:
-    """Return the commands below `group` (those of the first page without one), in their order."""
-    found = {
+    """Return the commands below `group` (without one: those of the first page), in their order."""
+    commands = {
         name: door
         for door in offered("COMMANDS")
         for above, _, name in [door.name.rpartition(" ")]
@@ -114,5 +114,5 @@ def room_commands(group: str = "") -> dict[str, CommandDoor]:
     }
     ranks = {section: rank for rank, section in enumerate(SECTIONS)}
     return dict(
-        sorted(found.items(), key=lambda item: (ranks.get(item[1].section, 0), item[1].order))
+        sorted(commands.items(), key=lambda item: (ranks.get(item[1].section, 0), item[1].order))
     )

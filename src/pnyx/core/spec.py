@@ -1,12 +1,12 @@
-"""A spec: a frozen dataclass of choices that knows its help, its defaults and what goes with what.
+"""A spec: a frozen dataclass of options that knows their help, defaults and dependencies.
 
     class Shape(Spec, heading="Shape", rare="radius"):
         sides: int = opt(4, "How many sides.", low=3)
         round: bool = opt(False, "A circle.")
         radius: float | None = opt(None, "Radius of the circle.", needs="round")
 
-The command line makes its options of the fields (`pnyx.cli.params`); a web request or a
-remote worker sends `row()` and gets the same object from `from_row`.
+The command line builds its options from the fields (`pnyx.cli.params`). A web request or a remote
+worker sends `row()` and gets the same object from `from_row`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NO_TEXT: Final = re.compile("[\ud800-\udfff]")
 
 
 class Range(NamedTuple):
-    """A range of numbers: least and greatest, None for none, and whether these are outside it."""
+    """A range of numbers: lowest and highest (None: unbounded), and whether these are excluded."""
 
     low: float | None
     high: float | None
@@ -48,30 +48,30 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Opt:
-    """How one field is offered to a user.
+    """How one field is presented to a user.
 
     Attributes:
-        help: a line or two; the default is added.
-        flags: how the command line spells it; `--field-name` by default.
+        help: a line or two; the default is added to it.
+        flags: its names on the command line; `--field-name` by default.
         metavar: placeholder of the value.
-        shown: the default in words, where the value itself does not say it.
-        low: least value of a number.
+        default_text: the default in words, if the value itself is not clear.
+        low: lowest value of a number.
         within: range of a number as an interval, e.g. `(0, 1]`.
-        raw: takes any bytes, as it may name a file; other text must be UTF-8.
-        writes: what is written there, if anything (see `pnyx.core.files.check_output`): the command
-            line refuses what cannot be written before the command does anything.
+        raw: accepts any bytes, as it may name a file; other text must be UTF-8.
+        writes: what the option writes, if anything (see `pnyx.core.files.check_output`): the
+            command line refuses a path that cannot be written before the command starts.
         restricts: turns restricted mode on (`--no-text`), unless --text is given.
-        each: reads the values of a list that is given as one text between commas.
-        needs: the choice without which it is useless: a field that must be given, FIELD=VALUE, or
-            words for the user and a condition on the whole spec.
-        env: environment variable that gives the default.
-        heading: the heading it is shown under, in place of its spec's.
+        each: reads the values of a list given as one comma-separated text.
+        needs: the option without which this one has no effect: a field that must be given,
+            FIELD=VALUE, or words for the user and a condition on the whole spec.
+        env: environment variable that sets the default.
+        heading: the heading in the help, instead of its spec's.
     """
 
     help: str
     flags: tuple[str, ...] = ()
     metavar: str | None = None
-    shown: str = ""
+    default_text: str = ""
     low: float | None = None
     within: str = ""
     raw: bool = False
@@ -84,7 +84,7 @@ class Opt:
 
     @property
     def bounds(self) -> Range:
-        """Range of a number, whole or not."""
+        """The range of a number."""
         if not self.within:
             return Range(self.low, None, False, False)
         low, high = map(float, self.within[1:-1].split(","))
@@ -92,7 +92,7 @@ class Opt:
         return Range(low, closed, self.within[0] == "(", self.within[-1] == ")")
 
     def allows(self, number: float) -> bool:
-        """Tell whether a number is finite and in range."""
+        """Return whether a number is finite and in range."""
         low, high, above, below = self.bounds
         reaches = low is None or number > low or (number == low and not above)
         ends = high is None or number < high or (number == high and not below)
@@ -107,41 +107,41 @@ class Opt:
 
 
 def opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
-    """Return a dataclass field with its `Opt`; `...` as the default marks it as required."""
-    told = {_OPT: Opt(help, flags, **more)}
+    """Return a dataclass field with its `Opt`; the default `...` marks it as required."""
+    metadata = {_OPT: Opt(help, flags, **more)}
     if default is ...:
-        return dataclasses.field(metadata=told)
-    return dataclasses.field(default=default, metadata=told)
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def file_opt(default: Any, help: str, *flags: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002
-    """Return such a field for the name of a file, of which any bytes are taken."""
+    """Return such a field for a file name, which may be any bytes."""
     return opt(default, help, *flags, metavar=metavar, raw=True, **more)
 
 
 def topics_opt(default: Any, help: str, **more: Any) -> Any:  # noqa: A002
-    """Return such a field for topics: any file that `read_questions` reads, also of requests."""
+    """Return such a field for topics: any file that `read_questions` reads, including requests."""
     return file_opt(default, help, "--topics", "--requests", **more)
 
 
 def out_opt(default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002
-    """Return such a field for what is written: a file, unless `writes` says otherwise."""
+    """Return such a field for output: a file, unless `writes` says otherwise."""
     return file_opt(default, help, *flags, **{"writes": "file", **more})
 
 
 def main_flag(flags: Sequence[str]) -> str:
-    """Return the first long one of an option's names, by which messages and files call it."""
+    """Return the first long name of an option, which messages and files use."""
     return next((flag for flag in flags if flag.startswith("--")), flags[0])
 
 
-def flags_of(field: dataclasses.Field[Any], told: Opt) -> tuple[str, ...]:
-    """Return how the command line spells a field: a switch that is on can be turned off."""
+def flags_of(field: dataclasses.Field[Any], option: Opt) -> tuple[str, ...]:
+    """Return the command-line names of a field: a switch that is on can be turned off."""
     name = field.name.replace("_", "-")
-    return told.flags or ((f"--{name}/--no-{name}" if field.default is True else f"--{name}"),)
+    return option.flags or ((f"--{name}/--no-{name}" if field.default is True else f"--{name}"),)
 
 
 def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
-    """Yield the fields that a user can choose, in order."""
+    """Yield the fields that a user can set, in order."""
     for field in dataclasses.fields(spec):
         if _OPT in field.metadata:
             yield field, field.metadata[_OPT]
@@ -150,9 +150,9 @@ def opts_of(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Base of specs: whoever inherits it becomes such a dataclass, too."""
+    """Base class of specs; a subclass becomes such a dataclass as well."""
 
-    heading: ClassVar[str] = ""  # what the options of a class are shown under
+    heading: ClassVar[str] = ""  # the help heading of the options of a class
     rare: ClassVar[str] = ""  # fields shown under "More options"
 
     def __init_subclass__(cls, heading: str = "", rare: str = "", **more: Any) -> None:
@@ -161,39 +161,39 @@ class Spec:
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
-        """Check numbers and texts; OptionError: one is out of range, or not Unicode."""
-        for field, told in opts_of(type(self)):
+        """Check numbers and texts; OptionError if one is out of range or not valid Unicode."""
+        for field, option in opts_of(type(self)):
             value = getattr(self, field.name)
-            for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(one, int | float) and not told.allows(one):
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, int | float) and not option.allows(item):
                     raise OptionError(
-                        f"{self.flag(field.name)}: found {one:g}, expected {told.expected}"
+                        f"{self.flag(field.name)}: found {item:g}, expected {option.expected}"
                     )
-                if isinstance(one, str) and not told.raw and _NO_TEXT.search(one):
-                    raise OptionError(f"{self.flag(field.name)}: found no text in UTF-8")
+                if isinstance(item, str) and not option.raw and _NO_TEXT.search(item):
+                    raise OptionError(f"{self.flag(field.name)}: found text that is not UTF-8")
 
     def given(self, name: str) -> bool:
-        """Tell whether a field has another value than its default."""
+        """Return whether a field differs from its default."""
         (field,) = (f for f in dataclasses.fields(self) if f.name == name)
         return bool(getattr(self, name) != field.default)
 
     def flag(self, name: str) -> str:
-        """Return how the command line spells the choice made in a field."""
-        (flags,) = (flags_of(*one) for one in opts_of(type(self)) if one[0].name == name)
+        """Return the command-line flag of the value in a field."""
+        (flags,) = (flags_of(*pair) for pair in opts_of(type(self)) if pair[0].name == name)
         on, _, off = main_flag(flags).partition("/")
         return off if off and getattr(self, name) is False else on
 
     def check_needs(self, **resolved: Any) -> None:
-        """Refuse choices that change nothing; `resolved` are fields found out (`model=auto`)."""
+        """Refuse options without effect; `resolved` are fields determined later (`model=auto`)."""
         looked_at = dataclasses.replace(self, **resolved) if resolved else self
-        for field, told in opts_of(type(self)):
-            if told.needs and self.given(field.name):
-                words, holds = looked_at._needed(told.needs)
+        for field, option in opts_of(type(self)):
+            if option.needs and self.given(field.name):
+                words, holds = looked_at._needed(option.needs)
                 if not holds:
-                    raise OptionError(f"{self.flag(field.name)} goes with {words}")
+                    raise OptionError(f"{self.flag(field.name)} requires {words}")
 
     def _needed(self, needs: str | tuple[str, Callable[[Any], object]]) -> tuple[str, object]:
-        """Return what is needed, in words, and whether it is there."""
+        """Return the required option in words, and whether it is set."""
         if not isinstance(needs, str):
             return needs[0], needs[1](self)
         name, _, value = needs.partition("=")
@@ -202,13 +202,13 @@ class Spec:
         return self.flag(name), self.given(name)
 
     def make(self, kind: Callable[..., T], **more: Any) -> T:
-        """Return a dataclass of the fields that have the names of this spec's, and of `more`."""
+        """Return a dataclass made from the fields that share its names, and from `more`."""
         named = (field.name for field in dataclasses.fields(cast("Any", kind)))
         same = {name: getattr(self, name) for name in named if hasattr(self, name)}
         return kind(**{**same, **more})
 
     def row(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as JSON values."""
+        """Return the fields that differ from their defaults, as JSON values."""
         return {
             field.name: list(value) if isinstance(value, tuple) else value
             for field, _ in opts_of(type(self))
@@ -217,21 +217,21 @@ class Spec:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Return the spec that `row()` was made of; InputError for a field that is wrong."""
+        """Return the spec that produced `row()`; InputError for an invalid field."""
         from pydantic import ValidationError
 
-        known = {field.name for field, _ in opts_of(cls)}
+        names = {field.name for field, _ in opts_of(cls)}
         for name in row:
-            if name not in known:
+            if name not in names:
                 raise InputError(f"{cls.__name__} has no field {shorten(name, 40)!r}")
         try:
-            made: Self = _adapter(cast("Hashable", cls)).validate_python(dict(row))
+            spec: Self = _adapter(cast("Hashable", cls)).validate_python(dict(row))
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            found = shorten(str(first["input"]), 60)
-            raise InputError(f"{cls.__name__}.{place}: found {found}, {first['msg']}") from None
-        return made
+            location = ".".join(map(str, first["loc"]))
+            value = shorten(str(first["input"]), 60)
+            raise InputError(f"{cls.__name__}.{location}: found {value}, {first['msg']}") from None
+        return spec
 
 
 @functools.cache

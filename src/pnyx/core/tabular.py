@@ -1,4 +1,4 @@
-"""Results that print as a short summary and have all rows as a data frame."""
+"""Results that print as a short summary and provide all rows as a data frame."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ MOST_LINES: Final = 25
 """Lines of a printed result."""
 
 MOST_ROWS: Final = 20
-"""Rows of a result that are shown, fewer where its heading is long."""
+"""Rows of a result that are printed, fewer if its heading is long."""
 
 MOST_COLUMNS: Final = 100
 """Width of a printed result, in columns of a terminal."""
 
 _LONGEST_CELL: Final = 60
-_NARROWEST: Final = 16  # to which a column of text is cut before a column is left out
+_NARROWEST: Final = 16  # text columns are cut to this width before whole columns are left out
 _GAP: Final = "  "
 
 
 class Result:
     """Base of results: rows, a data frame, a table in a notebook.
 
-    `print` and notebooks show what was measured on all items, in at most 25 lines of at most 100
+    `print` and notebooks show the values over all items, in at most 25 lines of at most 100
     columns; `to_frame()` has every row.
     """
 
     __slots__ = ()
     PARTS: ClassVar[tuple[str, ...]] = ("group", "dimension")
-    """Fields of rows that are about a part of the items only."""
+    """Row fields that refer to only a part of the items."""
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat object for each measured value."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """Return `rows()` as a data frame of pandas, else of polars; PnyxError without either."""
+        """Return `rows()` as a data frame (pandas, else polars); PnyxError without either."""
         for name, arguments in (("pandas", {}), ("polars", {"infer_schema_length": None})):
             try:
                 library = importlib.import_module(name)
@@ -58,7 +58,7 @@ class Result:
         return []
 
     def _main_rows(self, rows: Sequence[dict[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that a summary shows, the most important first."""
+        """Return the rows of the summary, most important first."""
         whole = [row for row in rows if not any(row.get(name) for name in self.PARTS)]
         return whole or rows
 
@@ -68,7 +68,7 @@ class Result:
 
     def __repr__(self) -> str:
         above, below = self._heading(), self._ending()
-        # Two lines are for the names of the columns and for what is not shown.
+        # Two lines are reserved for the column names and for the line about omitted rows.
         table = self._table(min(MOST_ROWS, MOST_LINES - 2 - len(above) - len(below)))
         columns = table.fitting()
         widths = [max(map(width_of, column)) for column in columns]
@@ -91,13 +91,13 @@ class Result:
 
 
 class _Table(NamedTuple):
-    """Columns of text, each with its name first, and the number of rows that are not shown."""
+    """Columns of text, each starting with its name, and the number of omitted rows."""
 
     columns: list[list[str]]
     hidden: int
 
     def rest(self, columns: int) -> str:
-        """Return the line that says what is not shown; empty where everything is."""
+        """Return the line about what is omitted; empty if nothing is."""
         hidden = [
             f"{count:,} more {what}{'s' * (count != 1)}"
             for count, what in ((self.hidden, "row"), (columns, "column"))
@@ -106,7 +106,7 @@ class _Table(NamedTuple):
         return f"{', '.join(hidden)}: .to_frame()" if hidden else ""
 
     def fitting(self) -> list[list[str]]:
-        """Return the columns in `MOST_COLUMNS`: long texts are cut, the last columns left out."""
+        """Return the columns that fit in `MOST_COLUMNS`: cut long texts, omit the last columns."""
         columns = self.columns
         while columns and (over := _width(columns) - MOST_COLUMNS) > 0:
             widths = [max(map(width_of, column)) for column in columns]
@@ -134,7 +134,7 @@ def _table_of(rows: Sequence[Mapping[str, Any]], total: int) -> _Table:
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return a row's cells as text: a value with its interval, counts with their base."""
+    """Return a row's cells as text: a value with its interval, counts with their total."""
     cells = {name: shown_cell(value) for name, value in row.items()}
     if cells.keys() >= {"value", "low", "high"}:
         low, high = cells.pop("low"), cells.pop("high")
@@ -145,7 +145,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def shown_cell(value: Any) -> str:
-    """Return a value as a table shows it: 0.863, yes, 1,200, or text cut to 60 characters."""
+    """Return a value as text for a table: 0.863, yes, 1,200, or text cut to 60 characters."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -156,7 +156,7 @@ def shown_cell(value: Any) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes: letters of East Asia take two."""
+    """Return the terminal columns that a text takes: East Asian characters take two."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
@@ -167,7 +167,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def cut_to(text: str, width: int) -> str:
-    """Return a text that takes at most this many columns, with an ellipsis where it was cut."""
+    """Return a text cut to this many columns, with an ellipsis if it was cut."""
     if width_of(text) <= width:
         return text
     taken = 0

@@ -1,8 +1,8 @@
 """The only place that starts threads: each runs in a copy of its starter's context.
 
-The context says, among other things, whether anybody still waits for the work
-(`pnyx.models.http.flow.while_wanted`). A thread without it would work on for a client that left.
-`asyncio.to_thread` and `anyio.to_thread.run_sync` copy the context themselves.
+Among other things, the context says whether anybody still waits for the work
+(`pnyx.models.http.flow.while_wanted`). A thread without it would continue working for a client that
+has left. `asyncio.to_thread` and `anyio.to_thread.run_sync` copy the context themselves.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class WorkerThreads(ThreadPoolExecutor):
-    """A thread pool; each piece of work runs in a copy of the context in which it was submitted."""
+    """A thread pool; each task runs in a copy of the context in which it was submitted."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Do work in a thread; `map` comes here, too."""
+        """Run a function in a thread; `map` also calls this."""
         context = copy_context()
         return super().submit(lambda: context.run(fn, *args, **kwargs))
 

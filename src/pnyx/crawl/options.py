@@ -29,7 +29,7 @@ class WebSearchSpec(Spec, heading="Search", rare="search_url"):
         None,
         "Address of the API.",
         metavar="URL",
-        shown="the provider's",
+        default_text="the provider's",
         needs=("an API, not with a file of results", lambda spec: spec.search in API_NAMES),
     )
     results: int = opt(10, "Results of each search (BERDS: 100).", within="[1, 1000]")
@@ -60,7 +60,7 @@ class FetchSpec(
         "Your e-mail address or web page, told to the sites; required.",
         metavar="ADDRESS",
         env="PNYX_CONTACT",
-        shown="$PNYX_CONTACT",
+        default_text="$PNYX_CONTACT",
     )
     timeout: float = opt(30.0, "Timeout of one page, in seconds.", within="[0.1, 600]")
     max_mb: float = opt(

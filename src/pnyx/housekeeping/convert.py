@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
     """From what, to what."""
 
-    read: str | None = opt(None, "Format of SRC.", "--from", metavar="FORMAT", shown="recognised")
+    read: str | None = opt(
+        None, "Format of SRC.", "--from", metavar="FORMAT", default_text="recognised"
+    )
     to: str = opt(..., "Format to write.", metavar="FORMAT")
     style: CitationStyle | None = opt(
-        None, "How responses cite.", shown="rag24 indices, others ids"
+        None, "How responses cite.", default_text="rag24 indices, others ids"
     )
     unscored: Literal["error", "skip", "zero"] = opt(
         "error", "What is done with cells of a leaderboard that have no value."

@@ -47,10 +47,10 @@ class DoctorSpec(ModelSpec):
         (),
         "Language model to test, as for pnyx judge. Repeatable.",
         metavar="SPEC",
-        shown="$PNYX_LLM, else none",
+        default_text="$PNYX_LLM, else none",
     )
     store: str | None = file_opt(
-        None, "Judgement store to inspect.", shown="$PNYX_STORE, else the user's data folder"
+        None, "Judgement store to inspect.", default_text="$PNYX_STORE, else the user's data folder"
     )
     timeout: float = opt(20.0, "Timeout of one request, in seconds.", within="[0.1, 60]")
 

@@ -59,7 +59,7 @@ def list_() -> Outcome:
 class ShowSpec(Spec):
     """What is shown."""
 
-    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", shown="the first")
+    item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
     batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
     probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
     sample: int = opt(0, "Number of the repeat (--samples of pnyx judge).", low=0)

@@ -48,14 +48,14 @@ class RepeatSpec(TrustSpec, heading="Repeating"):
     store: FileName | None = file_opt(
         None,
         "File with the replies of the language models; none is asked.",
-        shown="$PNYX_STORE, else the user's data folder",
+        default_text="$PNYX_STORE, else the user's data folder",
     )
     out: FileName | None = out_opt(
         None,
         "Folder for what is made again.",
         metavar="DIR",
         writes="files",
-        shown="removed after it is compared",
+        default_text="removed after it is compared",
     )
 
 

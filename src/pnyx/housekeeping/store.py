@@ -19,7 +19,7 @@ class StoreSpec(Spec, rare="store"):
     """Which store is meant."""
 
     store: str | None = file_opt(
-        None, "The store.", shown="$PNYX_STORE, else the user's data folder"
+        None, "The store.", default_text="$PNYX_STORE, else the user's data folder"
     )
 
 
@@ -31,7 +31,7 @@ class TargetSpec(StoreSpec):
         "The store that they are added to, made if need be.",
         "--store",
         "--out",
-        shown="$PNYX_STORE, else the user's data folder",
+        default_text="$PNYX_STORE, else the user's data folder",
     )
 
 
@@ -66,7 +66,7 @@ class ExportSpec(StoreSpec):
     """Which replies are exported, and where to."""
 
     model: str | None = opt(None, "Only the replies of this model.", metavar="NAME")
-    out: str = out_opt("-", "File to write; .gz compresses.", shown="- (stdout)")
+    out: str = out_opt("-", "File to write; .gz compresses.", default_text="- (stdout)")
 
 
 @click.group(cls=Group, name="store", no_args_is_help=True)

@@ -32,7 +32,7 @@ _WARNED = 5
 class ValidateSpec(Spec, rare="strict strict_files"):
     """What the file is checked against."""
 
-    format: str | None = opt(None, "Format of FILE.", metavar="NAME", shown="recognised")
+    format: str | None = opt(None, "Format of FILE.", metavar="NAME", default_text="recognised")
     track: str | None = opt(
         None,
         "Also check a run, requests or nugget banks by the rules of a track: rag24, rag25, rag26, "
@@ -172,7 +172,7 @@ def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: Valida
         raise InputError(f"found {file_format.name}, {expected} (pnyx convert)", path=file)
     for name in ("topics", "strict"):
         if spec.given(name):
-            raise OptionError(f"{spec.flag(name)} goes with a run of responses")
+            raise OptionError(f"{spec.flag(name)} requires a run of responses")
 
 
 class _Findings:

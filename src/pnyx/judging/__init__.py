@@ -1,4 +1,4 @@
-"""The engine: questions, judges, answers, the store, measures of answers."""
+"""The judging engine: questions, judges, answers, the store, measures of answers."""
 
 import lazy_loader
 

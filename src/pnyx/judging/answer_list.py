@@ -1,4 +1,4 @@
-"""The answers of a judge: a list that prints as a summary."""
+"""A judge's answers: a list that prints as a summary."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FIRST: Final = 10  # answers that `print` shows
 
 
 class Answers(Result, list[Answer]):
-    """What `pnyx.ask` returns: a list of answers, of which `print` shows a summary.
+    """The result of `pnyx.ask`: a list of answers that prints as a summary.
 
-    `answers[0].value`, `answers[:5]`, `for answer in answers` and `len(answers)` are those of a
-    list; `answers.to_frame()` is a data frame with the fields of a file of answers.
+    `answers[0].value`, `answers[:5]`, `for answer in answers` and `len(answers)` work as for any
+    list; `answers.to_frame()` is a data frame with the fields of an answers file.
     """
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class Answers(Result, list[Answer]):
         return Answers(chosen) if isinstance(chosen, list) else chosen
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the lines of a file of answers: one for each answer, or dimension of a rating."""
+        """Return the lines of an answers file: one per answer, or per dimension of a rating."""
         return [row for answer in self for row in _rows(answer)]
 
     def _heading(self) -> list[str]:
@@ -56,6 +56,6 @@ class Answers(Result, list[Answer]):
 
 
 def _rows(answer: Answer) -> list[dict[str, Any]]:
-    if answer.question is None:  # it was not made by `ask`
+    if answer.question is None:  # not made by `ask`
         return [{"id": None, **verdict_fields(answer)}]
     return answer_rows(answer.question, answer)

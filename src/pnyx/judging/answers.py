@@ -1,4 +1,4 @@
-"""What a judge answers: a value with its probability and provenance, or honestly nothing."""
+"""A judge's answer: a value with its probability and provenance, or a reason why there is none."""
 
 from __future__ import annotations
 
@@ -14,57 +14,57 @@ Value: TypeAlias = bool | float | str | list[Any]
 A = TypeVar("A", "Judged", "Unscored", "Answer")
 
 NOTES: dict[str, str] = {
-    "repaired": "true: the first reply could not be read; this one came after a repair turn",
-    "lenient": "how the reply departs from what was asked for, and was read all the same: prose "
-    '(its one JSON object is among other words), number (2.0 or "2" for 2, 90 % for 0.9), word '
-    "(`Yes.` or true for yes, or nothing but the word), fields (fields that were not asked for, "
-    "null or a list as evidence, names in capitals), json (a comma before a bracket, a line break "
-    "in a text), wrapper (a list or an object around the one asked for), dimensions (those that "
-    "could not be read are unscored, the others kept)",
+    "repaired": "true: the first reply was unreadable; this one came after a repair turn",
+    "lenient": "how the reply departs from the requested form, although it was readable: prose "
+    '(its only JSON object is among other words), number (2.0 or "2" for 2, 90 % for 0.9), word '
+    "(`Yes.` or true for yes, or only the word), fields (additional fields, null or a list as "
+    "evidence, names in capitals), json (a comma before a bracket, a line break in a text), "
+    "wrapper (a list or an object around the requested one), dimensions (the unreadable ones "
+    "are unscored)",
     "batch": "how many questions shared the call",
     "probabilities": "probability of yes by method: stated, token",
     "dimensions": "of a rating: dimension -> why it is unscored",
     "reasons": "of a rating: dimension -> the reason for its score",
     "orders": "of a preference: the verdict for (a, b) and for (b, a), in terms of a and b; of a "
-    "rating of two texts: what was said of each dimension in each order",
-    "chances": "of a choice, as (a, b) and as (b, a): the probability by token of a, b and tie",
-    "rubric": "of a rating: dimension -> point -> what was said of it, or of both orders",
+    "rating of two texts: the rating of each dimension in each order",
+    "chances": "of a choice, as (a, b) and as (b, a): the token probability of a, b and tie",
+    "rubric": "of a rating: dimension -> point -> its rating, or those in both orders",
     "documents": "of a rating: dimension -> the number for each document, in their order",
-    "sentences": "of a rating by support: each sentence, whether it is borne out, and the "
-    "probability for each document it was held against, by number",
-    "counted": "of a rating by support: dimension -> how many verdicts are scored, and of how many",
+    "sentences": "of a rating by support: each sentence, whether it is supported, and the "
+    "probability for each document it was compared with, by number",
+    "counted": "of a rating by support: dimension -> number of scored verdicts, and of all",
     "yes": "of a rating by support: dimension -> share of the scored verdicts that are yes",
     "other": "of a rating of two texts: dimension -> the number for the second text; as the "
-    "value, the mean of both orders where both were asked",
-    "missing": "of a ranking: positions that the reply left out; they are unranked",
+    "value, the mean of both orders if both were asked",
+    "missing": "of a ranking: positions that the reply omitted; they are unranked",
     "repeated": "of a ranking: positions named twice; the first counts",
-    "invented": "of a ranking: how many names stand for no text",
-    "votes": "of several judges or repeats: the value of each, null where unscored",
+    "invented": "of a ranking: how many names are not those of a text",
+    "votes": "of several judges or repeats: the value of each, null if unscored",
     "agreement": "share of the scored votes that are equal to the most frequent one",
-    "spread": "standard deviation of the scored votes' numbers (of the population)",
-    "stage": "of a cascade: which judge's answer counts, cheap or strong",
+    "spread": "standard deviation of the scored votes' numbers (population)",
+    "stage": "of a cascade: the judge whose answer counts, cheap or strong",
     "contradiction": "true: the reply says yes with a probability below 0.5, or no with one above",
-    "partial": "true: of people's labels, most who said yes said only partially; of a nugget, the "
-    "text gives it only in part, which is a no",
-    "not_named": "true: the reply names the nuggets that the text gives, and not this one",
-    "windows": "of a long ranking: how many windows of it were asked about",
-    "kept": "of a long ranking: how many windows got no answer and kept their order",
+    "partial": "true: of human labels, most yes votes say only partially; of a nugget, the text "
+    "covers it only in part, which is a no",
+    "not_named": "true: the reply names the nuggets that the text covers, and not this one",
+    "windows": "of a long ranking: the number of windows that were asked about",
+    "kept": "of a long ranking: the number of windows without an answer, which kept their order",
     "uncalibrated": "the probability before recalibration",
 }
-"""Name of a note -> what it says. Notes of other names are allowed nowhere."""
+"""Name of a note -> its meaning. Other names are never allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who answered, and by what.
+    """Who gave the answer, and how.
 
     Attributes:
-        judge: the judge's name as shown to people, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
+        judge: the judge's name as displayed, e.g. `minilm-int8@1` or `labels:gold.jsonl`.
         prompt_hash: SHA-256 of the rendered prompt and its parameters; empty without one.
         method: how the answer was obtained: `calibrated`, `token`, `stated`, `label` ...
-        details: model, token counts and whatever else explains the answer.
-        asked: keys in the judgement store of all calls behind the answer, in their order: first
-            tries, repair turns, calls shared with other questions, those of several judges.
+        details: model, token counts and other facts that explain the answer.
+        asked: keys in the judgement store of all calls behind the answer, in order: first attempts,
+            repair turns, calls shared with other questions, calls of several judges.
     """
 
     judge: str
@@ -74,9 +74,9 @@ class Provenance:
     asked: tuple[str, ...] = ()
 
 
-def after(asked: Iterable[str], answer: A) -> A:
-    """Return an answer that was made after these calls (`Provenance.asked`), which come first."""
-    keys = tuple(dict.fromkeys((*asked, *answer.provenance.asked)))
+def after(calls: Iterable[str], answer: A) -> A:
+    """Return the answer with these calls before its own (`Provenance.asked`)."""
+    keys = tuple(dict.fromkeys((*calls, *answer.provenance.asked)))
     return replace(answer, provenance=replace(answer.provenance, asked=keys))
 
 
@@ -86,14 +86,14 @@ class Judged:
 
     Attributes:
         value: bool (Support); number (Rating; of several dimensions, a list in their order with
-            None for one that is unscored); "a", "b" or "tie" (Preference); list of 0-based
-            positions, best first (Ranking; what it leaves out is unranked).
-        probability: of *yes*, in [0, 1]; None where the judge gives none.
+            None for unscored ones); "a", "b" or "tie" (Preference); list of 0-based positions, best
+            first (Ranking; omitted positions are unranked).
+        probability: of *yes*, in [0, 1]; None if the judge gives none.
         explanation: the judge's reason in words; may be empty.
-        evidence: the span of the judged text that decided, verbatim; may be empty.
-        raw: the reply before parsing; empty where there is none.
-        notes: what a reader of the answer must know, ready for JSON; see `NOTES`.
-        question: that it answers; `pnyx.ask` fills it in.
+        evidence: the decisive span of the judged text, verbatim; may be empty.
+        raw: the reply before parsing; empty if there is none.
+        notes: facts that a reader of the answer needs, ready for JSON; see `NOTES`.
+        question: the question answered; `pnyx.ask` sets it.
     """
 
     value: Value
@@ -107,16 +107,16 @@ class Judged:
 
     @property
     def id(self) -> str:
-        """Of the item that it answers; empty where the question is not at hand."""
+        """The id of the item; empty if the question is not available."""
         return self.question.id if self.question else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """No answer, and why. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
+    """No answer, and the reason. Never a zero, a coin flip or a NaN (docs/decisions/unscored.md).
 
-    `reason` is one short machine-readable word first, then detail, e.g. `refusal: ...`; `raw`,
-    `notes` and `question` are as in `Judged`.
+    `reason` starts with one short machine-readable word, followed by details, e.g. `refusal: ...`;
+    `raw`, `notes` and `question` are as in `Judged`.
     """
 
     reason: str
@@ -127,7 +127,7 @@ class Unscored:
 
     @property
     def id(self) -> str:
-        """Of the item that it is about; empty where the question is not at hand."""
+        """The id of the item; empty if the question is not available."""
         return self.question.id if self.question else ""
 
 
@@ -141,10 +141,10 @@ class Missing(str):
 
 
 class QuestionKind:
-    """What the kinds share; a kind overrides where it differs."""
+    """The common base of all kinds of question; a kind overrides what differs."""
 
     __slots__ = ()
-    judged: ClassVar[tuple[str, ...]]  # the fields that must hold words
+    judged: ClassVar[tuple[str, ...]]  # the fields that must contain words
     counted: ClassVar[tuple[str, ...]] = ("majority",)
     count: ClassVar[Callable[..., Any]]
     yes_no: ClassVar[bool] = False  # whether there is a probability of yes
@@ -155,35 +155,35 @@ class QuestionKind:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The fields of this question that must hold words."""
+        """The fields of this question that must contain words."""
         return self.judged
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The `dimension` of each line that labels or answers the question; "" for none."""
+        """The `dimension` of each line with a label or answer of the question; "" for none."""
         return (str(self.extra.get("dimension") or ""),)
 
     @property
     def beginning(self) -> object:
-        """What a prompt about the question begins with: servers reuse it from call to call."""
+        """The beginning of a prompt about the question, which servers reuse from call to call."""
         return self.task, self.id
 
     @property
     def shared(self) -> object:
-        """What must be equal for questions with the same beginning to share a call."""
+        """The part that must be equal for questions with the same beginning to share a call."""
         return None
 
     @property
     def swapped(self) -> Any:
-        """The same question the other way round, which must get the same answer; None without."""
+        """The question with both texts swapped, which must get the same answer; None without."""
         return None
 
     def fault(self) -> str:
-        """Return why the question cannot be asked for its task, or an empty string."""
+        """Return why the question cannot be asked in its task, or an empty string."""
         return ""
 
     def value_of(self, value: Any) -> Any:
-        """Return a file's value as an answer on one line, or None where it is none."""
+        """Return the answer that a file's value means on one line, or None if it is not valid."""
         raise NotImplementedError
 
     def compose(
@@ -194,28 +194,28 @@ class QuestionKind:
         notes: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Answer:
-        """Return an answer put together of `cells`: each a value or `Missing` with a reason."""
+        """Return an answer composed of `cells`: each a value or `Missing` with a reason."""
         (cell,) = cells
         if isinstance(cell, Missing):
             return Unscored(str(cell), provenance, notes=notes or {})
         return Judged(cell, provenance, notes=notes or {}, **fields)
 
     def lines(self, answer: Answer) -> list[tuple[str | None, dict[str, Any]]]:
-        """Return the dimension of each line of the answer, and its fields that tell the verdict."""
+        """Return the dimension of each line of the answer, and the fields of its verdict."""
         return [(self.extra.get("dimension"), verdict_fields(answer))]
 
 
 QUOTED: Final = Provenance("verbatim", method="quoted")
-"""Who answers that a passage supports a sentence that stands in it word for word."""
+"""The judge's name if the passage contains the sentence word for word."""
 
 
 def is_quoted(answer: Answer | None) -> bool:
-    """Tell whether a sentence stands in the passage that it cites."""
+    """Return whether the cited passage contains the sentence word for word."""
     return isinstance(answer, Judged) and answer.provenance.method == QUOTED.method
 
 
 def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
-    """Return the notes on how replies were read that an answer made of several has, too."""
+    """Return the notes on reading replies that a combined answer inherits."""
     notes = [answer.notes for answer in answers]
     lenient = sorted({how for note in notes for how in note.get("lenient", ())})
     repaired = any(note.get("repaired") for note in notes)
@@ -223,7 +223,7 @@ def notes_on_reading(answers: Iterable[Answer]) -> dict[str, Any]:
 
 
 def answer_rows(question: QuestionKind, answer: Answer) -> list[dict[str, Any]]:
-    """Return the lines of one answer, one a dimension; unknown fields of the item come first."""
+    """Return the lines of an answer, one per dimension; unknown fields of the item come first."""
     base = {**question.extra, "id": question.id, "task": question.task, "group": question.group}
     rows = [
         {**base, "dimension": dimension, **fields} for dimension, fields in question.lines(answer)
@@ -250,7 +250,7 @@ def verdict_fields(answer: Answer) -> dict[str, Any]:
 
 
 def answer_of_row(row: Mapping[str, Any]) -> Answer:
-    """Return the answer that `answer_rows` made one line of; a rating's has several."""
+    """Return the answer that a line of `answer_rows` describes; a rating has several lines."""
     by = Provenance(row["judge"], row["prompt_hash"], row["method"], asked=asked_of(row))
     notes = row["notes"] or {}
     if row["unscored"] is not None:
@@ -260,9 +260,9 @@ def answer_of_row(row: Mapping[str, Any]) -> Answer:
 
 
 def asked_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the store's keys of the calls behind a line of answers; none where it names none."""
-    asked = row.get("asked")
-    return tuple(key for key in asked if isinstance(key, str)) if isinstance(asked, list) else ()
+    """Return the store keys of the calls behind a line of answers; empty if it names none."""
+    keys = row.get("asked")
+    return tuple(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else ()
 
 
 ANSWERS = "answers.jsonl"
@@ -270,20 +270,20 @@ MANIFEST = "manifest.json"
 
 
 _COUNTED = {"missing": "partly_ranked", "lenient": "read_leniently"}
-"""Note that readers of a summary must know of -> what it is called there."""
+"""Notes that readers of a summary need -> their names in the summary."""
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return `asked`, `scored`, `unscored`, `reasons` (most frequent first), and any `NOTES`."""
-    asked, reasons, noted = 0, Counter[str](), Counter[str]()
+    count, reasons, noted = 0, Counter[str](), Counter[str]()
     for row in rows:
-        asked += 1
+        count += 1
         noted.update(name for note, name in _COUNTED.items() if note in (row.get("notes") or ()))
         if row["unscored"] is not None:
             reasons[reason_word(row["unscored"])] += 1
     return {
-        "asked": asked,
-        "scored": asked - reasons.total(),
+        "asked": count,
+        "scored": count - reasons.total(),
         "unscored": reasons.total(),
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         **noted,

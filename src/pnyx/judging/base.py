@@ -1,4 +1,4 @@
-"""What a judge is, and the one way to ask one."""
+"""The interface of judges, and the function that asks one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 Q = TypeVar("Q")
 
 Emit: TypeAlias = Callable[[int, Answer], None]
-"""Called once for each question, in any order, with its position and its answer."""
+"""Called once per question, in any order, with its position and its answer."""
 
 
 class Frame(Protocol):
@@ -34,7 +34,7 @@ class Judge(Protocol):
     Attributes:
         name: short and stable; recorded with every answer.
         kinds: the question classes it answers.
-        card: one line on how far it can be trusted, printed with its verdicts; may be empty.
+        card: one line on its accuracy, printed with its verdicts; may be empty.
     """
 
     @property
@@ -47,17 +47,17 @@ class Judge(Protocol):
     def card(self) -> str: ...  # noqa: D102
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question exactly once through `emit`, as soon as its answer is known.
+        """Answer each question exactly once through `emit`, as soon as the answer is known.
 
-        A question that cannot be answered gets `Unscored`; an exception means that nothing more
-        can be asked (the endpoint is down, the key is refused), TypeError that a question is not
-        of `kinds`.
+        A question that cannot be answered gets `Unscored`. An exception means that nothing more can
+        be asked (the endpoint is down, the key is refused); TypeError that a question is not one of
+        `kinds`.
         """
         ...
 
 
 def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> list[Q]:
-    """Return the questions of a judge that answers one kind only; TypeError for another kind."""
+    """Return the questions for a judge of one kind; TypeError for another kind."""
     fitting: list[Q] = [question for question in questions if isinstance(question, kind)]
     if len(fitting) < len(questions):
         raise _foreign(name, next(q for q in questions if not isinstance(q, kind)))
@@ -65,13 +65,13 @@ def of_kind(kind: type[Q], questions: Sequence[JudgeQuestion], name: str) -> lis
 
 
 def by_text(questions: Sequence[JudgeQuestion], name: str) -> list[tuple[int, Support]]:
-    """Return a judge's Support questions with their positions, those about one text together."""
-    asked = enumerate(of_kind(Support, questions, name))
-    return sorted(asked, key=lambda pair: (pair[1].text, pair[1].statement))
+    """Return a judge's Support questions with their positions, grouped by text."""
+    numbered = enumerate(of_kind(Support, questions, name))
+    return sorted(numbered, key=lambda pair: (pair[1].text, pair[1].statement))
 
 
 def refuse_other_kinds(judge: Judge, questions: Sequence[JudgeQuestion]) -> None:
-    """Raise TypeError where a judge does not answer the kind of a question."""
+    """Raise TypeError if a judge does not answer the kind of a question."""
     for question in questions:
         if type(question) not in judge.kinds:
             raise _foreign(judge.name, question)
@@ -105,7 +105,7 @@ def ask(
 def ask(
     judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
 ) -> Answer | Answers:
-    """Ask a judge and wait, usable in a script, a notebook or a web handler.
+    """Ask a judge and wait for all answers, in a script, a notebook or a web handler.
 
         judge = pnyx.PackagedJudge()
         items = [{"text": "Fares fell and more people rode.", "statement": "Buses got cheaper."}]
@@ -114,24 +114,24 @@ def ask(
 
     Args:
         judge: any judge.
-        questions: what to ask, in the order in which the answers are returned: dicts with the
-            fields of an items file (docs/formats.md), a data frame with these columns, or
-            questions such as `Support`. Items without an id are numbered from 1. RAG records
-            (question, contexts, answer, as of ragas) become a question for each sentence.
-        on_answer: called with position and answer as each arrives.
-        task: what is asked about dicts or a data frame: `support`, `relevance`, `stance` ... By
-            default it is recognised by their fields; text and statement mean support.
+        questions: the questions, in the order of the returned answers: dicts with the fields of an
+            items file (docs/formats.md), a data frame with these columns, or questions such as
+            `Support`. Items without an id are numbered from 1. RAG records (question, contexts,
+            answer, as in ragas) become one question per sentence.
+        on_answer: called with position and answer as each answer arrives.
+        task: the task of dicts or a data frame: `support`, `relevance`, `stance` ... By default it
+            is recognised from their fields; text and statement mean support.
 
     Returns:
-        One answer for each question, in order, with its question and thereby its item's id; for a
-        single question or dict, its answer alone. `value` is True or False for most tasks, with
+        One answer per question, in order, with its question and the item's id; for a single
+        question or dict, its answer alone. `value` is True or False for most tasks, with
         `probability`, the probability of yes in [0, 1]; an `Unscored` has a `reason` and no value.
 
     Raises:
-        TypeError: a question is of a kind that the judge does not answer.
-        pnyx.core.errors.InputError: `judge` is not a judge, an item is wrong (its row is named), or
-            the fields of the items fit no task or several.
-        pnyx.core.errors.ModelError: the judge cannot go on; answers that had arrived were emitted.
+        TypeError: the judge does not answer questions of this kind.
+        pnyx.core.errors.InputError: `judge` is not a judge, an item is invalid (its row is named),
+            or the fields of the items fit no task or several.
+        pnyx.core.errors.ModelError: the judge cannot continue; earlier answers were emitted.
     """
     from pnyx.core.progress import showing
     from pnyx.judging.question_rows import questions_of
@@ -176,7 +176,7 @@ async def ask_async(
 async def ask_async(
     judge: Judge, questions: Any, on_answer: Emit | None = None, *, task: str | None = None
 ) -> Answer | Answers:
-    """Ask a judge within a running event loop; arguments, answers and errors are those of `ask`."""
+    """Ask a judge within a running event loop; arguments, answers and errors are as for `ask`."""
     from pnyx.judging.question_rows import questions_of
 
     _refuse_others(judge)
@@ -186,7 +186,7 @@ async def ask_async(
 
 
 def _refuse_others(judge: object) -> None:
-    """Raise InputError for what is not a judge: a caller without types may pass anything."""
+    """Raise InputError if this is not a judge: a caller without types may pass anything."""
     if not isinstance(judge, Judge):
         expected = "expected a judge: PackagedJudge(), LlmJudge(SPEC) ..."
         raise InputError(f"found {type(judge).__name__}, {expected}")
@@ -207,14 +207,14 @@ async def _ask_all(
 
 
 def chunks_by_text(
-    asked: Iterable[tuple[int, Q]], size: int, most: int | None = None
+    questions: Iterable[tuple[int, Q]], size: int, most: int | None = None
 ) -> Iterator[list[tuple[int, Q]]]:
-    """Cut sorted questions into chunks of `size`; only a text with more than `most` is cut.
+    """Cut sorted questions into chunks of `size`; split only texts with more than `most` questions.
 
-    A model may read a text once for all questions about it.
+    A model may then read a text once for all questions about it.
     """
     chunk: list[tuple[int, Q]] = []
-    for _, group in groupby(asked, key=lambda pair: getattr(pair[1], "text", pair[0])):
+    for _, group in groupby(questions, key=lambda pair: getattr(pair[1], "text", pair[0])):
         about = list(group)
         for start in range(0, len(about), most or size):
             part = about[start : start + (most or size)]
@@ -227,16 +227,16 @@ def chunks_by_text(
 
 
 async def answer_chunks(
-    asked: Sequence[tuple[int, Q]],
+    questions: Sequence[tuple[int, Q]],
     size: int,
     judge: Callable[[list[Q]], Sequence[Answer]],
     emit: Emit,
 ) -> None:
-    """Answer questions, each with its position, in a worker thread, so many between two emits."""
+    """Answer numbered questions in a worker thread, `size` of them between two emits."""
     import anyio
 
     check = wanted()
-    for chunk in chunks_by_text(asked, size):
+    for chunk in chunks_by_text(questions, size):
         check()
         answers = await anyio.to_thread.run_sync(judge, [question for _, question in chunk])
         for (position, _), answer in zip(chunk, answers, strict=True):
@@ -244,9 +244,9 @@ async def answer_chunks(
 
 
 async def answer_once(judge: Judge, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-    """Ask a judge; RuntimeError unless it answers each question once.
+    """Ask a judge; RuntimeError unless it answers each question exactly once.
 
-    LeftError ends it at an answer for which nobody waits any more.
+    LeftError stops it at an answer that nobody waits for any longer.
     """
     refuse_other_kinds(judge, questions)
     answered, check = bytearray(len(questions)), wanted()

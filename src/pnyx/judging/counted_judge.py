@@ -1,4 +1,4 @@
-"""A judge whose answers are counted as they come."""
+"""A judge whose answers are counted as they arrive."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class _Counts:
-    """How many answers there are, of how many questions."""
+    """The number of answers, and of questions."""
 
     done = total = unscored = 0
 
 
 class Watched:
-    """The judge that it wraps; `tell` gets what is asked, and the counts after each answer."""
+    """Wraps a judge; `tell` gets the counts before the first and after each answer."""
 
     def __init__(self, judge: Judge, tell: Callable[[int, int, int], None]) -> None:
         self.name, self.kinds, self.card = judge.name, judge.kinds, judge.card
@@ -46,7 +46,7 @@ class Watched:
         await self._judge.answer(questions, counted)
 
     def alongside(self, judge: Judge) -> Watched:
-        """Return another judge that is watched with this one: their answers are counted as one."""
+        """Return another judge whose answers are added to the same counts."""
         other = Watched(judge, self._tell)
         other._counts = self._counts
         return other
@@ -57,19 +57,19 @@ def watched(
     judge: Judge,
     models: Sequence[StoredModel] = (),
     expected: Callable[[], int | None] = lambda: None,
-    shown: Callable[[str], contextlib.AbstractContextManager[progress.Show]] | None = None,
+    reporting: Callable[[str], contextlib.AbstractContextManager[progress.Show]] | None = None,
 ) -> Iterator[Watched]:
-    """Yield the judge with progress: answers (of those `expected`), unscored ones, and spending.
+    """Yield the judge with progress: answers (of those `expected`), unscored ones, and cost.
 
-    `shown` is how: as of a command, or `progress.showing`, as of a call in Python.
+    `reporting` shows it: as a command does, or `progress.showing`, as a call in Python does.
     """
-    with (shown or progress.reporting)("judging") as show:
+    with (reporting or progress.reporting)("judging") as show:
 
-        def tell(done: int, asked: int, unscored: int) -> None:
-            lacking = f"{unscored} unscored" if unscored else ""
-            word = "  ".join(filter(None, [lacking, spent_so_far(models)]))
+        def tell(done: int, total: int, unscored: int) -> None:
+            note = f"{unscored} unscored" if unscored else ""
+            word = "  ".join(filter(None, [note, spent_so_far(models)]))
             free = bool(models) and replied() == before
-            show(done, expected() or -asked, word, free=free)
+            show(done, expected() or -total, word, free=free)
 
         def replied() -> int:
             return sum(model.counts.asked + model.counts.failed for model in models)
@@ -80,7 +80,7 @@ def watched(
 
 
 def spent_so_far(models: Sequence[StoredModel]) -> str:
-    """Return tokens and, where the price is known, dollars in a few words; empty for none."""
+    """Return tokens and, if the price is known, dollars in a few words; empty for none."""
     tokens = sum(model.counts.tokens.get("total_tokens", 0) for model in models)
     parts = [_rounded(tokens) + " tokens"] if tokens else []
     costs = [model.endpoint.ledger.cost for model in models if model.endpoint.ledger is not None]
@@ -90,7 +90,7 @@ def spent_so_far(models: Sequence[StoredModel]) -> str:
 
 
 def spending_line(model: StoredModel) -> str:
-    """Say what a model was asked in this run, and what that cost, by the server's own counts."""
+    """Return a model's calls in this run and their cost, by the server's own counts."""
     counts = model.counts
     calls = counts.asked + counts.failed + counts.asked_again
     tokens = {name: counts.tokens.get(f"{name}_tokens", 0) for name in ("prompt", "completion")}

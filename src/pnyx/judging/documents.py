@@ -1,4 +1,4 @@
-"""Documents that a judge is asked about, in whatever room they are kept."""
+"""The interface of documents that a judge is asked about, whichever room keeps them."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ PASSAGES: Final = "passages"
 
 
 class Featured(Protocol):
-    """What has features, as an index does."""
+    """An object with features, such as an index."""
 
     def feature_info(self, name: str) -> Any:
-        """Return what is known of a feature; None where there is none."""
+        """Return the information about a feature; None if there is none."""
 
 
 class Documents(Featured, Protocol):
-    """Documents by id, which another room keeps."""
+    """Documents by id, which another room stores."""
 
     @property
     def path(self) -> str | Path:
-        """Where they are kept."""
+        """Their location."""
 
     @property
     def known_by(self) -> Any:
-        """What they are known again by, as JSON; features do not count."""
+        """Their fingerprint, as JSON; features do not count."""
 
     def __len__(self) -> int: ...
 
     def __contains__(self, doc_id: object) -> bool: ...
 
     def document(self, doc_id: str) -> Evidence:
-        """Return the record with this id; KeyError where there is none."""
+        """Return the record with this id; KeyError if there is none."""
 
     def documents(self) -> Iterator[Evidence]:
-        """Return every record in its order."""
+        """Return all records in order."""
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Evidence]:
         """Return the records with these ids, in their order."""
@@ -50,7 +50,7 @@ def open_documents(where: str | Path) -> Documents:
     """Open an index of documents (door `OPENERS`).
 
     Raises:
-        PnyxError: it is none, or cannot be opened.
+        PnyxError: it is not an index, or cannot be opened.
     """
     documents: Documents = load(named("OPENERS")["index"])(where)
     return documents
@@ -62,7 +62,7 @@ def has_passages(index: Featured) -> bool:
 
 
 def passages_of_document(index: Documents, doc_id: str) -> list[Evidence]:
-    """Return the passages of a document that was split, in order; none of any other id."""
+    """Return the passages of a document that was split, in order; empty for any other id."""
     first = f"{doc_id}#1"
     if not has_passages(index) or first not in index:
         return []
@@ -73,7 +73,7 @@ def passages_of_document(index: Documents, doc_id: str) -> list[Evidence]:
 
 
 def find_document(index: Documents, doc_id: str) -> Evidence | None:
-    """Return a document or passage by its id, also a document that was split; None for others."""
+    """Return a document or passage by its id, including split documents; None if unknown."""
     if doc_id in index:
         return index.document(doc_id)
     passages = passages_of_document(index, doc_id)
@@ -81,7 +81,7 @@ def find_document(index: Documents, doc_id: str) -> Evidence | None:
 
 
 def _joined(doc_id: str, passages: Sequence[Evidence]) -> Evidence:
-    """Return a document as it was before it was split, headings and speakers as lines of it."""
+    """Return a document as it was before it was split, with headings and speakers as lines."""
     parts: list[str] = []
     heading = speaker = ""
     for part in passages:

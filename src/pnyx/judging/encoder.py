@@ -1,6 +1,6 @@
-"""Calibrated similarity of the packaged encoder as a judge: weak, and its card says so.
+"""Calibrated similarity of the packaged encoder as a judge: weak, as its card says.
 
-How the scores were chosen and fitted: docs/decisions/packaged-encoder.md.
+docs/decisions/packaged-encoder.md describes how the scores were chosen and fitted.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ class Calibration:
     weights: Mapping[str, float]
     intercept: float
     threshold: float  # the lowest probability of a yes
-    data: str  # which labelled pairs it was fitted on
+    data: str  # the labelled pairs used for the fit
     figures: Mapping[str, float]  # held-out measures by name
 
     def probability(self, features: Mapping[str, float]) -> float:
-        """Return P(yes) in (0, 1), rounded to 6 places so that it reads the same everywhere."""
+        """Return P(yes) in (0, 1), rounded to 6 decimals so that it is the same on all machines."""
         z = self.intercept + sum(w * features[name] for name, w in self.weights.items())
         return round(float(logistic(np.asarray(z))), 6)
 
     def verdict(
         self, judge: str, features: Mapping[str, float], evidence: str = "", **more: Any
     ) -> Answer:
-        """Return the answer of a judge by these features, which it tells."""
+        """Return a judge's answer based on these features, which it lists."""
         probability = self.probability(features)
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
+        listing = ", ".join(f"{name} {value:.2f}" for name, value in features.items())
         details = {**features, "threshold": self.threshold, **more}
         return Judged(
             value=probability >= self.threshold,
             probability=probability,
             provenance=Provenance(judge, method="calibrated", details=details),
-            explanation=f"{shown}; yes from a probability of {self.threshold:.2f}",
+            explanation=f"{listing}; yes from a probability of {self.threshold:.2f}",
             evidence=evidence,
         )
 
 
 def load_calibrations(name: str) -> tuple[dict[str, Any], dict[str, Calibration]]:
-    """Return the packaged file on an encoder (`judge`, `card` ...), its calibrations by task."""
+    """Return the packaged file of an encoder (`judge`, `card` ...), its calibrations by task."""
     file = resources.files("pnyx.judging") / "calibrations" / f"{name}.json"
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -78,11 +78,11 @@ class EncoderJudge:
     """Answers Support questions of the tasks `support` and `relevance`.
 
     - `support`: the similarity of the statement to the closest window of one to three sentences,
-      and whether it repeats, or repeats and contradicts, the passage's own words.
-    - `relevance`: the same similarity to the question and, where given, its relevance definition.
+        and whether it repeats, or repeats and contradicts, the passage's own words.
+    - `relevance`: the same similarity to the question and its relevance definition, if given.
 
-    The same question gets the same bits alone and among others. Encoder and calibrations (by
-    task) are the packaged ones by default; `cards` holds held-out figures by task.
+    The same question gets exactly the same answer alone and among others. Encoder and calibrations
+    (by task) are the packaged ones by default; `cards` has held-out figures by task.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class EncoderJudge:
 
     @property
     def card(self) -> str:
-        """The figures of all tasks in one line; empty for calibrations of one's own."""
+        """The figures of all tasks in one line; empty for custom calibrations."""
         return "; ".join([*self.cards.values(), WEAK]) if self.cards else ""
 
     @cached_property
@@ -114,7 +114,7 @@ class EncoderJudge:
         await answer_chunks(by_text(questions, self.name), _CHUNK, self._judge, emit)
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
-        """Return what the calibrations see of each question, or why it cannot be judged."""
+        """Return the calibrations' features of each question, or why it cannot be judged."""
         return [score if isinstance(score, str) else score[0] for score in self._measure(questions)]
 
     def _judge(self, questions: Sequence[Support]) -> list[Answer]:
@@ -156,7 +156,7 @@ class EncoderJudge:
     ) -> tuple[dict[str, float], str]:
         windows = np.stack([vectors[text] for text in passage.windows]) @ vectors[_query(question)]
         unique = list(dict.fromkeys(passage.sentences))
-        sentences = windows[: len(unique)]  # the windows begin with the sentences, each once
+        sentences = windows[: len(unique)]  # the windows start with the sentences, each once
         features = {"similarity": round(float(windows.max()), 6)}
         if question.task == "support":
             score = wording(question.statement, passage)
@@ -170,5 +170,5 @@ def _calibration_name(question: Support) -> str:
 
 
 def _query(question: Support) -> str:
-    """Return what is compared with the windows; a definition is worth more than the model."""
+    """Return the text compared with the windows; a definition is worth more than the model."""
     return question.sought if question.task == "relevance" else question.statement

@@ -1,7 +1,7 @@
-"""Formats: the ways to put the items of a task to a language model.
+"""Formats: ways of asking a language model about the items of a task.
 
-A format says what is asked about one item (one question or several, each by a prompt of its own)
-and makes one answer of the answers. `Task.formats` names those of a task.
+A format defines the questions about one item (one or several, each with its own prompt) and
+combines the answers. `Task.formats` lists those of a task.
 """
 
 from __future__ import annotations
@@ -16,49 +16,49 @@ from pnyx.judging.questions import JudgeQuestion, Rating
 
 
 class Part(NamedTuple):
-    """One question of those that a format asks about an item."""
+    """One of the questions of a format about an item."""
 
     question: JudgeQuestion  # of any kind and task
-    prompt: str = ""  # of its packaged prompt; empty for the format's first
+    prompt: str = ""  # name of its packaged prompt; empty for the format's first
 
 
 Join: TypeAlias = Callable[[Any, Sequence[Answer], str], Answer]
-"""Makes one answer to an item's question of the answers to its parts, in order; the text is the
-name of the judge that gives it."""
+"""Combines the answers to an item's parts, in order, into one answer; the text is the judge's
+name."""
 
 
 def whole(question: JudgeQuestion) -> list[Part]:
-    """Ask all at once."""
+    """Ask everything at once."""
     return [Part(question)]
 
 
 def by_dimension(question: Any) -> list[Part]:
-    """Ask for each dimension of a rating on its own."""
+    """Ask about each dimension of a rating separately."""
     return [Part(replace(question, dimensions=(name,))) for name in question.dimensions]
 
 
 def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return one rating of the answers on the question's dimensions, in order."""
+    """Combine answers on the question's dimensions, in order, into one rating."""
     cells: list[Any] = []
     reasons: dict[str, str] = {}
     notes: dict[str, Any] = {}
     for answer in answers:
-        asked: Any = answer.question
-        cells += asked.votes(answer)
+        part: Any = answer.question
+        cells += part.votes(answer)
         own_reasons = answer.notes.get("reasons", {})
-        if isinstance(answer, Judged) and len(asked.dimensions) == 1:
-            own_reasons = {asked.dimensions[0]: answer.explanation, **own_reasons}
+        if isinstance(answer, Judged) and len(part.dimensions) == 1:
+            own_reasons = {part.dimensions[0]: answer.explanation, **own_reasons}
         reasons |= own_reasons
     for name in ("stated", "mass"):
-        told = [answer.notes[name] for answer in answers if name in answer.notes]
-        notes |= {name: {k: v for one in told for k, v in one.items()}} if told else {}
+        tables = [answer.notes[name] for answer in answers if name in answer.notes]
+        notes |= {name: {k: v for table in tables for k, v in table.items()}} if tables else {}
     notes |= notes_on_reading(answers)
     if reasons:
         notes["reasons"] = reasons
     provenance = provenance_of(judge, "stated", answers)
     by = {n: a.provenance for a in answers for n in getattr(a.question, "dimensions", ())}
-    hashes = {name: one.prompt_hash for name, one in by.items()}
-    calls = {name: one.asked for name, one in by.items()}
+    hashes = {name: source.prompt_hash for name, source in by.items()}
+    calls = {name: source.asked for name, source in by.items()}
     details = {**provenance.details, "prompt_hashes": hashes, "asked": calls}
     provenance = replace(provenance, details=details)
     composed: Answer = question.compose(cells, provenance, notes=notes)
@@ -66,32 +66,32 @@ def joined_ratings(question: Rating, answers: Sequence[Answer], judge: str) -> A
 
 
 def the_only(_: JudgeQuestion, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return the answer of a format that asks one question, signed by `judge`."""
+    """Return the answer of a format with one question, signed by `judge`."""
     (answer,) = answers
     return replace(answer, provenance=replace(answer.provenance, judge=judge))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingFormat:
-    """One way to put a task's items to a language model."""
+    """One way of asking a language model about a task's items."""
 
     name: str  # as in `--format`
-    asks: str  # what is asked in a call, in one line
-    prompts: tuple[str, ...]  # names of packaged prompts, the usual one first
+    asks: str  # the content of a call, in one line
+    prompts: tuple[str, ...]  # names of packaged prompts, the default one first
     shape: Callable[[Any], JudgeQuestion] = lambda question: question
-    parts: Callable[[Any], Sequence[Part]] = whole  # what is asked about one item
-    join: Join = the_only  # makes one answer of those to the parts
-    rubric: str = ""  # the prompt that first makes up the points; may be empty
-    makes_points: bool = False  # whether a model makes up points
+    parts: Callable[[Any], Sequence[Part]] = whole  # the questions about one item
+    join: Join = the_only  # combines the answers to the parts
+    rubric: str = ""  # the prompt that first generates the points; may be empty
+    makes_points: bool = False  # whether a model generates points
     by_tokens: bool = False  # whether its scores may be means by token probabilities
-    packaged: bool = False  # whether the packaged judge answers its parts
+    packaged: bool = False  # whether the packaged judge can answer its parts
 
     def prompt_of(self, part: Part) -> str:
         """Return the name of the prompt of a part."""
         return part.prompt or self.prompts[0]
 
     def with_points(self, count: int) -> JudgingFormat:
-        """Return the same format with so many points made up for each question."""
+        """Return the same format with `count` generated points for each question."""
 
         def shape(question: Any) -> JudgeQuestion:
             shaped: Any = self.shape(question)

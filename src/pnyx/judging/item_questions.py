@@ -1,4 +1,4 @@
-"""From a line of an items file to the question that a judge is asked."""
+"""Make the question for a judge from a line of an items file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pnyx.judging.stances import ask_claims, ask_relevance, ask_stance
 
 
 def make_support(fields: Fields) -> Support:
-    """Make a question of the fields text, statement."""
+    """Make a question from the fields text, statement."""
     return Support(
         id=fields.identifier("id"),
         text=fields.required("text"),
@@ -29,12 +29,12 @@ def make_support(fields: Fields) -> Support:
 
 
 def supported_as(task: str) -> Callable[[Fields], Support]:
-    """Return what makes a question of the same fields for another task."""
+    """Return a function that makes a question from the same fields for another task."""
     return lambda fields: replace(make_support(fields), task=task)
 
 
 def make_relevance(fields: Fields) -> Support:
-    """Make a question of the fields question, document; stance."""
+    """Make a question from the fields question, document; stance."""
     identifier, question = fields.identifier("id"), fields.required("question")
     stance = cast("Side | None", fields.choice("stance", SIDES))
     return ask_relevance(
@@ -48,7 +48,7 @@ def make_relevance(fields: Fields) -> Support:
 
 
 def make_stance(fields: Fields) -> Support:
-    """Make a question of the fields text, question, stance."""
+    """Make a question from the fields text, question, stance."""
     identifier, question = fields.identifier("id"), fields.required("question")
     stance = cast("Side | None", fields.choice("stance", SIDES))
     if stance is None:
@@ -63,25 +63,25 @@ def make_stance(fields: Fields) -> Support:
     )
 
 
-def make_quality(fields: Fields, own: OwnDimensions | None = None) -> Rating:
-    """Make a question of the fields text; dimensions, of a file's `own` if there is one."""
+def make_quality(fields: Fields, custom: OwnDimensions | None = None) -> Rating:
+    """Make a question from the fields text; dimensions, those of `custom` if given."""
     identifier = fields.identifier("id")
-    known = dimensions_of("quality") if own is None else own.dimensions
-    dimensions = _texts(fields, "dimensions") or tuple(known)
+    defined = dimensions_of("quality") if custom is None else custom.dimensions
+    dimensions = _texts(fields, "dimensions") or tuple(defined)
     for name in dimensions:
-        if own is None:
+        if custom is None:
             definition("quality", name)
-        elif name not in known:
-            expected = ", ".join(known)
+        elif name not in defined:
+            expected = ", ".join(defined)
             raise InputError(f"dimensions: found {shorten(name, 40)!r}, expected {expected}")
-    scale = next(iter(scales_of("quality").values())) if own is None else own.scale
+    scale = next(iter(scales_of("quality").values())) if custom is None else custom.scale
     return Rating(
         id=identifier,
         text=fields.required("text"),
         dimensions=tuple(dict.fromkeys(dimensions)),
         scale=scale.bounds,
-        own=own,
-        shots=() if own is None else tuple(RatedShot(*one) for one in own.examples),
+        custom=custom,
+        shots=() if custom is None else tuple(RatedShot(*example) for example in custom.examples),
         question=fields.text("topic"),
         stance=fields.text("stance"),
         documents=_texts(fields, "documents"),
@@ -90,7 +90,7 @@ def make_quality(fields: Fields, own: OwnDimensions | None = None) -> Rating:
 
 
 def make_preference(fields: Fields) -> Preference:
-    """Make a question of the fields a, b, question."""
+    """Make a question from the fields a, b, question."""
     return Preference(
         id=fields.identifier("id"),
         a=fields.text("a"),
@@ -103,14 +103,14 @@ def make_preference(fields: Fields) -> Preference:
 
 
 def make_sides(fields: Fields) -> Preference:
-    """Make a question of the fields text, question."""
+    """Make a question from the fields text, question."""
     identifier, question = fields.identifier("id"), fields.required("question")
     text, criterion = fields.required("text"), fields.text("guideline")
     return ask_claims(identifier, question, text, definition=criterion, **_shared(fields))
 
 
 def make_ranking(fields: Fields) -> Ranking:
-    """Make a question of the fields query, documents."""
+    """Make a question from the fields query, documents."""
     return Ranking(
         id=fields.identifier("id"),
         query=fields.required("query"),
@@ -121,7 +121,7 @@ def make_ranking(fields: Fields) -> Ranking:
 
 
 def make_rag(fields: Fields) -> Rating:
-    """Make a question of the fields query, documents, argument."""
+    """Make a question from the fields query, documents, argument."""
     identifier, query = fields.identifier("id"), fields.required("query")
     text, other = fields.text("argument"), fields.text("argument_2")
     dimensions = _texts(fields, "dimensions") or dimensions_for(text, other)
@@ -129,7 +129,7 @@ def make_rag(fields: Fields) -> Rating:
         definition("rag", name)
     rows = fields.rest.get("documents") or ()
     ids = [row.get("id") if isinstance(row, dict) else None for row in rows]
-    known: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
+    documents: dict[str, Any] = {} if None in ids else {"doc_ids": list(map(str, ids))}
     shared = _shared(fields)
     return Rating(
         id=identifier,
@@ -142,15 +142,15 @@ def make_rag(fields: Fields) -> Rating:
         documents=_texts(fields, "documents"),
         other=other,
         group=shared["group"],
-        extra={**known, **fields.rest},
+        extra={**documents, **fields.rest},
     )
 
 
-def _shared(fields: Fields, **known: str) -> dict[str, Any]:
-    """Return the group (a number counts as its digits) and what the answers carry along."""
+def _shared(fields: Fields, **more: str) -> dict[str, Any]:
+    """Return the group (a number counts as its digits) and the fields copied to the answers."""
     stated = fields.rest.get("group") not in (None, "")
     group = fields.identifier("group") if stated else fields.text("group")
-    carried = {name: value for name, value in known.items() if value}
+    carried = {name: value for name, value in more.items() if value}
     return {"group": group, "extra": {**carried, **fields.rest}}
 
 

@@ -1,4 +1,4 @@
-"""What people call a judge. Its id, which says which models answered, stays in every file."""
+"""Display names of judges. Files always have the id, which says which models answered."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _MODELS: Final = re.compile(
     r"(?:(?:answers|minilm-int8|nuggets|overall-quality|rules)@\d+"
     r"|relevance-by-rank(?:-and-words)?@[0-9a-f]{8}|student:perspectives@59211a1f)(?![\w@])"
 )
-"""The ids of what is packaged; tests/test_judge_naming.py holds them against the judges."""
+"""The ids of packaged judges; tests/test_judge_naming.py compares them with the judges."""
 _SEVERAL: Final = re.compile(rf"{PACKAGED}\({PACKAGED}(?:, {PACKAGED})*\)")
 _RECALIBRATED: Final = re.compile(r"\+[a-z]+@[0-9a-f]{8}(?![\w@])")
 _DIGEST: Final = re.compile(r"(student:[^@(),]{1,200}|cascade\(.{1,300}\))@[0-9a-f]{8}(?![\w@])")
 _VERSION: Final = re.compile(r"@(?:\d+|[0-9a-f]{8})(?![\w@])")
 _SHORT: Final = 120
-"""Characters of a card that is told with the name."""
+"""Longest card that is shown with the name, in characters."""
 WEAK: Final = "weak: hints only"
-"""How the card of a judge ends that is no more; told with the name, however long the card."""
+"""Suffix of the card of a judge that is only indicative; always shown with the judge's name."""
 
 UNMEASURED: Final = "run pnyx measure against labels before trusting it"
-"""How the card of a judge ends of which no figures are known."""
+"""Suffix of the card of a judge without known figures."""
 
 
 def short_name(judge: str) -> str:
-    """Return a judge's id without digests and without what it is made of: `packaged`, a model."""
+    """Return a judge's id without digests and components: `packaged`, or a model's name."""
     name = _MODELS.sub(PACKAGED, judge)
     name = _DIGEST.sub(r"\1", name).replace("+sides", "")
     name = _SEVERAL.sub(PACKAGED, _RECALIBRATED.sub(", recalibrated", name))
@@ -35,7 +35,7 @@ def short_name(judge: str) -> str:
 
 
 def undated_name(judge: str) -> str:
-    """Return a judge's id without digests and versions, where short names would be alike."""
+    """Return a judge's id without digests and versions, for judges with equal short names."""
     return _VERSION.sub("", judge)
 
 
@@ -45,14 +45,14 @@ def introduced(judges: Mapping[str, str]) -> list[str]:
     Args:
         judges: id -> card.
     """
-    known: dict[str, str] = {}
+    cards: dict[str, str] = {}
     for judge, card in judges.items():
-        name = short_name(str(judge))  # a header that was read may hold anything
-        known[name] = max(known.get(name, ""), str(card or ""), key=len)
-    return [f"{name}{_told(card)}" for name, card in known.items()]
+        name = short_name(str(judge))  # a header from a file may hold anything
+        cards[name] = max(cards.get(name, ""), str(card or ""), key=len)
+    return [f"{name}{_card_suffix(card)}" for name, card in cards.items()]
 
 
-def _told(card: str) -> str:
+def _card_suffix(card: str) -> str:
     if len(card) > _SHORT and card.endswith(UNMEASURED):
         return f": not measured; {UNMEASURED}"
     if len(card) > _SHORT:

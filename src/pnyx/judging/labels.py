@@ -1,4 +1,4 @@
-"""People's labels: which of them count, and how several become one."""
+"""Human labels: which of them count, and how several are combined."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ K = TypeVar("K", bound=Hashable)
 def counted_labels(
     labels: Iterable[Verdict], take: Callable[[Verdict], T]
 ) -> dict[tuple[str, str], list[T]]:
-    """Return what `take` makes of each label that counts; an `adjudicated` one counts alone."""
+    """Return `take` of each label that counts; an `adjudicated` label counts alone."""
     first, several = counted((v.key, v.annotator == ADJUDICATED, take(v)) for v in labels)
     return {key: several.get(key) or [label] for key, label in first.items()}
 
 
 def counted(labels: Iterable[tuple[K, bool, T]]) -> tuple[dict[K, T], dict[K, list[T]]]:
-    """Return the first label of each key that counts, and all of the keys that have several.
+    """Return the first valid label of each key, and all labels of the keys with several.
 
-    A label is of a key, and may be the one that decides.
+    Each label has a key, and a flag for the one that decides.
     """
     first, several, decided = dict[K, T](), dict[K, list[T]](), set[K]()
     for key, decides, label in labels:
@@ -40,6 +40,6 @@ def counted(labels: Iterable[tuple[K, bool, T]]) -> tuple[dict[K, T], dict[K, li
 
 
 def consensus(votes: Sequence[T]) -> T | None:
-    """Return what most of those who label one thing say; None where none is ahead, or none says."""
+    """Return the majority of the labels of one item; None without a majority or labels."""
     winners = most_frequent(votes)[0] if len(votes) > 1 else votes
     return winners[0] if len(winners) == 1 else None

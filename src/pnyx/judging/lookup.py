@@ -1,4 +1,4 @@
-"""Answers from files as judges: those of a former run, and people's labels."""
+"""Judges that answer from files: the answers of an earlier run, or human labels."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _NO_ANSWER = "lookup: no answer"
 
 
 class Lookup:
-    """Answers with the answers of a former run, joined by id, task and dimension.
+    """Answers with the answers of an earlier run, joined by id, task and dimension.
 
-    An unknown id is unscored, and so is what was unscored then, for the same reason. Only the id is
-    compared: a text that was changed under its id gets the old answer.
+    An unknown id is unscored; an answer that was unscored stays so, for the same reason. Only the
+    id is compared: if a text has changed under its id, it gets the old answer.
 
     Args:
-        source: a results folder, its answers.jsonl, `-`, such rows, or what `pnyx.ask` returned.
-        judge: whose answers count, where the file holds those of several.
+        source: a results folder, its answers.jsonl, `-`, such rows, or the result of `pnyx.ask`.
+        judge: the judge whose answers count, if the file has several.
 
     Raises:
-        InputError: a line is not an answer, comes twice, or several judges are there and none,
-            or one that is not there, is named.
+        InputError: a line is not an answer or occurs twice, or there are several judges and `judge`
+            names none of them.
     """
 
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
@@ -49,12 +49,12 @@ class Lookup:
         )
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question; InputError, before any, for a task that the former run lacks."""
+        """Answer each question; InputError, before any, for a task not in the earlier run."""
         for question in questions:
             if question.task not in self._tasks:
-                known = ", ".join(shorten(task, 40) for task in sorted(self._tasks))
+                tasks = ", ".join(shorten(task, 40) for task in sorted(self._tasks))
                 raise InputError(
-                    f"found answers of the task {known}, expected {shorten(question.task, 40)}",
+                    f"found answers of the task {tasks}, expected {shorten(question.task, 40)}",
                     path=self._source,
                 )
         for position, question in enumerate(questions):
@@ -73,7 +73,7 @@ class Lookup:
             {"judge": self.judge},
             tuple(dict.fromkeys(key for row in there for key in asked_of(row.extra))),
         )
-        # Those on single dimensions are made anew.
+        # Answers on single dimensions are combined again.
         notes = {n: v for n, v in (first.get("notes") or {}).items() if n != "dimensions"}
         return question.compose(cells, provenance, notes=notes, **_fields(there))
 
@@ -85,12 +85,12 @@ def _cell(question: JudgeQuestion, row: Verdict | None) -> Any:
         return Missing(row.unscored)
     value = question.value_of(row.value)
     if value is None:
-        return Missing(f"lookup: {shown_value(row.value)} is no answer to the question")
+        return Missing(f"lookup: {shown_value(row.value)} is not an answer to the question")
     return value
 
 
 def _fields(rows: Sequence[Verdict]) -> dict[str, Any]:
-    """Return the stored fields of `Judged`; of a rating all its lines say the same."""
+    """Return the stored fields of `Judged`; all lines of a rating have the same ones."""
     scored = next((row for row in rows if row.value is not None), None)
     if scored is None:
         return {}
@@ -100,11 +100,11 @@ def _fields(rows: Sequence[Verdict]) -> dict[str, Any]:
 
 
 class HumanLabels:
-    """Answers by looking up what people said; where annotators differ, the majority counts.
+    """Answers with human labels; if annotators differ, the majority counts.
 
-    A label of the annotator `adjudicated` decides: of what it labels it alone counts.
+    A label of the annotator `adjudicated` is decisive: for its item, it alone counts.
 
-    Of a rating, a dimension without a label (or with a tie) is None in the list of values, with
+    For a rating, a dimension without a label (or with a tie) is None in the list of values, with
     its reason in `notes["dimensions"]`.
 
     Args:
@@ -112,7 +112,7 @@ class HumanLabels:
             `uncertain`, `group`. Several lines may label one id.
 
     Raises:
-        InputError: a line is not a label, or one annotator labels one thing twice.
+        InputError: a line is not a label, or one annotator labels an item twice.
     """
 
     kinds: frozenset[type] = frozenset({Support, Rating, Preference, Ranking})
@@ -155,8 +155,8 @@ class HumanLabels:
             return _Label(reason="no label")
         read = [question.value_of(vote) for vote in votes]
         if None in read:
-            found = shorten(repr(votes[read.index(None)]), 40)
-            return _Label(reason=f"label: {found} is no answer to the question")
+            excerpt = shorten(repr(votes[read.index(None)]), 40)
+            return _Label(reason=f"label: {excerpt} is not an answer to the question")
         label = consensus(read)
         if label is None:
             return _Label(reason="tie")
@@ -165,7 +165,7 @@ class HumanLabels:
 
 
 class _Label(NamedTuple):
-    """What people say of one thing, and how many of them; or the reason why that is open."""
+    """The label of an item, and the number of votes; or the reason why there is none."""
 
     value: Any = None
     share: float = 0.0
@@ -174,7 +174,7 @@ class _Label(NamedTuple):
 
 
 def _partial(votes: Sequence[Value], read: Sequence[Any]) -> bool:
-    """Say whether most of those who said yes said that it is only in part."""
+    """Return whether most yes votes say that it is only partly so."""
     votes_of_yes = [vote for vote, yes in zip(votes, read, strict=True) if yes is True]
     in_part = sum(isinstance(vote, str) and vote.strip().lower() == PARTLY for vote in votes_of_yes)
     return 2 * in_part > len(votes_of_yes)

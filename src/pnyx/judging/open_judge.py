@@ -1,4 +1,4 @@
-"""Judges from their spec: one answerer, or several combined, recalibrated, or in a cascade."""
+"""Open the judges that a spec names: a single one, several combined, recalibrated, or a cascade."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 SupportOf: TypeAlias = Literal["", "perspectives", "citations", "answers"]
 
 _PERSPECTIVE_PROMPT = "support-perspective"
-"""Asks what BERDS asks; the usual ones ask whether statements follow. It takes one a call."""
+"""Asks the question of BERDS; the default ones ask whether statements follow. One per call."""
 _PERSPECTIVES_PROMPT = "support-perspective-many"
-"""Asks the same of several perspectives in one call."""
+"""Asks the same about several perspectives in one call."""
 
 _WARM = 0.7
-"""Temperature of repeats where nothing can be reordered: at 0 they would all be the same."""
+"""Temperature of repeats if nothing can be reordered: at 0 all would be equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedJudge:
-    """A judge and what it asks."""
+    """A judge and its models, prompts and settings."""
 
     judge: Judge
     models: Sequence[StoredModel] = ()
@@ -45,7 +45,7 @@ class OpenedJudge:
 
 
 def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
-    """Return the language model as a judge, or without one the packaged judge of such tasks."""
+    """Return the language model as a judge, or without one the packaged judge of these tasks."""
     if model is None:
         from pnyx.judging.students.judge import OF_A_CASE, PackagedJudge
 
@@ -56,12 +56,12 @@ def default_judge(model: StoredModel | None, *tasks: str) -> Judge:
 
 
 def names_student(cheap: str | None) -> bool:
-    """Tell whether --cheap names a student's folder, and no language model."""
+    """Return whether --cheap names a student's folder rather than a language model."""
     if cheap is None:
         return False
     from pnyx.judging.students.student import MANIFEST
 
-    # Any other folder is one as well, so that the message is about the folder.
+    # Any other folder counts as well, so that the error message is about the folder.
     return (Path(cheap) / MANIFEST).is_file() or (cheap != "local" and Path(cheap).is_dir())
 
 
@@ -74,25 +74,25 @@ def open_judge(
     support_of: SupportOf = "",
     form: JudgingFormat | None = None,
     several: Mapping[str, str] | None = None,
-    own: Mapping[str, str] | None = None,
+    replacements: Mapping[str, str] | None = None,
     models: Sequence[StoredModel] | None = None,
 ) -> Iterator[OpenedJudge]:
     """Open the judge that a spec names.
 
     Args:
-        task: what it is to be asked.
-        spec: who answers, and how.
-        say: told what the user should know.
-        support_of: what support is asked of. A language model is asked about perspectives as BERDS
-            does, by a prompt of its own; the packaged judge, unless it is told of citations.
-        form: the format in which a language model is asked; None for the task's usual one.
-        several: the tasks of a judge that is asked more than one -> the prompt that it gets where
-            questions share a call; empty for the task's own.
-        own: tasks of `several` -> the prompt that they get in place of that and of the usual one.
-        models: the language models, where they are open already; they stay open.
+        task: the task of the questions.
+        spec: which judge answers, and how.
+        say: called with messages for the user.
+        support_of: the meaning of support. A language model is asked about perspectives with the
+            prompt of BERDS; so is the packaged judge, unless support is about citations.
+        form: the format in which a language model is asked; None for the task's default.
+        several: for a judge of several tasks: task -> the prompt for questions that share a call;
+            empty for the task's own.
+        replacements: task of `several` -> the prompt that replaces that prompt and the default one.
+        models: the language models, if they are open already; they stay open.
 
     Raises:
-        InputError: a file cannot be used, or choices exclude each other.
+        InputError: a file cannot be used, or options exclude each other.
     """
     spec.check()
     if spec.answered_by in ("labels", "lookup"):
@@ -104,10 +104,10 @@ def open_judge(
     named = [*spec.models, *([cheap] if cheap is not None else [])]
     with contextlib.ExitStack() as stack:
         opening = open_models(spec, named, say, spec)
-        held = opening if models is None else contextlib.nullcontext(list(models))
-        opened = stack.enter_context(held)
+        context = opening if models is None else contextlib.nullcontext(list(models))
+        opened = stack.enter_context(context)
         workers = _workers(spec, stack, say)
-        make = _Maker(task, spec, support_of, form, several or {}, own or {}, workers)
+        make = _Maker(task, spec, support_of, form, several or {}, replacements or {}, workers)
         judge = make.combined(opened[: len(opened) - 1] if cheap is not None else opened)
         if spec.calibration is not None:
             from pnyx.judging.calibration.recalibration import Recalibrated, read_calibration
@@ -131,7 +131,7 @@ def open_judge(
 
 
 def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> RayWorkers | None:
-    """Connect to Ray, if something is to work there."""
+    """Connect to Ray, if work is to be done there."""
     if spec.engine is None or spec.plan:
         return None
     if spec.models:
@@ -144,17 +144,17 @@ def _workers(spec: JudgeSpec, stack: contextlib.ExitStack, say: Say) -> RayWorke
 
 
 _FILES = ("calibration", "cascade", "cheap", "labels", "lookup", "student")
-"""Choices that name a file, or a folder, which decides the answers."""
+"""Options that name a file or folder that affects the answers."""
 
 
 def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
-    """Return what decides the answers beside the judge's name; files by what they hold."""
+    """Return what affects the answers besides the judge's name; files by their content."""
     from pnyx.judging.runs.pairs import file_hash
 
     settings = {k: v for k, v in opened.settings.items() if k not in _FILES}
     named = {name: path for name in _FILES if (path := getattr(spec, name)) is not None}
     if not names_student(spec.cheap):
-        named.pop("cheap", None)  # a model, which the judge's name holds
+        named.pop("cheap", None)  # a model, which is part of the judge's name
     return {
         "prompts": list(opened.prompts),
         "settings": settings if opened.models else {},
@@ -164,7 +164,7 @@ def deciding_settings(opened: OpenedJudge, spec: JudgeSpec) -> dict[str, Any]:
 
 
 def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, Any]:
-    """Return what a manifest says of the judge, of the items and of what was sent."""
+    """Return the part of a manifest about the judge, the items and the calls."""
     from pnyx.models.chat.types import printable
 
     facts: dict[str, Any] = {
@@ -200,7 +200,7 @@ def manifest_facts(opened: OpenedJudge, source: str, count: int) -> dict[str, An
 
 
 def _check_cheap(cheap: str, spec: JudgeSpec) -> None:
-    """Refuse a language model that is no cheaper than what follows it."""
+    """Refuse a language model that is no cheaper than the one it precedes."""
     from pnyx.models.chat.open_endpoint import endpoint_from
 
     if not spec.models:
@@ -225,31 +225,31 @@ def _settings(spec: JudgeSpec) -> dict[str, Any]:
     files = ("calibration", "cascade", "student")
     settings = {n: v for n in (*names, *files) if (v := getattr(spec, n)) is not None}
     settings |= {"expected_scores": True} if spec.expected_scores else {}
-    # The judge's name has a model that is asked first; its address may hold more than is told.
+    # The judge's name includes the model that is asked first; its address may contain secrets.
     return settings | ({"cheap": spec.cheap} if names_student(spec.cheap) else {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Makes the judges that a spec names for a task."""
+    """Builds the judges of a spec for a task."""
 
     task: Task
     spec: JudgeSpec
     support_of: SupportOf
     form: JudgingFormat | None = None
     several: Mapping[str, str] = field(default_factory=dict, hash=False)
-    own: Mapping[str, str] = field(default_factory=dict, hash=False)
+    replacements: Mapping[str, str] = field(default_factory=dict, hash=False)
     workers: RayWorkers | None = None
 
     def combined(self, models: Sequence[StoredModel]) -> Judge:
-        """Return one judge of one or several models, each asked once or several times."""
+        """Return one judge from one or several models, each asked once or several times."""
         if models:
             if self.spec.given("probability"):
                 check_probability(self.task, self.prompts())
             if self.spec.expected_scores and (self.form is None or not self.form.by_tokens):
-                asked = self.task.name if self.form is None else f"--format {self.form.name}"
+                way = self.task.name if self.form is None else f"--format {self.form.name}"
                 raise OptionError(
-                    f"--expected-scores goes with quality, and rag --format g-eval, not {asked}"
+                    f"--expected-scores requires quality, and rag --format g-eval, not {way}"
                 )
             if self.spec.expected_scores and self.spec.samples > 1:
                 raise OptionError("--samples and --expected-scores estimate the same: choose one")
@@ -260,7 +260,7 @@ class _Maker:
         return self._local()
 
     def first(self, cheap: StoredModel | None) -> Judge:
-        """Return the judge that a cascade asks first."""
+        """Return the first judge of a cascade."""
         if cheap is not None:
             return self._llm(cheap)
         if self.spec.cheap is None:
@@ -273,7 +273,7 @@ class _Maker:
         return self._student("cheap", self.spec.cheap)
 
     def _local(self) -> Judge:
-        """Return the judge that asks no language model: the named student, or the packaged one."""
+        """Return the judge without a language model: the named student, or the packaged one."""
         if self.spec.judge is not None:
             return self._of_plugin(self.spec.judge)
         if self.spec.student is not None:
@@ -292,7 +292,7 @@ class _Maker:
         return self._placed(PackagedJudge, *map(self._packaged, self.several or (self.task.name,)))
 
     def _placed(self, make: Callable[..., Judge], *args: str) -> Judge:
-        """Return a judge that works here, or in Ray's workers."""
+        """Return a judge that runs here, or in Ray workers."""
         if self.workers is None:
             return make(*args)
         from pnyx.judging.remote import RemoteJudge
@@ -300,7 +300,7 @@ class _Maker:
         return RemoteJudge(self.workers, make, *args)
 
     def _packaged(self, task: str) -> str:
-        """Return what the packaged judge is asked for a task; parts of reports are citations."""
+        """Return the packaged judge's name of a task; parts of reports are citations."""
         from pnyx.judging.students.judge import ANSWER, CITATION
 
         if task == "support" and (self.form or self.support_of == "answers"):
@@ -312,14 +312,14 @@ class _Maker:
         from pnyx.judging.base import Judge
         from pnyx.judging.tasks import TASKS
 
-        known = plugins("judges")
-        if name not in known:
-            there = ", ".join(known) or "none"
+        judges = plugins("judges")
+        if name not in judges:
+            there = ", ".join(judges) or "none"
             raise OptionError(f"--judge {shorten(name, 40)}: the judges of plugins are {there}")
         tasks = tuple(self.several) or (self.task.name,)
-        judge = known[name].load(Callable)(*tasks)
+        judge = judges[name].load(Callable)(*tasks)
         if not isinstance(judge, Judge):
-            raise PluginError(f"{known[name]} makes {type(judge).__name__}, expected a Judge")
+            raise PluginError(f"{judges[name]} makes {type(judge).__name__}, expected a Judge")
         for task in tasks:
             if TASKS[task].kind not in judge.kinds:
                 raise OptionError(f"--judge {name} does not answer {task}")
@@ -360,13 +360,13 @@ class _Maker:
 
         rest = [*form.prompts[1:], *filter(None, [form.rubric])]
         usual = load_prompt(form.prompts[0])
-        own = self._prompt() or usual
-        if own.form != usual.form and not form.plain(self.task.prompts[0]):
+        prompt = self._prompt() or usual
+        if prompt.form != usual.form and not form.plain(self.task.prompts[0]):
             raise InputError(
-                f"--prompt {shorten(own.name)}: its form is {shorten(own.form, 40)}; --format "
-                f"{form.name} takes prompts of the form {usual.form}"
+                f"--prompt {shorten(prompt.name)}: its form is {shorten(prompt.form, 40)}; "
+                f"--format {form.name} takes prompts of the form {usual.form}"
             )
-        return [own, *map(load_prompt, rest)]
+        return [prompt, *map(load_prompt, rest)]
 
     def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
         from pnyx.judging.llm.judge import Asking, LlmJudge
@@ -408,49 +408,51 @@ class _Maker:
         return prompt
 
     def _lists(self) -> dict[str, Prompt]:
-        """Return the prompts that are not the tasks' usual ones, nor those for several."""
+        """Return the prompts that are neither the tasks' default ones nor those for several."""
         from pnyx.judging.llm.prompts import load_prompt
 
-        named = {**(self.several if self.spec.batch > 1 else {}), **self.own}
+        named = {**(self.several if self.spec.batch > 1 else {}), **self.replacements}
         return {task: load_prompt(name) for task, name in named.items() if name}
 
     def prompts(self) -> list[Prompt]:
-        """Return what a language model is asked with."""
+        """Return all prompts for a language model."""
         from pnyx.judging.llm.prompts import load_prompt
 
         if self.several:
             from pnyx.judging.tasks import TASKS
 
-            asked = [TASKS[name] for name in self.several if name not in self.own]
-            batched = (self.several[task.name] or task.many for task in asked)
+            tasks = [TASKS[name] for name in self.several if name not in self.replacements]
+            batched = (self.several[task.name] or task.many for task in tasks)
             names = [
-                *(task.prompts[0] for task in asked),
+                *(task.prompts[0] for task in tasks),
                 *(batched if self.spec.batch > 1 else ()),
-                *self.own.values(),
+                *self.replacements.values(),
             ]
             return [load_prompt(name) for name in dict.fromkeys(names)]
-        own = self._prompt()
+        prompt = self._prompt()
         if self.form is not None:
             return self._format_prompts(self.form)
         if self.spec.batch == 1:
-            return [own or load_prompt(self.task.prompts[0])]
-        check_batch(self.task, own)
-        return [own] if own else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+            return [prompt or load_prompt(self.task.prompts[0])]
+        check_batch(self.task, prompt)
+        return (
+            [prompt] if prompt else [load_prompt(self.task.many), load_prompt(self.task.prompts[0])]
+        )
 
 
 def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
-    """Check that an answer to some of a task's prompts has a probability."""
+    """Check that answers to some of a task's prompts have a probability."""
     from pnyx.judging.forms import form_of
 
     if not any(getattr(f.kind, "yes_no", False) or f.by_token for f in map(form_of, prompts)):
         raise OptionError(
-            f"--probability goes with questions that are answered by one word, not {task.name}"
+            f"--probability requires questions that are answered by one word, not {task.name}"
         )
 
 
-def check_batch(task: Task, own: Prompt | None) -> None:
-    """Check that a task, and a prompt in place of its usual one, takes several questions a call."""
+def check_batch(task: Task, prompt: Prompt | None) -> None:
+    """Check that a task, and a prompt instead of its default, takes several questions per call."""
     if not task.many:
-        raise InputError(f"--batch: task {task.name} asks one question a call")
-    if own is not None and not own.takes_several:
-        raise InputError(f"--batch: prompt {own.label} takes one statement a call")
+        raise InputError(f"--batch: task {task.name} asks one question per call")
+    if prompt is not None and not prompt.takes_several:
+        raise InputError(f"--batch: prompt {prompt.label} takes one statement per call")

@@ -1,4 +1,4 @@
-"""Language models from their spec: with their store, their books, and addresses that share work."""
+"""Open the language models that a spec names, with store, ledger and shared addresses."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 _SIGN_SECONDS = 10.0
 
 Say: TypeAlias = Callable[[str], None]
-"""How a front end is told what its user should know: one line a call."""
+"""Shows the user a message; called with one line."""
 
 
 @contextlib.contextmanager
 def open_model(
     spec: ModelSpec | None, say: Say, spending: SpendingSpec | None = None, *, cost: bool = True
 ) -> Iterator[StoredModel | None]:
-    """Open the one language model that a spec names, with its store; None where it names none.
+    """Open the only language model that a spec names, with its store; None if it names none.
 
-    In the end its `cost` is said, if it was asked anything.
+    At the end its cost is reported, if it was used.
     """
     if spec is None:
         yield None
@@ -55,9 +55,9 @@ def open_models(
     *,
     cost: bool = True,
 ) -> Iterator[list[StoredModel]]:
-    """Open the models given to --llm, with their store; addresses of one share its questions.
+    """Open the models of --llm, with their store; the addresses of one model share its questions.
 
-    In the end the `cost` of each that was asked anything is said.
+    At the end the cost of each used model is reported.
     """
     if not named:
         yield []
@@ -66,7 +66,7 @@ def open_models(
     from pnyx.judging.store.store import Store
 
     endpoints = _by_model(named, spec)
-    sign = _now_and_then(say)
+    sign = _throttled(say)
     ledger = None if spending is None else _books(spending, len(endpoints))
     for endpoint in endpoints:
         endpoint.on_retry = sign
@@ -99,12 +99,12 @@ def _warn_damaged(store: Store, offline: bool, say: Say) -> None:
         key, damage = next(iter(store.damaged.items()))
         are = "reply is damaged and counts" if number == 1 else "replies are damaged and count"
         again = "" if offline else ", so that the question is asked again"
-        place = escaped(str(store.path))
-        say(f"warning: {place}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
+        path = escaped(str(store.path))
+        say(f"warning: {path}: {number} stored {are} as missing{again} ({key[:12]} {damage})")
 
 
 def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
-    """Return one model for each name, behind all of its addresses."""
+    """Return one model for each name, with all of its addresses."""
     from pnyx.models.chat.open_endpoint import endpoint_from
     from pnyx.models.http.responses import RetryPolicy
 
@@ -125,21 +125,21 @@ def _by_model(named: Sequence[str], spec: ModelSpec) -> list[ChatModel]:
     return models
 
 
-def _now_and_then(say: Say) -> Say:
-    """Return what says at most every few seconds that a model is asked again."""
-    said = time.monotonic()
+def _throttled(say: Say) -> Say:
+    """Return a function that reports repeated calls, at most every few seconds."""
+    shown_at = time.monotonic()
 
     def sign(line: str) -> None:
-        nonlocal said
-        if time.monotonic() - said > _SIGN_SECONDS:
-            said = time.monotonic()
+        nonlocal shown_at
+        if time.monotonic() - shown_at > _SIGN_SECONDS:
+            shown_at = time.monotonic()
             say(f"asking the model again: {line}")
 
     return sign
 
 
 def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
-    """Return what makes the ledger of one of several models, which share a budget evenly."""
+    """Return a function that makes the ledger of each model; models share a budget evenly."""
     from pnyx.models.chat.ledger import Ledger, check_budget
 
     usd = None if spec.budget is None else spec.budget / models
@@ -154,7 +154,7 @@ def _books(spec: SpendingSpec, models: int) -> Callable[[str], Ledger]:
 
 
 def prices_of(spec: SpendingSpec) -> Callable[[str], Price | None]:
-    """Return the price of a model by its name, the file of --prices first."""
+    """Return a function from a model's name to its price, from the file of --prices first."""
     from pnyx.models.chat.prices import price_of, read_prices
 
     overrides = {} if spec.prices is None else read_prices(spec.prices)

@@ -1,6 +1,6 @@
-"""Questions that yes or no cannot answer, and so have no two sides: "How many flats were built?".
+"""Questions without two sides, as yes or no cannot answer them: "How many flats were built?".
 
-In doubt a question is taken for one of yes or no. docs/decisions/questions.md says why.
+In doubt, a question counts as a yes/no question; docs/decisions/questions.md says why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ AUXILIARIES: Final = (
     "is|are|was|were|do|does|did|should|shall|can|could|will|would|must|may|might"
     "|has|have|had|ought"
 )
-"""Words that open a question of yes or no, as a part of a regular expression."""
+"""Words that start a yes/no question, as a part of a regular expression."""
 END_MARKS: Final = " ?!.…"
 
 _WORD = re.compile(r"\w")
@@ -29,10 +29,10 @@ _PROPOSES = re.compile(
     r" \w",
     re.IGNORECASE,
 )
-"""Words that propose something, which can be agreed to: "How about banning zoos?"."""
+"""Words that start a proposal, with which one can agree: "How about banning zoos?"."""
 _AUXILIARY = re.compile(rf"(?:and \w+ )?(?:{AUXILIARIES})\b", re.IGNORECASE)
 _CLAUSE = re.compile(rf", (?:{AUXILIARIES})(?:n['’]t)?\b", re.IGNORECASE)
-"""A question behind a clause: "When prices rise, should rents be capped?"."""
+"""A question after a clause: "When prices rise, should rents be capped?"."""
 _TAG = re.compile(
     r", (?:right|no|true|correct|yes|agreed"
     r"|(?:is|are|was|were|do|does|did)n['’]t (?:it|he|she|they|we|that))$",
@@ -45,7 +45,7 @@ _FORM = 'ask it as "Should ...?", "Is ...?" or "Does ...?"'
 
 
 def why_no_sides(question: str) -> str:
-    """Return one line on why yes or no cannot answer a question, and what can be asked; or ""."""
+    """Return one line on why yes or no cannot answer a question, and what to ask instead; or ""."""
     line = " ".join(question.split())
     if not _WORD.search(line):
         return f"a question without words cannot be answered with yes or no: {_FORM}"
@@ -57,9 +57,11 @@ def why_no_sides(question: str) -> str:
 def is_open(question: str) -> bool:
     """Decide whether a question clearly asks who, what, which, when, where, why or how."""
     sentences = _SENTENCE_END.split(" ".join(question.split()))
-    asked = [one for one in sentences if one.rstrip("\"'”’) ").endswith("?")]
-    if asked and asked[-1] == sentences[-1]:
-        return all(_is_open(one.rstrip(END_MARKS + "\"'”’)"), asks=True) for one in asked)
+    asking = [sentence for sentence in sentences if sentence.rstrip("\"'”’) ").endswith("?")]
+    if asking and asking[-1] == sentences[-1]:
+        return all(
+            _is_open(sentence.rstrip(END_MARKS + "\"'”’)"), asks=True) for sentence in asking
+        )
     return len(sentences) == 1 and _is_open(sentences[0].rstrip(END_MARKS), asks=False)
 
 

@@ -1,4 +1,4 @@
-"""Specs of language models and judges. Light: nothing here loads numpy or a model."""
+"""Specs of language models and judges. Nothing here imports numpy or loads a model."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ _NAMES_MODEL: Final = (
 
 
 class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout wait request"):
-    """Which language model is asked, and where its replies are kept."""
+    """The language model, and where its replies are stored."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM, else the packaged judge"
+        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM, else the packaged judge"
     )
     store: FileName | None = file_opt(
-        None, "File that keeps a model's replies.", shown="$PNYX_STORE, else the user's data folder"
+        None,
+        "File that keeps a model's replies.",
+        default_text="$PNYX_STORE, else the user's data folder",
     )
     concurrency: int = opt(
         32,
@@ -65,14 +67,14 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields to add to each request to a language model."""
+        """The fields added to each request to a language model."""
         from pnyx.models.request_fields import read_request_fields
 
         return {} if self.request is None else read_request_fields(self.request)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The language models that are named, here or in the environment."""
+        """The language models named here or in the environment."""
         return self.llm or tuple(os.environ.get("PNYX_LLM", "").split())
 
     @property
@@ -84,11 +86,11 @@ class ModelSpec(Spec, heading="Language model", rare="store concurrency timeout 
 class CombiningSpec(
     Spec, heading="Judge", rare="judge combine calibration threshold cascade cheap"
 ):
-    """Who answers in place of a language model, or beside it."""
+    """Who answers instead of, or in addition to, a language model."""
 
     labels: FileName | None = file_opt(None, "Answer from people's labels (JSONL).")
     lookup: FileName | None = file_opt(
-        None, "Answer from a former run's answers.", metavar="RESULTS"
+        None, "Answer from an earlier run's answers.", metavar="RESULTS"
     )
     judge: JudgePluginName | None = file_opt(
         None, "Answer with a judge of a plugin (pnyx doctor lists them).", metavar="NAME"
@@ -115,18 +117,18 @@ class CombiningSpec(
         None,
         "relevance, support, nugget, stance: minimum probability of a yes.",
         within="(0, 1)",
-        shown="the judge's own, 0.5 for a language model",
+        default_text="the judge's own, 0.5 for a language model",
     )
     cascade: FileName | None = file_opt(
         None,
-        "Ask --cheap first, and the usual judge if it is uncertain by the thresholds in this "
+        "Ask --cheap first, and the usual judge if --cheap is uncertain by the thresholds in this "
         "file of pnyx calibrate --error.",
     )
     cheap: LanguageModelName | None = file_opt(
         None,
         "Judge that --cascade asks first: a language model or a student's folder.",
         metavar="SPEC",
-        shown="--student if there is an --llm, else the packaged judge",
+        default_text="--student if there is an --llm, else the packaged judge",
         needs="cascade",
     )
 
@@ -162,36 +164,36 @@ class AskingSpec(
         "Sampling temperature.",
         within="[0, 2]",
         needs=_LLM,
-        shown="0; 0.7 for --samples if nothing can be reordered",
+        default_text="0; 0.7 for --samples if nothing can be reordered",
     )
     max_tokens: int | None = opt(
         None,
         "Maximum length of a reply.",
         within="[1, 1000000]",
         needs=_LLM,
-        shown="the prompt's; doubled for a retry if it is cut off",
+        default_text="the prompt's; doubled for a retry if it is cut off",
     )
 
 
 class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dimensions"):
-    """The format in which a task's items are put to a language model."""
+    """The format in which a language model is asked about a task's items."""
 
     format: Words | None = opt(
         None,
-        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (a "
-        "dimension a call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
+        "How a judge is asked. quality: listwise (all dimensions in one call) or pointwise (one "
+        "dimension per call). rag: rag-direct, direct, static-rubric, g-eval, query-rubric, "
         "rag-rubric, listwise-rag, listwise-rag-fine or support.",
         metavar="NAME",
-        shown="the task's first; without --llm, support for rag",
+        default_text="the task's first; without --llm, support for rag",
     )
     nuggets: int | None = opt(
         None,
-        "rag: points of a question that query-rubric and rag-rubric grade by.",
+        "rag: number of points by which query-rubric and rag-rubric grade.",
         within="[1, 50]",
-        shown="20",
+        default_text="20",
     )
     scale: Literal["3", "5", "boolean"] | None = opt(
-        None, "quality: points of the scale, or true and false.", shown="3"
+        None, "quality: points of the scale, or true and false.", default_text="3"
     )
     shots: int = opt(
         0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
@@ -202,7 +204,7 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     dimensions: FileName | None = file_opt(
         None,
-        "quality: rate on dimensions of your own: a file of definitions, scale and examples "
+        "quality: rate on your own dimensions: a file of definitions, scale and examples "
         "(docs/judging-quality.md).",
         metavar="FILE.toml",
     )
@@ -216,9 +218,9 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the answers beside what the judge itself says, for a manifest."""
-        given = {} if self.nuggets is None else {"nuggets": self.nuggets}
-        return given if self.own is None else {**given, "dimensions": self.own.row()}
+        """The settings that affect the answers besides the judge, for a manifest."""
+        row = {} if self.nuggets is None else {"nuggets": self.nuggets}
+        return row if self.own is None else {**row, "dimensions": self.own.row()}
 
     def read(self, task: Task, items: str, **how: Any) -> Sequence[JudgeQuestion]:
         """Read an items file; InputError also if it names unknown dimensions.
@@ -237,29 +239,29 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
 
     @property
     def _dimensions(self) -> dict[str, Any]:
-        return {} if self.own is None else {"own": self.own}
+        return {} if self.own is None else {"custom": self.own}
 
     def prompted(self, judge: JudgeSpecT) -> JudgeSpecT:
-        """Return a spec whose prompt knows nothing of dimensions but what a file says of them."""
+        """Return a spec whose prompt uses only the dimensions of the file."""
         if self.own is None or judge.prompt is not None:
             return judge
         return replace(judge, prompt="quality-own")
 
     def chosen(self, task: Task, judge: JudgeSpec) -> JudgingFormat | None:
-        """Return how a judge is asked about a task, or None; OptionError for a choice not there."""
+        """Return the format for a task, or None; OptionError for an unavailable option."""
         named = None if self.format is None else task.format(self.format)
         self._check_rated(task, judge)
         if judge.asks_models:
             return self._sized(named or next(iter(task.formats), None))
         if named is not None and (not named.packaged or judge.answered_by):
-            raise OptionError(f"--format {named.name} goes with --llm")
-        packaged = [] if judge.answered_by else [one for one in task.formats if one.packaged]
+            raise OptionError(f"--format {named.name} requires --llm")
+        packaged = [] if judge.answered_by else [form for form in task.formats if form.packaged]
         return self._sized(named or next(iter(packaged), None))
 
     def prepared(
         self, task: Task, judge: JudgeSpec, items: PairSource | Sequence[JudgeQuestion]
     ) -> tuple[JudgingFormat | None, PairSource | Sequence[JudgeQuestion]]:
-        """Return how a judge is asked about items, and the questions that it is asked then."""
+        """Return the format for the items, and their questions in that format."""
         from pnyx.judging.students.quality.overall import overall_only
 
         form = self.chosen(task, judge)
@@ -271,34 +273,34 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         return form, items
 
     def _check_rated(self, task: Task, judge: JudgeSpec) -> None:
-        """Refuse a scale or examples where they would change nothing."""
+        """Refuse a scale or examples that would have no effect."""
         self.check_needs()
         for name in ("scale", "shots", "dimensions"):
             if self.given(name) and not task.scales:
-                raise OptionError(f"--{name} goes with quality, not {task.name}")
+                raise OptionError(f"--{name} requires quality, not {task.name}")
             if self.dimensions is not None and self.given(name) and name != "dimensions":
                 raise OptionError(f"--{name}: the file of --dimensions says it")
         if self.dimensions is not None and not judge.asks_models:
-            raise OptionError("--dimensions goes with --llm")
+            raise OptionError("--dimensions requires --llm")
         if self.own is not None and judge.expected_scores:
             from pnyx.judging.llm.expected_scores import points_of
 
             points_of(self.own.scale)
         if self.shots and not judge.asks_models:
-            raise OptionError("--shots goes with --llm")
+            raise OptionError("--shots requires --llm")
         if judge.prompt is not None:
             self._check_prompt(judge.prompt)
 
     def _sized(self, form: JudgingFormat | None) -> JudgingFormat | None:
-        """Return a format that makes up as many points as are wanted."""
+        """Return a format with the requested number of generated points."""
         if self.nuggets is None:
             return form
         if form is None or not form.makes_points:
-            raise OptionError("--nuggets goes with --format query-rubric or rag-rubric")
+            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
         return form.with_points(self.nuggets)
 
     def _check_prompt(self, name: str) -> None:
-        """Refuse a prompt that would not say what was chosen."""
+        """Refuse a prompt that does not use a chosen option."""
         from pnyx.judging.llm.prompts import load_prompt
 
         inputs = load_prompt(name).inputs
@@ -311,26 +313,26 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
     def shaped(
         self, task: Task, questions: Iterable[JudgeQuestion], form: JudgingFormat | None
     ) -> list[JudgeQuestion]:
-        """Return the questions as they are asked: on the scale, in the format, with examples."""
-        found: list[Any] = list(questions)
+        """Return the final questions: with the scale, in the format, with examples."""
+        result: list[Any] = list(questions)
         if self.scale is not None:
             bounds = task.scales[self.scale].bounds
-            found = [replace(question, scale=bounds) for question in found]
+            result = [replace(question, scale=bounds) for question in result]
         if form is not None:
-            found = [form.shape(question) for question in found]
+            result = [form.shape(question) for question in result]
         if self.examples is None:
-            return found
+            return result
         from pnyx.judging.shots import RatedPool, read_rated
 
         pool = RatedPool(read_rated(self.examples, task.name), self.shots)
         try:
-            return [pool.shown(question) for question in found]
+            return [pool.shown(question) for question in result]
         except InputError as error:
             raise InputError(error.problem, path=self.examples) from error
 
 
 class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
-    """What may be spent."""
+    """The limits on spending."""
 
     plan: bool = opt(False, "Estimate calls, tokens and dollars, without asking anything.")
     budget: float | None = opt(
@@ -356,33 +358,33 @@ class SpendingSpec(Spec, heading="Cost", rare="budget_tokens prices offline"):
 
 
 class PaidModelSpec(SpendingSpec, ModelSpec):
-    """Which language model is asked, if any, and what may be spent."""
+    """The language model, if any, and the limits on spending."""
 
     def check(self) -> None:
-        """Refuse what means nothing where no language model is named."""
+        """Refuse options that have no effect without a language model."""
         self.check_needs()
 
 
 class WriterSpec(ModelSpec):
-    """A language model that is asked for something else than verdicts: nothing stands in for it."""
+    """A required language model for other tasks than verdicts."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
-        (), _NAMES_MODEL, metavar="SPEC", shown="$PNYX_LLM"
+        (), _NAMES_MODEL, metavar="SPEC", default_text="$PNYX_LLM"
     )
 
 
 class AskedSpec(SpendingSpec, WriterSpec):
-    """Such a language model, and what may be spent."""
+    """Such a language model, and the limits on spending."""
 
     def check(self) -> None:
-        """Refuse what means nothing where no language model is named."""
+        """Refuse options that have no effect without a language model."""
         if self.plan and not self.asks_models:
-            raise OptionError("--plan goes with --llm")
+            raise OptionError("--plan requires --llm")
         self.check_needs()
 
 
 class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine"):
-    """Who judges, how, and at what cost."""
+    """The judge, how it is asked, and its cost."""
 
     engine: Address | None = opt(
         None,
@@ -393,7 +395,7 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
 
     @property
     def answered_by(self) -> str:
-        """The field that names who answers in place of a language model; empty for none."""
+        """The field that names who answers instead of a language model; empty for none."""
         for name in ("labels", "lookup", "judge"):
             if getattr(self, name) is not None:
                 return name
@@ -401,17 +403,17 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
 
     @property
     def student_decides(self) -> bool:
-        """Whether --student has the last word: answers alone, or after --cheap."""
+        """Whether --student decides: answers alone, or after --cheap."""
         alone = self.cascade is None or self.cheap is not None
         return self.student is not None and alone
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The language models that are asked: none where others answer."""
+        """The language models that are asked; empty if others answer."""
         return () if self.answered_by else super().models
 
     def check(self) -> None:
-        """Refuse choices that exclude each other or would change nothing."""
+        """Refuse options that exclude each other or have no effect."""
         sources = ["llm"] if self.llm else []
         others = ("labels", "lookup", "judge", "student")
         sources += [n for n in others if getattr(self, n) is not None]
@@ -421,7 +423,7 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
             raise OptionError(f"--{sources[0]} and --{sources[1]} exclude each other")
         if self.student is not None and not self.student_decides and not self.models:
             raise OptionError(
-                "--cascade with --student needs who is asked first (--cheap) or last (--llm)"
+                "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"
             )
         if self.threshold is not None and self.cascade is not None:
             raise OptionError("--threshold and --cascade exclude each other")
@@ -432,5 +434,5 @@ class JudgeSpec(SpendingSpec, AskingSpec, CombiningSpec, ModelSpec, rare="engine
         if self.engine is not None and self.answered_by not in ("", "student"):
             raise OptionError(f"--engine and --{self.answered_by} exclude each other")
         if self.cascade is not None and self.cheap is None and not self.models:
-            raise OptionError("--cascade goes with --llm or --cheap")
+            raise OptionError("--cascade requires --llm or --cheap")
         self.check_needs()

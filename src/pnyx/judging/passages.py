@@ -1,4 +1,4 @@
-"""The parts of a passage that judges compare or quote: sentences, windows, wording."""
+"""Parts of a passage that judges compare or quote: sentences, windows, wording."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from pnyx.formats.text.segment import split_sentences, split_words
 
 MAX_SENTENCES = 200
-"""Sentences of a text that are read; a longer text is a book or an attack, not a passage."""
+"""Sentences read from a text; a longer text is a book or an attack, not a passage."""
 
 MAX_WINDOW = 3
-"""Longest window, in sentences: a claim and its reason rarely stand further apart."""
+"""Longest window, in sentences: a claim and its reason are rarely further apart."""
 
 _MAX_PIECE = 1200
-"""Longest stretch without a sentence end, in characters; about what 256 tokens hold."""
+"""Longest stretch without a sentence end, in characters; about 256 tokens."""
 
 _MAX_WORDS = 400
 """Words of a statement that are compared: matching takes quadratic time."""
 
 _PIECE_WORDS, _WHOLE_WORDS = 100, 128
-"""Longer texts are cut into passages of 100, on which the detector of perspectives was trained."""
+"""Longer texts are cut into passages of 100 words, as in the detector's training data."""
 _MOST_PIECES = 40
-"""Some 4,000 words; what comes after is not read."""
+"""Some 4,000 words; the rest is not read."""
 
 _COPY_FROM = 0.6
 _FULL_LENGTH = 4
@@ -38,7 +38,7 @@ NEGATORS = frozenset("not no never cannot without nor neither none nobody nothin
 
 @dataclass(frozen=True, slots=True)
 class TextWindows:
-    """Sentences of a text, verbatim and in order, and the runs of one to three of them."""
+    """Sentences of a text, verbatim and in order, and the windows of one to three of them."""
 
     sentences: tuple[str, ...]
     windows: tuple[str, ...]
@@ -46,15 +46,15 @@ class TextWindows:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How far a statement repeats a passage's own words."""
+    """How closely a statement repeats a passage's own words."""
 
     copy: float  # from 0 (60 % in one window, in order) to 1 (all)
-    conflict: float  # `copy` where one side holds a negation or another number
+    conflict: float  # `copy` if one side contains a negation or a different number
     overlap: float  # share of the statement's words in one window, in any order, from 0 to 1
 
 
 def pieces_of(text: str) -> list[str]:
-    """Return what a text is read as: itself, or passages of 100 words of a longer one."""
+    """Return the pieces in which a text is read: itself, or passages of 100 words."""
     pieces = split_words(text, _PIECE_WORDS)[:_MOST_PIECES]
     return pieces if len(text.split(maxsplit=_WHOLE_WORDS)) > _WHOLE_WORDS else [text]
 
@@ -73,7 +73,7 @@ def read_passage(text: str) -> TextWindows:
 def read_sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of `read_passage` alone."""
     sentences: list[str] = []
-    # The segmenter takes no lone surrogates: it sees a stand-in of the same length.
+    # The segmenter does not accept lone surrogates: replace them without changing the length.
     seen = text.encode("utf-8", "replace").decode("utf-8")
     offset = 0
     for sentence in split_sentences(seen):
@@ -95,12 +95,12 @@ def tokens(text: str) -> list[str]:
 
 
 def is_negator(word: str) -> bool:
-    """Tell whether a lower-case word turns its clause round."""
+    """Return whether a lower-case word negates its clause."""
     return word in NEGATORS or word.endswith("n't")
 
 
 def wording(statement: str, passage: TextWindows) -> Wording:
-    """Compare a statement word by word with the window that holds most of its words."""
+    """Compare a statement word by word with the window that shares most words with it."""
     wanted = tokens(statement)[:_MAX_WORDS]
     if not wanted:
         return Wording(0.0, 0.0, 0.0)
@@ -114,14 +114,14 @@ def wording(statement: str, passage: TextWindows) -> Wording:
     copy *= min(1.0, len(wanted) / _FULL_LENGTH)
     if not copy:
         return Wording(0.0, 0.0, overlap)
-    kept = {i for block in blocks for i in range(block.a, block.a + block.size)}
-    added = [word for i, word in enumerate(wanted) if i not in kept]
+    matched = {i for block in blocks for i in range(block.a, block.a + block.size)}
+    added = [word for i, word in enumerate(wanted) if i not in matched]
     dropped: list[str] = []
-    for one, other in itertools.pairwise(blocks):
-        dropped.extend(window[one.b + one.size : other.b])
-    given = set(window)
+    for earlier, later in itertools.pairwise(blocks):
+        dropped.extend(window[earlier.b + earlier.size : later.b])
+    present = set(window)
     opposed = any(is_negator(w) for w in (*added, *dropped)) or any(
-        w[0].isdigit() and w not in given for w in added
+        w[0].isdigit() and w not in present for w in added
     )
     return Wording(copy, copy if opposed else 0.0, overlap)
 
@@ -144,7 +144,7 @@ _MAX_EVIDENCE = 4000
 
 
 def find_evidence(quote: str, text: str) -> str:
-    """Return the span of `text` that a quote repeats but for white space, or an empty string."""
+    """Return the span of `text` that equals a quote except for white space, or ""."""
     quote = quote.strip(" \t\r\n\"'“”‘’….")
     words = quote.split()
     if not words or len(quote) > _MAX_EVIDENCE:
@@ -158,7 +158,7 @@ def find_evidence(quote: str, text: str) -> str:
 def find_words(
     text: str, words: Sequence[str], *, ignore_case: bool = False
 ) -> tuple[int, int] | None:
-    """Return (start, end) of words in a row in a text, or None; white space counts as one space."""
+    """Return (start, end) of consecutive words in a text, or None; white space is one space."""
     if not words:
         return None
     starts, places, pieces, length = [], [], [], 0
@@ -167,10 +167,10 @@ def find_words(
         places.append(length)
         pieces.append(match.group())
         length += len(pieces[-1]) + 1
-    shown, wanted = " ".join(pieces), " ".join(words)
+    joined, wanted = " ".join(pieces), " ".join(words)
     if ignore_case:
-        shown, wanted = _lowered(shown), _lowered(wanted)
-    start = shown.find(wanted)
+        joined, wanted = _lowered(joined), _lowered(wanted)
+    start = joined.find(wanted)
     if start < 0:
         return None
 

@@ -27,16 +27,16 @@ def ask_perspectives(
 ) -> Iterator[Support]:
     """Yield the question whether a document supports each of a question's perspectives.
 
-    What belongs to one passage is adjacent, so that a judge reads it once. `question_id`, `doc_id`,
-    `perspective_id` and `text_id` are carried to the answers, for a document that is cut also
-    `passage`, from 1, and `passages`, how many there are.
+    Questions about one passage are adjacent, so that a judge reads it once. `question_id`,
+    `doc_id`, `perspective_id` and `text_id` are copied to the answers; for a document in several
+    passages also `passage`, from 1, and their number, `passages`.
 
     Args:
-        doc_id: of the document.
+        doc_id: id of the document.
         text: the whole document.
-        perspectives: all on one question.
-        question: its text, if the judge is to see it.
-        words: longest passage; 0 leaves the document whole.
+        perspectives: all perspectives on one question.
+        question: its text, if the judge should see it.
+        words: length of the longest passage; 0 keeps the document whole.
     """
     passages = (split_words(text, words) if words else []) or [text]
     for number, passage in enumerate(passages, 1):

@@ -1,4 +1,4 @@
-"""Questions for a judge from dicts or a data frame of items."""
+"""Make questions for a judge from dicts or a data frame of items."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _EXPECTED = "questions, dicts with the fields of an items file, or a data frame 
 
 
 class Questions(NamedTuple):
-    """Questions in the order given; `single` says that one item was given, not a list of one."""
+    """Questions in the given order; `single`: one item was given rather than a list."""
 
     questions: list[JudgeQuestion]
     single: bool
 
 
 def questions_of(source: object, task: str | None = None) -> Questions:
-    """Return the questions that `source` holds, for `pnyx.ask`.
+    """Return the questions in `source`, for `pnyx.ask`.
 
-    Items without an id are numbered from 1. Without `task`, the task is the one whose fields the
-    items have; support is meant where several tasks have the same fields. RAG records become a
-    question for each sentence of an answer, or for `rag` one for each answer; those that cannot be
-    judged are left out with a warning.
+    Items without an id are numbered from 1. Without `task`, the task is recognised from the items'
+    fields; support is assumed if several tasks have the same fields. RAG records become one
+    question per sentence of an answer, or for `rag` one per answer; records that cannot be judged
+    are left out with a warning.
 
     Args:
         source: a question or several, a dict or several, or a data frame.
-        task: name of a task; `TASKS` has them.
+        task: name of a task in `TASKS`.
 
     Raises:
-        InputError: the task does not exist, the fields fit no task or several, or an item is wrong.
+        InputError: the task is unknown, the fields fit no task or several, or an item is invalid.
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task: found {shorten(task, 40)!r}, expected one of: {', '.join(TASKS)}")
@@ -71,7 +71,7 @@ def questions_of(source: object, task: str | None = None) -> Questions:
 
 
 def _rag_questions(items: Sequence[Any], task: str | None) -> list[JudgeQuestion] | None:
-    """Return the questions about RAG records; None where the items are not these."""
+    """Return the questions about RAG records; None if the items are not RAG records."""
     name = task or RAG_TASKS[0]
     if name not in RAG_TASKS or not all(isinstance(item, Mapping) for item in items):
         return None
@@ -110,7 +110,7 @@ def _question(row: Any, task: Task) -> JudgeQuestion:
 
 
 def _task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
-    """Return the task that uses most of the items' fields and whose own are all there."""
+    """Return the task that uses most of the items' fields and whose required fields all exist."""
     fields = {name for row in rows for name in row}
     overlaps: dict[str, int] = {}
     for name, task in _RECOGNISED.items():

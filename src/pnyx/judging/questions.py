@@ -1,6 +1,6 @@
-"""The four kinds of question that every task asks a judge (docs/architecture.md, "The one idea").
+"""The four kinds of question for judges (docs/architecture.md, "The one idea").
 
-A question's task selects prompt and calibration; its kind fixes the shape of the answer.
+A question's task selects prompt and calibration; its kind determines the type of the answer.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _YES_NO = {**LABEL_WORDS, "true": True, "false": False}
 
 
 AGAIN = "again~"
-"""Carried by a question that is asked again in the same words: its number, from 1. A stored reply
-to another number is no answer to it."""
+"""Field of a question that is repeated in the same words: its number, from 1. A stored reply to
+another number does not answer it."""
 
 
 def _extra() -> Any:
@@ -40,13 +40,13 @@ def _extra() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An answered question that is shown before the one that is asked (few-shot)."""
+    """An answered question shown as an example before the actual one (few-shot)."""
 
     text: str
     statement: str
     yes: bool
-    partial: bool = False  # of a nugget: a no that is given in part
-    question: str = ""  # what the statement answers
+    partial: bool = False  # for a nugget: a no that is covered in part
+    question: str = ""  # the question that the statement answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,17 @@ class Support(QuestionKind):
     """Does `text` support `statement`? Answered by a bool with the probability of yes.
 
     Attributes:
-        statement: what the text must support, or the question it must help to answer.
+        statement: the statement to be supported, or the question to be answered.
         question: the contentious question behind the statement, if any.
         guideline: a relevance definition or other instruction for the judge.
-        shots: examples for a prompt that shows some.
-        opposite: what stands against the statement, where the question does not tell it.
-        cites: whether the statement is a sentence that rests on the text, and so must follow from
-            it (a citation); else the text may speak for it by implication (a perspective).
-        from_answer: whether the statement is a sentence of a generated answer, and the text what
-            was retrieved for it.
-        submitter: whose question it is, where questions of different submitters must not share a
-            call: one could influence the answers to the others.
+        shots: examples, for prompts with examples.
+        opposite: the opposing statement, if it does not follow from the question.
+        cites: whether the statement is a sentence that cites the text, and so must follow from it;
+            otherwise the text may support it by implication (a perspective).
+        from_answer: whether the statement is a sentence of a generated answer, and the text was
+            retrieved for it.
+        submitter: owner of the question; questions of different submitters never share a call, as
+            one could influence the answers to the others.
     """
 
     judged = ("text", "statement")
@@ -90,13 +90,13 @@ class Support(QuestionKind):
     extra: Mapping[str, Any] = _extra()
     shots: tuple[Shot, ...] = ()
     opposite: str = ""
-    cites: bool = field(default=False, repr=False)  # without it, folders begun before go on
+    cites: bool = field(default=False, repr=False)  # not in item hashes, so old runs can resume
     from_answer: bool = field(default=False, repr=False)
     submitter: str = field(default="", repr=False)
 
     @property
     def sought(self) -> str:
-        """Statement and guideline in one: what an encoder compares the text with."""
+        """Statement and guideline together: the text that an encoder compares with."""
         return f"{self.statement} {self.guideline}".strip()
 
     @property
@@ -110,7 +110,7 @@ class Support(QuestionKind):
         return self.guideline, question, self.shots, self.submitter
 
     def value_of(self, value: Any) -> Any:
-        """Read yes and no, which may also be 1 and 0, or words in any case ("partially" is yes)."""
+        """Read yes and no, also as 1 and 0 or as words in any case ("partially" is yes)."""
         if isinstance(value, str):
             return _YES_NO.get(value.strip().lower())
         return bool(value) if value in (True, False) else None
@@ -121,18 +121,18 @@ class Rating(QuestionKind):
     """How good is `text` on each of `dimensions`? Answered by a number on `scale` for each.
 
     Attributes:
-        text: what is rated; empty where that is the documents alone.
-        dimensions: their names, at least one.
-        scale: lowest and highest value, both possible.
-        question: what the text is about, if anything.
+        text: the rated text; empty if only the documents are rated.
+        dimensions: names of the dimensions, at least one.
+        scale: lowest and highest value, both allowed.
+        question: the topic of the text, if any.
         stance: `pro`, `con` or empty: the side that the text takes.
-        documents: what the text rests on, if that is to be seen.
-        other: a second text, which the first is compared with; the answer is about the first.
+        documents: the documents that the text is based on, if the judge should see them.
+        other: a second text to compare with; the answer is about the first.
         turned: whether the other text is shown first.
-        rubric: points that each dimension is asked about one by one, for a format that does so.
-        nuggets: how many points a format asks the judge to make up itself.
-        shots: examples for a prompt that shows some.
-        own: a file's dimensions, in place of the task's.
+        rubric: points to ask about one by one on each dimension, for formats that do so.
+        nuggets: number of points that the judge generates itself.
+        shots: examples, for prompts with examples.
+        custom: a file's dimensions, instead of the task's.
     """
 
     judged = ("text",)
@@ -154,17 +154,17 @@ class Rating(QuestionKind):
     rubric: tuple[str, ...] = ()
     nuggets: int = 0
     shots: tuple[RatedShot, ...] = ()
-    own: OwnDimensions | None = field(default=None, repr=False)
+    custom: OwnDimensions | None = field(default=None, repr=False)
 
     @property
     def known(self) -> Mapping[str, Dimension]:
-        """The dimensions that may be asked about, by name."""
-        return dimensions_of(self.task) if self.own is None else self.own.dimensions
+        """The available dimensions by name."""
+        return dimensions_of(self.task) if self.custom is None else self.custom.dimensions
 
     @property
-    def scale_told(self) -> Scale:
-        """The scale in words."""
-        return scale_of(self.task, self.scale) if self.own is None else self.own.scale
+    def rating_scale(self) -> Scale:
+        """The scale with its descriptions."""
+        return scale_of(self.task, self.scale) if self.custom is None else self.custom.scale
 
     @property
     def parts(self) -> tuple[str, ...]:  # noqa: D102
@@ -186,7 +186,7 @@ class Rating(QuestionKind):
         return value if number and low <= value <= high else None
 
     def normalised(self, value: Any) -> float | None:
-        """Return a value as a number in [0, 1]: 0 is the lowest of the scale, 1 the highest."""
+        """Return a value normalised to [0, 1]: 0 is the lowest of the scale, 1 the highest."""
         number = self.value_of(value)
         return None if number is None else normalised(number, self.scale)
 
@@ -203,9 +203,9 @@ class Rating(QuestionKind):
         notes: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> Answer:
-        """Return a number for one dimension, a list for several (None where one is unscored).
+        """Return a number for one dimension, a list for several (None for unscored ones).
 
-        Where all are unscored, `Unscored` with the (first) reason.
+        If all are unscored, `Unscored` with the (first) reason.
         """
         pairs = zip(self.dimensions, cells, strict=True)
         reasons = {name: str(cell) for name, cell in pairs if isinstance(cell, Missing)}
@@ -245,7 +245,7 @@ class Rating(QuestionKind):
             fields["prompt_hash"] = hashes.get(dimension, fields["prompt_hash"])
             if calls.get(dimension):
                 fields["asked"] = list(calls[dimension])
-            aspect = "" if self.own else aspect_of(self.task, dimension)
+            aspect = "" if self.custom else aspect_of(self.task, dimension)
             fields["aspect"] = aspect or None
             lines.append((dimension, fields))
         return lines
@@ -254,25 +254,27 @@ class Rating(QuestionKind):
 _OF_SOME = (
     *("counted", "documents", "mass", "orders", "other", "rubric", "sentences", "stated", "yes"),
 )
-"""Notes of a rating that are by dimension, and not of each."""
+"""Notes of a rating that are stored once for all dimensions."""
 
 
 def _notes_on(notes: Mapping[str, Any], dimension: str, n: int) -> dict[str, Any]:
-    kept = {}
+    selected = {}
     for name, note in notes.items():
-        if name in ("dimensions", "reasons"):  # each line has fields of its own for these
+        if name in ("dimensions", "reasons"):  # each line has separate fields for these
             continue
         if name in _OF_SOME and dimension not in note:
             continue
         if name == "votes":
-            kept[name] = [vote[n] if isinstance(vote, list) else vote for vote in note]
+            selected[name] = [vote[n] if isinstance(vote, list) else vote for vote in note]
         else:
-            kept[name] = note[dimension] if isinstance(note, dict) and dimension in note else note
-    return kept
+            selected[name] = (
+                note[dimension] if isinstance(note, dict) and dimension in note else note
+            )
+    return selected
 
 
 TURNED = {"a": "b", "b": "a", "tie": "tie"}
-"""Verdict on two arguments -> the same where they are swapped."""
+"""Verdict on two arguments -> the same verdict with the arguments swapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +282,9 @@ class Preference(QuestionKind):
     """Which of `a` and `b` answers `question` better? Answered by "a", "b" or "tie".
 
     Attributes:
-        criterion: what makes one better, if not the prompt's own idea of it.
-        documents: what both rest on, if that is to be seen.
-        rubric: points that are asked about one by one, for a prompt that does so.
+        criterion: the criterion for the better one, if not the prompt's default.
+        documents: the documents that both are based on, if the judge should see them.
+        rubric: points to ask about one by one, for prompts that do so.
     """
 
     judged = ("a", "b", "question")
@@ -311,28 +313,28 @@ class Preference(QuestionKind):
     def value_of(self, value: Any) -> Any:  # noqa: D102
         return value if value in ("a", "b", "tie") else None
 
-    def settled(self, given: Judged, turned: Judged) -> Judged:
-        """Return one answer from those given and turned: a verdict that turns round is a tie."""
-        orders = [str(given.value), TURNED[str(turned.value)]]
+    def settled(self, first: Judged, turned: Judged) -> Judged:
+        """Combine the answers in both orders: a verdict that depends on the order is a tie."""
+        orders = [str(first.value), TURNED[str(turned.value)]]
         value = orders[0] if orders[0] == orders[1] else "tie"
-        read = notes_on_reading((given, turned))
-        notes = {**given.notes, **turned.notes, **read, "orders": orders}
-        if "chances" in given.notes and "chances" in turned.notes:
+        read = notes_on_reading((first, turned))
+        notes = {**first.notes, **turned.notes, **read, "orders": orders}
+        if "chances" in first.notes and "chances" in turned.notes:
             (other,) = turned.notes["chances"]
-            notes["chances"] = [*given.notes["chances"], {TURNED[v]: p for v, p in other.items()}]
+            notes["chances"] = [*first.notes["chances"], {TURNED[v]: p for v, p in other.items()}]
         else:
             notes.pop("chances", None)
-        return replace(given, value=value, notes=notes)
+        return replace(first, value=value, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking(QuestionKind):
-    """In what order do `texts` serve `query`? Answered by their 0-based positions, best first.
+    """In what order do `texts` answer `query`? Answered by their 0-based positions, best first.
 
-    An answer may name some of the texts only: the others are tied, behind those (`ranks_of`).
+    An answer may omit texts: these are tied, after the others (`ranks_of`).
 
     Attributes:
-        texts: at least one, in their order so far.
+        texts: at least one, in their current order.
         criterion: what makes a text better, e.g. a definition of relevance or a side to argue.
     """
 
@@ -358,7 +360,7 @@ JudgeQuestion: TypeAlias = Support | Rating | Preference | Ranking
 
 
 def blank(question: JudgeQuestion) -> str:
-    """Return why a question has no words to judge (a judge would make an answer up), or ""."""
+    """Return why a question has no words to judge (a judge would invent an answer), or ""."""
     for name in question.parts:
         value = getattr(question, name)
         texts = (value,) if isinstance(value, str) else value

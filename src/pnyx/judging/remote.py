@@ -1,4 +1,4 @@
-"""A judge that answers in workers of Ray."""
+"""A judge that answers in Ray workers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pnyx.models.http.flow import run_all
 from pnyx.models.ray import RayWorkers
 
 _LEAST, _CHUNK = 8, 64
-"""Questions of a call, at least and at most: what is lost with a worker, seconds of work."""
+"""Minimum and maximum questions per call: the loss with a worker, seconds of work."""
 
 
 class RemoteJudge:
-    """The judge `make(*args)`, made once in each worker; its answers are the same."""
+    """The judge `make(*args)`, created once in each worker; its answers are the same."""
 
     def __init__(self, workers: RayWorkers, make: Callable[..., Judge], *args: str) -> None:
         judge = make(*args)
@@ -31,9 +31,9 @@ class RemoteJudge:
         import anyio
 
         refuse_other_kinds(self, questions)
-        asked = sorted(enumerate(questions), key=lambda pair: repr(pair[1].beginning))
+        ordered = sorted(enumerate(questions), key=lambda pair: repr(pair[1].beginning))
         waiting = 2 * self._workers.count
-        size = max(_LEAST, min(_CHUNK, len(asked) // (4 * waiting)))
+        size = max(_LEAST, min(_CHUNK, len(ordered) // (4 * waiting)))
         limiter = anyio.CapacityLimiter(waiting)
 
         async def answered(chunk: Sequence[tuple[int, JudgeQuestion]]) -> None:
@@ -46,7 +46,7 @@ class RemoteJudge:
             for (position, _), answer in zip(chunk, answers, strict=True):
                 emit(position, answer)
 
-        await run_all(chunks_by_text(asked, size, _CHUNK), answered, workers=waiting)
+        await run_all(chunks_by_text(ordered, size, _CHUNK), answered, workers=waiting)
 
     def _answers(self, questions: list[JudgeQuestion]) -> list[Answer]:
         answers: list[Answer] = self._workers.call(

@@ -1,4 +1,4 @@
-"""Examples for prompts that show some rated texts before the one that is asked about (few-shot)."""
+"""Few-shot examples: rated texts shown in a prompt before the text to be rated."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SHOT_WORDS = 300
 """Longest example, in words."""
 
 _SCALE = (1.0, 3.0)
-"""On which texts are rated where a line does not say."""
+"""The default scale of ratings in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatedExample:
-    """A text that people rated; `scores` are pairs of a dimension and a number in [0, 1]."""
+    """A text rated by people; `scores` are pairs of a dimension and a number in [0, 1]."""
 
     id: str
     text: str
@@ -40,8 +40,8 @@ def read_rated(path: str, task: str = "quality") -> list[RatedExample]:
     """Read a file of rated texts.
 
     Raises:
-        InputError: a line is broken, a dimension is not the task's, a rating is not on its scale,
-            or there is no line.
+        InputError: a line is malformed, a dimension does not belong to the task, a rating is not on
+            its scale, or there are no lines.
     """
     rows = FORMATS[RATED].scan(path, Options())
     texts = scanned(path, lambda row: _rated(Fields(row), task), rows=rows)
@@ -61,7 +61,7 @@ def _rated(fields: Fields, task: str) -> RatedExample:
 
 
 class RatedPool:
-    """Rated texts; each question is shown `count`, from the worst to the best, by one rule."""
+    """Rated texts; each question gets `count` of them, from worst to best, by a fixed rule."""
 
     def __init__(self, texts: Iterable[RatedExample], count: int) -> None:
         if count < 1:
@@ -70,7 +70,7 @@ class RatedPool:
         self._ranked = lru_cache(maxsize=64)(self._rank)
 
     def shown(self, question: Rating) -> Rating:
-        """Return the question with its examples; InputError where there are too few."""
+        """Return the question with its examples; InputError if there are too few."""
         ranked = self._ranked(frozenset(question.dimensions))
         words = question.text.split()
         chosen = []
@@ -90,8 +90,8 @@ class RatedPool:
         shots = []
         for text in chosen:
             scores = dict(text.scores)
-            told = tuple((name, scale.nearest(scores[name])) for name in question.dimensions)
-            shots.append(RatedShot(trim(text.text, SHOT_WORDS), told))
+            ratings = tuple((name, scale.nearest(scores[name])) for name in question.dimensions)
+            shots.append(RatedShot(trim(text.text, SHOT_WORDS), ratings))
         return replace(question, shots=tuple(shots))
 
     def _rank(self, dimensions: frozenset[str]) -> tuple[RatedExample, ...]:
@@ -110,5 +110,5 @@ def _outwards(part: Sequence[RatedExample]) -> list[RatedExample]:
 
 
 def hash_of(identifier: str) -> str:
-    """Return what puts examples in an order without chance."""
+    """Return a hash that orders examples deterministically."""
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()

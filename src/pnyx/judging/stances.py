@@ -1,4 +1,4 @@
-"""Questions about a contentious question: whether a text helps, and which side it argues for."""
+"""Questions about a text on a contentious question: does it help, and which side does it take?"""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def ask_stance(
     guideline: str = "",
     group: str = "",
     extra: Mapping[str, Any] | None = None,
-    given: tuple[str, str] | None = None,
+    claims: tuple[str, str] | None = None,
 ) -> Support:
-    """Ask whether a text argues for one side; `given` replaces its two statements."""
-    asked = ask_relevance(
+    """Ask whether a text argues for one side; `claims` replaces its two statements."""
+    relevance = ask_relevance(
         item_id, question, text, definition=guideline, stance=side, group=group, extra=extra
     )
-    if given is None:
-        return replace(asked, task="stance")
-    claim, opposite = given if side == SIDES[0] else given[::-1]
-    return replace(asked, task="stance", statement=claim, opposite=opposite)
+    if claims is None:
+        return replace(relevance, task="stance")
+    claim, opposite = claims if side == SIDES[0] else claims[::-1]
+    return replace(relevance, task="stance", statement=claim, opposite=opposite)
 
 
 def ask_claims(
@@ -63,10 +63,10 @@ def ask_claims(
     definition: str = "",
     group: str = "",
     extra: Mapping[str, Any] | None = None,
-    given: tuple[str, str] | None = None,
+    claims: tuple[str, str] | None = None,
 ) -> Preference:
-    """Ask which side a text argues for, pro's statement (`a`) or con's; `given` replaces both."""
-    pro, con = given or statements(question)
+    """Ask which side a text argues for, pro's statement (`a`) or con's; `claims` replaces both."""
+    pro, con = claims or statements(question)
     return Preference(
         id=item_id,
         a=pro,

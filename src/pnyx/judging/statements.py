@@ -1,6 +1,6 @@
-"""What the two sides of a question say: the question itself with "Yes." and with "No.".
+"""The statements of the two sides of a question: the question with "Yes." and with "No.".
 
-No grammar takes the question apart: docs/decisions/questions.md.
+The question is not parsed grammatically: docs/decisions/questions.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class QuestionSides:
     """The two sides of a question, pro first.
 
     Attributes:
-        statements: what each side says, for a judge or a language model.
-        names: how people call the sides: "yes" and "no", or the two alternatives.
+        statements: the statement of each side, for a judge or a language model.
+        names: the names of the sides: "yes" and "no", or the two alternatives.
     """
 
     statements: tuple[str, str]
@@ -32,11 +32,11 @@ _BEGINS_QUESTION = re.compile(
     rf"(?!do not\b|don['’]t\b|(?:may|might|will|must|have|had)\b)(?:{AUXILIARIES})(?:n['’]t)? \w",
     re.IGNORECASE,
 )
-"""How a question begins that was typed without its question mark; not an order ("Do not ...")."""
+"""Beginning of a question typed without its question mark; not of an order ("Do not ...")."""
 _QUOTED = 'Is it right to say: "{}"?'
-"""How a claim becomes a question; chosen on titles of development debates (243 passages), where
-the right side is found in 0.827 (AUROC 0.893), with the title itself as the question in 0.802
-(0.879): docs/decisions/questions.md."""
+"""How a claim becomes a question. Chosen on titles of development debates (243 passages): the right
+side is found in 0.827 (AUROC 0.893), with the title itself as the question in 0.802 (0.879):
+docs/decisions/questions.md."""
 _LONGEST_NAME = 200
 
 
@@ -49,7 +49,7 @@ def sides_of(text: str) -> QuestionSides:
     has 'Is it right to say: "Golf is a sport"? Yes.' and "... No.".
     """
     line = " ".join(text.split())
-    if line.endswith(tuple(f"?{answer}" for answer in _ANSWERS)):  # a statement: it is pro's
+    if line.endswith(tuple(f"?{answer}" for answer in _ANSWERS)):  # a statement, which is pro's
         question, _, _ = line.rpartition(" ")
         yes, no = (question + answer for answer in _ANSWERS)
         return QuestionSides((yes, no)) if line == yes else QuestionSides((no, yes), ("no", "yes"))
@@ -66,17 +66,17 @@ def sides_of(text: str) -> QuestionSides:
 
 
 def statements(text: str) -> tuple[str, str]:
-    """Return what pro and con say on a question, a motion or a claim; see `sides_of`."""
+    """Return the statements of pro and con on a question, a motion or a claim; see `sides_of`."""
     return sides_of(text).statements
 
 
 def statements_of(question: Question) -> tuple[str, str]:
-    """Return what pro and con say: the question's own claims, or else `statements` of its text."""
+    """Return the statements of pro and con: the question's own claims, or else `statements`."""
     return question.claims or statements(question.text)
 
 
 def side_names(question: Question) -> tuple[str, str]:
-    """Return what to call both sides after "the case for": yes and no, or what a reader chooses."""
+    """Return the names of both sides for "the case for": yes and no, or the alternatives."""
     pair = question.claims or sides_of(question.text).names
     first, second = (
         f"“{name}”" if question.claims or name.startswith("to ") or name in _ADJECTIVES else name
@@ -86,13 +86,13 @@ def side_names(question: Question) -> tuple[str, str]:
 
 
 def opposite(statement: str) -> str:
-    """Return what the other side says of a statement."""
+    """Return the statement of the other side."""
     return statements(statement)[1]
 
 
 # Two alternatives ---------------------------------------------------------------------------------
 
-_MOST_WORDS = 6  # of one alternative
+_MOST_WORDS = 6  # in one alternative
 _NOT_A_THING = frozenset(
     "not more less fewer later both neither nothing else so other others another even whether if"
     " when".split()
@@ -118,7 +118,7 @@ _REVERSED = frozenset(("the other way round", "the other way around", "vice vers
 
 
 def _alternatives(core: str, *, asks: bool) -> tuple[str, str] | None:
-    """Return the two things between which a question chooses; None where that is not certain."""
+    """Return the two alternatives of a question; None if that is not certain."""
     rivals = _VERSUS.split(core)
     if len(rivals) == 2 and all(0 < len(name.split()) <= 4 for name in rivals):
         return rivals[0], rivals[1]
@@ -129,7 +129,10 @@ def _alternatives(core: str, *, asks: bool) -> tuple[str, str] | None:
         return opposites[1], opposites[2]
     pair = _around_or(parts[0].removesuffix(","), parts[1])
     words = [name.casefold().split() for name in pair or ()]
-    fit = all(0 < len(own) <= _MOST_WORDS and own[0] not in _NOT_A_THING for own in words)
+    fit = all(
+        0 < len(name_words) <= _MOST_WORDS and name_words[0] not in _NOT_A_THING
+        for name_words in words
+    )
     return pair if pair and fit and words[0] != words[1] else None
 
 
@@ -148,17 +151,17 @@ def _around_or(before: str, after: str) -> tuple[str, str] | None:
         return None if " than " in last else (first, after)
     article = last.split(" ", 1)[0]
     if low.startswith(("should ", "shall ")) and article in _ARTICLES:
-        place = low.rfind(f" {article} ")
-        head = low[:place] if place > 0 else ""
+        start = low.rfind(f" {article} ")
+        head = low[:start] if start > 0 else ""
         chooses = head.endswith(tuple(f" {verb}" for verb in _CHOOSING))
-        return (before[place + 1 :], after) if chooses and len(last.split()) <= 4 else None
+        return (before[start + 1 :], after) if chooses and len(last.split()) <= 4 else None
     few = len(low.split()) == len(last.split()) <= 2  # "Cash or card?"
     named = few and not re.match(rf"(?:{AUXILIARIES})\b", low)
     return (before, after) if named else None
 
 
 def _compared(before: str, after: str) -> tuple[str, str] | None:
-    """Return what is compared in "Is A better than B, or the other way round?"."""
+    """Return the two things compared in "Is A better than B, or the other way round?"."""
     verb, _, rest = before.partition(" ")
     things, than, second = rest.partition(" than ")
     words = things.split()

@@ -1,4 +1,4 @@
-"""The tasks of `pnyx judge`, from an items file to questions; a new one is a line in `TASKS`."""
+"""The tasks of `pnyx judge`, from items to questions; a new one needs an entry in `TASKS`."""
 
 from __future__ import annotations
 
@@ -37,29 +37,31 @@ class Task:
 
     name: str
     kind: type
-    asks: str  # what it asks, in one line
-    prompts: tuple[str, ...]  # names of its packaged prompts, the usual one first
-    items: str  # format of its items file, as `pnyx validate` knows it
+    asks: str  # its question, in one line
+    prompts: tuple[str, ...]  # names of its packaged prompts, the default one first
+    items: str  # format of its items file, as in `pnyx validate`
     example: str
-    question: Callable[..., JudgeQuestion]  # of Fields; makes a checked line's question
-    many: str = ""  # the prompt that asks several questions about one text
-    graded: bool = False  # whether people may say: in part
-    formats: tuple[JudgingFormat, ...] = ()  # ways to put its items to a language model
+    question: Callable[..., JudgeQuestion]  # makes a question from the Fields of a checked line
+    many: str = ""  # the prompt for several questions about one text
+    graded: bool = False  # whether labels may say: partly
+    formats: tuple[JudgingFormat, ...] = ()  # ways of asking a language model about its items
 
     @property
     def scales(self) -> Mapping[str, Scale]:
-        """The scales on which its items may be rated, the usual one first; none without choice."""
+        """The scales for rating its items, the default one first; empty if there is no choice."""
         return scales_of(self.name)
 
     def format(self, name: str) -> JudgingFormat:
-        """Return a format by its name; OptionError where the task has no such format."""
+        """Return a format by its name; OptionError if the task has no such format."""
         for form in self.formats:
             if form.name == name:
                 return form
-        found, known = shorten(name, 40), ", ".join(form.name for form in self.formats)
-        if not known:
-            raise OptionError(f"--format: found {found}, but {self.name} is asked in one way only")
-        raise OptionError(f"--format: found {found}, expected for {self.name}: {known}")
+        excerpt, names = shorten(name, 40), ", ".join(form.name for form in self.formats)
+        if not names:
+            raise OptionError(
+                f"--format: found {excerpt}, but {self.name} is asked in one way only"
+            )
+        raise OptionError(f"--format: found {excerpt}, expected for {self.name}: {names}")
 
     def read(
         self,
@@ -69,10 +71,10 @@ class Task:
         on_rag: Callable[[RagItems], object] = lambda _: None,
         **options: Any,
     ) -> list[JudgeQuestion]:
-        """Read an items file: JSONL, one question a line, ids unique; `options` of `question`.
+        """Read an items file: JSONL, one question per line, ids unique; `options` of `question`.
 
-        For the tasks support and rag it may hold RAG records instead, which `on_rag` is called
-        with; `columns` names their columns.
+        For the tasks support and rag it may contain RAG records instead, which are passed to
+        `on_rag`; `columns` names their columns.
         """
         rag = self._rag_items(path, columns)
         if rag is not None:
@@ -94,7 +96,7 @@ class Task:
 
 
 def question_of(row: Mapping[str, Any]) -> Support:
-    """Make the question of a line of relevance items that the format has checked."""
+    """Make the question from a line of relevance items that the format has checked."""
     return make_relevance(Fields(row))
 
 
@@ -221,7 +223,7 @@ _ALL = (
         '"Tea calms nerves."]}',
         make_ranking,
     ),
-    # Auto-ARGUE, Fig. 1: what is asked of sentences without citations.
+    # Auto-ARGUE, Fig. 1: the questions about sentences without citations.
     Task(
         "negative",
         Support,
@@ -263,11 +265,11 @@ def read_items(path: str, task: str) -> list[JudgeQuestion]:
     For support and rag it may also be a table or JSON of RAG records: a question, contexts and an
     answer (docs/formats.md, "RAG rows").
 
-    docs/formats.md has the fields of each task (a name of `TASKS`). Returns the questions to ask of
-    a judge, in the order of the file.
+    docs/formats.md has the fields of each task (a name of `TASKS`). Returns the questions for a
+    judge, in the order of the file.
 
     Raises:
-        InputError: there is no such task, or a line is broken.
+        InputError: the task is unknown, or a line is malformed.
     """
     if task not in TASKS:
         raise InputError(f"task: found {task!r}, expected one of: {', '.join(TASKS)}")

@@ -16,27 +16,27 @@ _VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "answers": ("value", "verdict"),
     "labels": ("value", "label"),
 }
-"""Form of rows -> names of the column of values; the first one that is there counts."""
+"""Form of rows -> possible names of the value column; the first existing one counts."""
 _EMPTY: Final = object()
 _EXPECTED: Final = "a file, id -> value, a list of values, rows with id and value, or a data frame"
 _ELSE: Final = "Tables with other columns: pnyx.check(TABLE, judge=COLUMN, human=COLUMN)"
 
 
 def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
-    """Return values in memory as rows of `form`; answers and verdicts stay as they are.
+    """Return values in memory as rows of `form`; answers and verdicts are unchanged.
 
-    Values, and rows of which none has an id, are numbered from 1. The ids of a series are its
-    index, unless that is the row numbers that pandas assigns. Answers without a value are unscored;
-    labels without one are left out.
+    Values, and rows without any id, are numbered from 1. The ids of a series are its index, unless
+    these are pandas's default row numbers. Answers without a value are unscored; labels without one
+    are left out.
 
     Args:
         source: id -> value; values, in a list, an array or a series; rows; a data frame.
         form: "answers" or "labels".
-        task: what the answers are about; by default quality (ratings) if a number is above 1 or
-            below 0, else support.
+        task: the task of the answers; by default quality (ratings) if a number is above 1 or below
+            0, else support.
 
     Raises:
-        InputError: the source is of another kind, or a value does not fit the task.
+        InputError: the source has another type, or a value does not fit the task.
     """
     items = list(_items(source))
     rows = [plain_row(item) if isinstance(item, Mapping) else item for item in items]
@@ -70,7 +70,7 @@ def value_rows(source: object, form: str, task: str | None = None) -> list[Any]:
 
 
 def rows_in_form(source: Any, form: str, task: str | None = None) -> Iterable[Any]:
-    """Return rows as `value_rows` does, but stream rows that are of `form` already."""
+    """Return rows as `value_rows` does, but stream rows that have the `form` already."""
     if isinstance(source, Mapping | str) or not isinstance(source, Iterable):
         return value_rows(source, form, task)
     items = iter(source)
@@ -84,10 +84,10 @@ def rows_in_form(source: Any, form: str, task: str | None = None) -> Iterable[An
 
 
 def joined_values(answers: Any, labels: Any) -> tuple[Any, Any]:
-    """Return answers and labels in shapes that are joined as their caller means.
+    """Return answers and labels in forms that can be joined.
 
-    Two series of pandas are joined by index. A list of values is joined by position, with a series
-    too, whatever the index of that.
+    Two pandas series are joined by index. A list of values is joined by position, also with a
+    series, regardless of its index.
 
     Raises:
         InputError: lists of values have different lengths, or an index has a label twice.
@@ -105,9 +105,9 @@ def joined_values(answers: Any, labels: Any) -> tuple[Any, Any]:
 
 
 def series_by_index(**sources: Any) -> tuple[Any, ...]:
-    """Return series of pandas as index -> value, unless they have row numbers as pandas does.
+    """Return pandas series as index -> value, unless they have default row numbers.
 
-    If one of the sources is not a series, all are returned as they are.
+    If one of the sources is not a series, all are returned unchanged.
     """
     indexes = [_index_of(source) for source in sources.values()]
     if None in indexes or all(map(_is_row_numbers, indexes)):
@@ -118,7 +118,7 @@ def series_by_index(**sources: Any) -> tuple[Any, ...]:
 def plain_values(source: Any) -> Any:
     """Return a series or an array of values as a list, a series with ids as id -> value.
 
-    Other sources are returned as they are. InputError: an index has a label twice.
+    Other sources are returned unchanged. InputError: a label of the index occurs twice.
     """
     if not _holds_values(source):
         return source
@@ -129,7 +129,7 @@ def plain_values(source: Any) -> Any:
 
 
 def _holds_values(source: Any) -> bool:
-    """Return whether a collection holds values: not rows, answers, or id -> value."""
+    """Return whether a collection has values: not rows, answers, or id -> value."""
     if not isinstance(source, Collection) or isinstance(source, str | Mapping | set | frozenset):
         return False
     return frame_rows(source) is None and _is_value(next(iter(source), {}))
@@ -151,8 +151,8 @@ def _items(source: object) -> Iterable[Any]:
 
 
 def _index_of(source: Any) -> Sequence[Any] | None:
-    """Return the index of a series of pandas; None for others."""
-    index: Any = getattr(source, "index", None)  # a method of lists
+    """Return the index of a pandas series; None for others."""
+    index: Any = getattr(source, "index", None)  # lists have a method of this name
     is_series = hasattr(source, "to_frame") and index is not None and not callable(index)
     return list(index) if is_series else None
 
@@ -162,7 +162,7 @@ def _is_row_numbers(index: Sequence[Any] | None) -> bool:
 
 
 def _by_index(series: Any, name: str) -> Mapping[Any, Any]:
-    """Return index -> value; InputError if a label of the index is there twice."""
+    """Return index -> value; InputError if a label of the index occurs twice."""
     values = dict(zip(series.index, series, strict=True))
     if len(values) < len(series):
         twice = Counter(series.index).most_common(1)[0][0]
@@ -181,7 +181,7 @@ def _task_of(values: Iterable[Any]) -> str:
 
 
 def yes_no_of(value: Any) -> Any:
-    """Return yes and no, as words or as 1 and 0, as True and False; other values as they are."""
+    """Return yes and no, as words or as 1 and 0, as True and False; other values unchanged."""
     if isinstance(value, str):
         grade = GRADE_WORDS.get(value.strip().lower())
         return value if grade is None else grade > 0

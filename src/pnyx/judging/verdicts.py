@@ -1,4 +1,4 @@
-"""What a judge or a person says of an item: one row, and the one reader of such rows."""
+"""Verdicts of a judge or labels of people on items: one row type, and the only reader of rows."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from pnyx.judging.answers import ANSWERS, Answer, Judged, Unscored, answer_rows
 from pnyx.judging.value_rows import rows_in_form
 
 T = TypeVar("T")
-V = TypeVar("V", "Verdict", "Said")
+V = TypeVar("V", "Verdict", "VerdictRow")
 
 YES_NO_TASKS = ("nugget", "negative", "needs-citation", "unanswerable")
-"""Tasks of yes and no that are measured as support is, or as relevance, as one likes."""
+"""Yes/no tasks that can be measured as support or as relevance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge or a person says of one item; empty where the file does not say.
+    """A judge's verdict on an item, or a person's label; fields missing in the file are empty.
 
     Attributes:
-        id: of the item.
-        question_id: of its question, else its group.
-        value: the answer; None where it is unscored.
-        probability: of yes, in [0, 1]; None where none is stated.
-        unscored: why there is no value.
-        judge: who said so; `annotator` of a person's label.
+        id: id of the item.
+        question_id: id of its question, else its group.
+        value: the answer; None if it is unscored.
+        probability: of yes, in [0, 1]; None if none is stated.
+        unscored: the reason if there is no value.
+        judge: name of the judge; `annotator` is the person of a label.
         extra: all other fields of the line.
-        task: what was asked; `dimension` of a rating.
-        line: of the file, or the number in a list.
+        task: the task; `dimension` is that of a rating.
+        line: line of the file, or position in a list.
     """
 
     id: str = ""
@@ -58,7 +58,7 @@ class Verdict:
 
     @property
     def confidence(self) -> float | None:
-        """The probability of the value given: that of yes or, of a no, 1 less that."""
+        """The probability of the value: that of yes or, for a no, 1 minus that."""
         if self.probability is None:
             return None
         return self.probability if self.value else 1.0 - self.probability
@@ -70,16 +70,17 @@ class Verdict:
 
 
 Source: TypeAlias = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any] | Answer | Verdict]
-"""A file, `-`, a results folder; what `pnyx.ask` returned, rows, verdicts, or id -> value."""
+"""A file, `-`, a results folder, the result of `pnyx.ask`, rows, verdicts, or id -> value."""
 
 
 def read_verdicts(
     source: Source, form: str | None = "answers", *, files: tuple[str, ...] = (ANSWERS,)
 ) -> Iterator[Verdict]:
-    """Yield the verdicts of a source, streaming, also the unscored.
+    """Yield the verdicts of a source, streaming, including unscored ones.
 
-    `form` is the format (`ITEM_FORMATS`) of its lines; None takes whatever has an id, a value and
-    a probability. `files` are looked for in a results folder. InputError at the first fault.
+    `form` is the format (`ITEM_FORMATS`) of its lines; None accepts any row with an id, a value and
+    a probability. `files` are the names to look for in a results folder. InputError at the first
+    malformed row.
     """
     if not isinstance(source, str | Path):
         yield from _in_memory(source, form, _verdict)
@@ -89,9 +90,9 @@ def read_verdicts(
     yield from _checked(rows, form, path, unit, _verdict)
 
 
-Said: TypeAlias = tuple[Verdict, str, Any, float | None, int]
-"""A verdict, perhaps of another row that differs in nothing but the rest: id, value, probability,
-line. Of its `extra` only what `measure` looks at is kept."""
+VerdictRow: TypeAlias = tuple[Verdict, str, Any, float | None, int]
+"""A verdict (shared by rows that differ only in the other fields), id, value, probability, line.
+Its `extra` has only the fields that `measure` reads."""
 
 _ALIKE = ("question_id", "group", "judge", "task", "unscored", "dimension", "doc_id",
           "perspective_id", "annotator")  # fmt: skip
@@ -99,11 +100,11 @@ _KEPT = ("label", "method", "text_id", "gain", "uncertain")
 _PLAIN = frozenset((str, bool, type(None)))
 
 
-def read_said(source: Source, form: str = "answers") -> Iterator[Said]:
-    """Yield what `read_verdicts` does, faster and in far less memory."""
+def read_verdict_rows(source: Source, form: str = "answers") -> Iterator[VerdictRow]:
+    """Yield the same as `read_verdicts`, faster and with far less memory."""
     seen: dict[Any, Verdict] = {}
 
-    def said(row: Mapping[str, Any], line: int) -> Said:
+    def verdict_row(row: Mapping[str, Any], line: int) -> VerdictRow:
         value, probability, parts = row.get("value"), row.get("probability"), row.get
         alike = (value is None, *map(parts, _ALIKE), *map(parts, _KEPT))
         sound = probability is None or (type(probability) is float and 0 <= probability <= 1)
@@ -119,15 +120,15 @@ def read_said(source: Source, form: str = "answers") -> Iterator[Said]:
     if isinstance(source, str | Path):
         path = file_of(source)
         rows, unit = _rows_of(path)
-        yield from _checked(rows, form, path, unit, said)
+        yield from _checked(rows, form, path, unit, verdict_row)
         return
-    for item in _in_memory(source, form, said):
-        made = isinstance(item, Verdict)
-        yield (item, item.id, item.value, item.probability, item.line) if made else item
+    for item in _in_memory(source, form, verdict_row):
+        is_verdict = isinstance(item, Verdict)
+        yield (item, item.id, item.value, item.probability, item.line) if is_verdict else item
 
 
 def _rows_of(path: str) -> tuple[Iterator[Row[dict[str, Any]]], str]:
-    """Return the rows of a file, and what a message calls one."""
+    """Return the rows of a file, and the word for a row in messages."""
     if path.endswith(".parquet"):
         from pnyx.formats.documents.tables import read_parquet
 
@@ -144,9 +145,9 @@ def _checked(
 ) -> Iterator[T]:
     if form is None:
         numbered = (row if isinstance(row, InputError) else (row[0], row) for row in rows)
-        made = parse_rows(numbered, lambda row: make(row[1], row[0]), path, unit)
-        for _, one in strict(unique(made, _by_judge, path, "id", unit), path, "labels"):
-            yield one
+        verdicts = parse_rows(numbered, lambda row: make(row[1], row[0]), path, unit)
+        for _, verdict in strict(unique(verdicts, _by_judge, path, "id", unit), path, "labels"):
+            yield verdict
         return
     item = ITEM_FORMATS[form]
     parsed = parse_rows(rows, item.parse, path, unit)
@@ -154,9 +155,9 @@ def _checked(
     once = unique(parsed, item.identities(), path, what, unit, identity=item.identity)
     for place, row in strict(once, path, "items"):
         try:
-            yield make(row, place)
+            yield make(row, position)
         except InputError as error:
-            raise located(error, path, place, unit) from error
+            raise located(error, path, position, unit) from error
 
 
 def _by_judge(verdict: Any) -> tuple[str, str]:
@@ -166,7 +167,7 @@ def _by_judge(verdict: Any) -> tuple[str, str]:
 def _in_memory(
     source: Iterable[Any], form: str | None, make: Callable[[Mapping[str, Any], int], T]
 ) -> Iterator[Any]:
-    """Yield verdicts that are there already as they are, and check rows and answers."""
+    """Yield existing verdicts unchanged, and check rows and answers."""
     items = iter(rows_in_form(source, form or "answers"))
     first = next(items, None)
     if isinstance(first, Verdict):
@@ -182,12 +183,12 @@ def _rows(item: Any, form: str | None) -> list[dict[str, Any]]:
     if item.question is None:
         raise InputError("found an answer without its question, expected what pnyx.ask returned")
     if form == "labels" and isinstance(item, Unscored):
-        return []  # whoever does not say anything has not labelled it
+        return []  # a label without a value is no label
     return answer_rows(item.question, item)
 
 
 def file_of(path: str | Path, files: tuple[str, ...] = (ANSWERS,)) -> str:
-    """Return a file, or that of a results folder; InputError where it holds none."""
+    """Return a file, or the file in a results folder; InputError if there is none."""
     folder = Path(path)
     if str(path) == "-" or not folder.is_dir():
         return str(path)
@@ -206,7 +207,7 @@ def of_one_judge(
     check: Callable[[V], V] | None = None,
     what: str = "answers",
 ) -> Iterator[V]:
-    """Yield one judge's verdicts, each through `check`; InputError where several need a name."""
+    """Yield one judge's verdicts, each through `check`; InputError if several need a name."""
     path = file_of(source) if isinstance(source, str | Path) else "rows"
     names: dict[str, None] = {}
     any_scored = False
@@ -215,8 +216,8 @@ def of_one_judge(
         names[name] = None
         try:
             if judge is None and len(names) > 1:
-                shown = ", ".join(repr(shorten(name, 40)) for name in names)
-                problem = f"holds {what} of several judges ({shown}): name one with --judge"
+                listing = ", ".join(repr(shorten(name, 40)) for name in names)
+                problem = f"holds {what} of several judges ({listing}): name one with --judge"
                 raise InputError(problem)
             if judge is None or name == judge:
                 any_scored = True
@@ -225,24 +226,24 @@ def of_one_judge(
             line = verdict[4] if isinstance(verdict, tuple) else verdict.line
             raise located(error, path, line) from error
     if not any_scored:
-        shown = ", ".join(shorten(name, 40) for name in list(names)[:5])
-        problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {shown})"
+        listing = ", ".join(shorten(name, 40) for name in list(names)[:5])
+        problem = f"holds no {what} of {shorten(judge or '', 40)!r} (judges found: {listing})"
         raise InputError(problem, path=path)
 
 
 def read_annotations(source: Source, *, judge: str | None = None) -> Iterator[Verdict]:
-    """Yield labels of relevance, a judge's or people's, streaming; also the unscored.
+    """Yield labels of relevance, by a judge or by people, streaming, including unscored ones.
 
-    What `pnyx annotate` and `pnyx judge relevance` write: lines with an id, a value and a
-    probability. Of a value without one the probability is 1 or 0.
+    The sources are outputs of `pnyx annotate` and `pnyx judge relevance`: lines with an id, a value
+    and a probability. For a value without a probability, it is 1 or 0.
 
     Args:
-        source: JSONL, gzip or not; Parquet; a results folder; `-`; or what `pnyx.ask` returned.
-        judge: whose labels, where there are those of several.
+        source: JSONL, gzip or not; Parquet; a results folder; `-`; or the result of `pnyx.ask`.
+        judge: the judge whose labels count, if there are several.
 
     Raises:
-        InputError: at the first fault, naming file and line; also where there are no labels, or
-            those of several judges and `judge` is None.
+        InputError: at the first malformed row, naming file and line; also if there are no labels,
+            or labels of several judges and `judge` is None.
         MissingExtra: the file is Parquet and pyarrow is not installed.
     """
     files = ("labelled.jsonl", ANSWERS)
@@ -261,7 +262,7 @@ def _annotation(verdict: Verdict) -> Verdict:
 
 
 def yes_or_no(value: Any) -> bool | None:
-    """Return a value of yes or no (people may write words), None where it is open."""
+    """Return a yes/no value (people may write words), None if it is open."""
     if value is None or isinstance(value, bool):
         return value
     word = value.strip().lower() if isinstance(value, str) else ""
@@ -271,11 +272,11 @@ def yes_or_no(value: Any) -> bool | None:
 
 
 def shown_value(value: Any) -> str:
-    """Return a value as it is shown in messages."""
+    """Return a value as text for messages."""
     return shorten(repr(value), 40)
 
 
-def _verdict(row: Mapping[str, Any], line: int, kept: tuple[str, ...] = ()) -> Verdict:
+def _verdict(row: Mapping[str, Any], line: int, fields: tuple[str, ...] = ()) -> Verdict:
     rest = dict(row)
     take = rest.pop
     value, probability = take("value", None), take("probability", None)
@@ -301,8 +302,8 @@ def _verdict(row: Mapping[str, Any], line: int, kept: tuple[str, ...] = ()) -> V
         perspective_id=_identifier(take("perspective_id", None), "perspective_id"),
         group=group,
         annotator=_identifier(take("annotator", None), "annotator"),
-        # Without the room that was for the others.
-        extra={name: rest[name] for name in kept if name in rest} if kept else dict(rest),
+        # A copy, to drop the capacity used for the other fields.
+        extra={name: rest[name] for name in fields if name in rest} if fields else dict(rest),
         line=line,
     )
 
@@ -320,4 +321,4 @@ def _identifier(value: Any, name: str) -> str:
 
 
 UnscoredPairs: TypeAlias = Literal["error", "skip", "zero"]
-"""Unscored pairs in qrels: an error, no line, or grade 0."""
+"""How to write unscored pairs in qrels: an error, no line, or grade 0."""

@@ -1,4 +1,4 @@
-"""Models: chat endpoints, HTTP, embeddings, models on this machine."""
+"""Models: chat endpoints, HTTP, embeddings, local language models."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Functions called in workers that Ray places on the cores of this machine, or of a cluster."""
+"""Functions called in Ray workers on the cores of this machine or of a cluster."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pnyx.models.http import flow
 _ADDRESS = re.compile(r"(?:ray://)?(?P<host>[^\s/@:]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Makes Ray's own ports those of 127.0.0.1, as they are on Windows and macOS: read on import."""
+"""Binds Ray's own ports to 127.0.0.1, as on Windows and macOS; Ray reads it on import."""
 _OBJECTS = 256 * 1024 * 1024
 _SECONDS = 10.0
 _RETRIES = 10
-"""How often a call is begun anew whose worker, or machine, is gone."""
+"""How often a call is restarted after its worker or machine is lost."""
 
 
 class RayWorkers:
@@ -36,16 +36,16 @@ class RayWorkers:
         self._task: Any = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_work)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return what an importable function returns in a worker; ModelError where it cannot."""
+        """Call an importable function in a worker and return its result; ModelError if it fails."""
         return self.map(function, [args])[0]
 
     def spread(self, function: Callable[..., Any], rows: Sequence[Any]) -> list[Any]:
-        """Return what a function returns for parts of some rows, in order, two for each worker."""
+        """Call a function on parts of the rows, two per worker; return the results in order."""
         size = max(1, len(rows) // (2 * self.count))
         return self.map(function, [(list(rows[n : n + size]),) for n in range(0, len(rows), size)])
 
     def map(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
-        """Return what a function returns for each call's arguments, in order."""
+        """Return the results of a function for each call's arguments, in order."""
         try:
             done = self._ray.get([self._task.remote(__version__, function, c) for c in calls])
         except self._ray.exceptions.RayError as error:
@@ -62,7 +62,7 @@ def ray_workers(engine: str) -> Iterator[RayWorkers]:
     """Connect to Ray as `--engine` says: `ray` is this machine, else the address of a cluster.
 
     Raises:
-        OptionError: neither of these.
+        OptionError: the value is neither of these.
         MissingExtra: Ray is not installed.
         ModelError: the cluster cannot be reached.
     """
@@ -77,8 +77,10 @@ def _connected(engine: str) -> Any:
     """Import Ray, start or find a cluster, and return the library."""
     address = _ADDRESS.fullmatch(engine)
     if engine != "ray" and address is None:
-        shown = shorten(engine.rpartition("@")[2], 60)
-        raise OptionError(f"--engine: found {shown!r}, expected ray, ray://HOST:10001 or HOST:PORT")
+        excerpt = shorten(engine.rpartition("@")[2], 60)
+        raise OptionError(
+            f"--engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT"
+        )
     check_network(engine if address is None else address["host"].strip("[]"))
     if importlib.util.find_spec("ray") is None:
         raise MissingExtra("--engine ray", "ray")
@@ -107,12 +109,12 @@ def _connected(engine: str) -> Any:
 
 
 def _local_options(taken_port: int) -> dict[str, Any]:
-    """Return the options of a Ray of this machine alone, which asks nobody who hosts it.
+    """Return the options of Ray on this machine alone, without requests to a cloud.
 
-    Without a dashboard Ray still starts the process that reports usage, and that one asks the
-    metadata addresses of clouds (169.254.169.254) even where reports are off. It is not started
-    where its port is taken, and Ray goes on without it. With 0 TPUs none are looked for, whose kind
-    Ray would ask the cloud.
+    Even without a dashboard Ray starts the process that reports usage, and that process requests
+    the metadata addresses of clouds (169.254.169.254) even if reports are off. It is not started if
+    its port is taken, and Ray continues without it. With 0 TPUs, Ray looks for none and does not
+    ask the cloud for their type.
     """
     return {
         "num_cpus": flow.cores(),
@@ -135,19 +137,19 @@ def _taken_port() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep what Ray's compiled code writes off standard error: what fails is said in one line."""
-    kept = os.dup(2)
+    """Keep the output of Ray's compiled code off standard error: failures take one line."""
+    saved = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 def _work(version: str, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, str]:
-    """Call a function in a worker, on its one core; return its result, or what is wrong."""
+    """Call a function in a worker on its one core; return its result, or the problem."""
     host = socket.gethostname()
     if version != __version__:
         return None, f"Ray: {host} has Pnyx {__version__}, expected {version}"

@@ -22,11 +22,11 @@ _OPTIONS = {
 
 
 def read_request_fields(text: str) -> dict[str, Any]:
-    """Read the fields from JSON, or from the file that holds it.
+    """Read the fields from JSON text, or from a file that contains it.
 
     Raises:
         OptionError: the JSON is not an object of fields that a user can set.
-        InputError: the file cannot be read, or holds something else.
+        InputError: the file cannot be read, or has other content.
     """
     if text.lstrip().startswith("{"):
         problem = _problem(value := _decoded(text))
@@ -63,7 +63,7 @@ def _problem(value: Any) -> str:
             return f"{name} cannot be set here: {instead}"
     for name in _names(value):
         if _SECRET.search(name):
-            return f"{escaped(name, 40)} looks like a secret: set PNYX_API_KEY in place of it"
+            return f"{escaped(name, 40)} looks like a secret: set PNYX_API_KEY instead"
     return ""
 
 

@@ -183,7 +183,7 @@ class BenchJudge:
             self.judge, pairs, self.out / name, settings=self.settings, on_start=started,
             take=rows.append, shard=self.shard,
         )  # fmt: skip
-        self.reused += applied.kept
+        self.reused += applied.reused
         return verdicts_of_answers(self.judge.name, rows)
 
     def write_runs(self, runs: Runs, index: DocumentIndex) -> None:

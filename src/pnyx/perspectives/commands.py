@@ -92,7 +92,7 @@ class BenchSpec(
         "Lambda of mmr; --dev chooses among several. Repeatable.",
         "--lambda",
         within="[0, 1]",
-        shown="those of BERDS: 0.5, 0.75, 0.9, 0.95, 0.99",
+        default_text="those of BERDS: 0.5, 0.75, 0.9, 0.95, 0.99",
     )
     dev: float = opt(0.25, "Share of the questions used to choose lambda.", within="(0, 1)")
     leaning: bool = opt(

@@ -50,7 +50,9 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         "added; lexical: only shared words, in seconds; lora: a language model with low-rank "
         "adapters.",
     )
-    name: str | None = opt(None, "Name of the student.", metavar="NAME", shown="the folder's")
+    name: str | None = opt(
+        None, "Name of the student.", metavar="NAME", default_text="the folder's"
+    )
     held_out: float = opt(
         0.25, "Share of pairs, in whole questions, to calibrate and test on.", within="(0, 1)"
     )
@@ -59,17 +61,21 @@ class DistilSpec(Spec, heading="Student", rare="epochs batch learning_rate four_
         None,
         "BERT folder to train; for lora a folder, a GGUF file or a hub name.",
         metavar="MODEL",
-        shown="packaged",
+        default_text="packaged",
         needs=_TRAINED,
     )
     epochs: int | None = opt(
-        None, "How often each pair is seen.", within="[1, 1000]", shown="the kind's", needs=_TRAINED
+        None,
+        "How often each pair is seen.",
+        within="[1, 1000]",
+        default_text="the kind's",
+        needs=_TRAINED,
     )
     batch: int | None = opt(
-        None, "Batch size, in pairs.", within="[1, 4096]", shown="the kind's", needs=_TRAINED
+        None, "Batch size, in pairs.", within="[1, 4096]", default_text="the kind's", needs=_TRAINED
     )
     learning_rate: float | None = opt(
-        None, "Learning rate.", within="(0, 1]", shown="the kind's", needs=_TRAINED
+        None, "Learning rate.", within="(0, 1]", default_text="the kind's", needs=_TRAINED
     )
     reason: bool = opt(
         False, "lora: learn to give a reason, too.", "--reason/--no-reason", needs="kind=lora"
@@ -192,13 +198,13 @@ class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored
         "Thresholds of grades 1, 2 ... in --qrels.",
         metavar="P[,P...]",
         each=True,
-        shown="the verdict",
+        default_text="the verdict",
         needs="qrels",
     )
     unscored: Literal["error", "skip", "zero"] | None = opt(
         None,
         "Unscored pairs in --qrels: no file, no line, or grade 0.",
-        shown="skip; error with --thresholds",
+        default_text="skip; error with --thresholds",
         needs="qrels",
     )
 
@@ -272,9 +278,9 @@ def apply(
             raise InputError(f"{error} ({escaped(str(applied.path))} is complete)") from error
     counts, name = applied.counts, applied.manifest["judge"]["name"]
     say_judge(name, applied.manifest["card"])
-    row = {**applied.manifest, "kept": applied.kept}
+    row = {**applied.manifest, "kept": applied.reused}
     line = counts_line(counts, "pairs labelled", name)
-    if applied.kept == counts["asked"]:
+    if applied.reused == counts["asked"]:
         line += "; all from an earlier run"
     if grades is not None:
         row["qrels"] = grades

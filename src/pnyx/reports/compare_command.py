@@ -31,7 +31,7 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
     """What to compare, and how."""
 
     measures: tuple[str, ...] = opt(
-        (), "Measure that both have. Repeatable.", "--measure", metavar="M", shown="all in common"
+        (), "Measure that both have. Repeatable.", "--measure", metavar="M", default_text="all in common"
     )
     measure_a: tuple[str, ...] = opt(
         (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"
@@ -48,14 +48,14 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
         (),
         "Format of the leaderboards; if repeated, one for each in turn.",
         metavar="NAME",
-        shown="recognised",
+        default_text="recognised",
     )
     differences: bool = opt(False, "Test the differences between the runs of each leaderboard.")
     baseline: str | None = opt(
         None,
         "Run to compare the others with.",
         metavar="NAME",
-        shown="every pair of runs",
+        default_text="every pair of runs",
         needs=("--differences or --people", lambda spec: spec.differences or spec.people),
     )
     test: Literal["t", "randomisation"] = opt(

@@ -51,17 +51,17 @@ class _MeasuresSpec(Spec, heading="Measures"):
         "Measures to show, compare and write. Repeatable.",
         "--measure",
         metavar="MEASURE",
-        shown="all are shown; precision, recall and F1 are compared and written",
+        default_text="all are shown; precision, recall and F1 are compared and written",
     )
     weights: tuple[Words, ...] = opt(
         (),
         "Weight of nuggets by importance, at least 0; other: any other or none. Repeatable.",
         "--weight",
         metavar="IMPORTANCE=X",
-        shown="vital=2, okay=1, other=1",
+        default_text="vital=2, okay=1, other=1",
     )
     topics: FileName | None = topics_opt(
-        None, "Topics to measure (questions), with or without reports.", shown="those of R"
+        None, "Topics to measure (questions), with or without reports.", default_text="those of R"
     )
     missing: Literal["skip", "zero"] = opt(
         "skip",

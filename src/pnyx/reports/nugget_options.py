@@ -43,7 +43,7 @@ class CreateSpec(Spec, heading="Nuggets", rare="level window words allow_text_in
     style: Literal["questions", "claims"] | None = opt(
         None,
         "Questions with answers (ARGUE), or claims (nuggetizer).",
-        shown="questions; without --llm claims",
+        default_text="questions; without --llm claims",
     )
     most: int = opt(30, "Maximum nuggets per topic.", "--most", within="[1, 500]")
     depth: int = opt(50, "Maximum documents per topic.", low=1)
@@ -80,9 +80,9 @@ class MergeSpec(Spec, heading="Merging", rare="candidates_from run_id"):
         None,
         "Minimum cosine of two nuggets, or answers, for asking the judge if they say the same.",
         within="[-1, 1]",
-        shown="0.7; without --llm 0.9",
+        default_text="0.7; without --llm 0.9",
     )
-    run_id: Words | None = opt(None, "Run id of the merged banks.", shown="the first bank's")
+    run_id: Words | None = opt(None, "Run id of the merged banks.", default_text="the first bank's")
 
 
 class NuggetJudgeSpec(JudgeSpec):

@@ -28,7 +28,7 @@ class JudgeReportSpec(Spec, heading="Reports", rare="min_grade attest unknown_do
         None,
         "Index of the collection. Its texts are judged, whatever texts the reports embed.",
         metavar="INDEX",
-        shown="the texts that reports embed, unchecked",
+        default_text="the texts that reports embed, unchecked",
     )
     documents: SourceName | None = file_opt(
         None, "The collection as a corpus, in any format.", metavar="CORPUS"

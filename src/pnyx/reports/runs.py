@@ -71,7 +71,7 @@ def judge_reports_into(
     run |= {} if shard is None else {"shard": shard.about(settings)}
     with results_journal(out, run, settings, from_rows=from_rows) as journal:
         if on_start is not None:
-            on_start(journal.kept)
+            on_start(journal.reused)
         most = _most_asked(topics(replace(plan, every=True)), shard) if on_total else ()
         dealt = _dealt(topics(plan), shard)
         reports, places = _judge_all(judge, dealt, journal, most, on_total or (lambda _: None))
@@ -129,7 +129,7 @@ def _judge_all(
     """
     count, calls, left, stages = 0, 0, sum(most), iter(most)
     places: list[int] = []
-    on_total(max(0, left - journal.kept))
+    on_total(max(0, left - journal.reused))
 
     def ask_all(questions: Iterable[Support], take: Take) -> None:
         nonlocal count, calls, left
@@ -142,7 +142,7 @@ def _judge_all(
             places.extend([calls // STAGES] * len(some))
         calls += 1
         left -= next(stages, 0)
-        on_total(max(0, count + left - journal.kept))
+        on_total(max(0, count + left - journal.reused))
 
     judged = [report for block in blocks for report in judge_topics(block, ask_all)]
     journal.check_count(count)

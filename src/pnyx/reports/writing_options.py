@@ -24,12 +24,12 @@ class SubmissionSpec(Spec, heading="Output", rare="layout style metadata_fields"
     team: str = opt(WritingPlan().team, "team_id of the run.")
     run_id: str = opt(WritingPlan().run, "run_id of the run.")
     layout: Literal["rag24", "rag25", "ragtime"] | None = opt(
-        None, "Layout of a line.", shown="the track's, else ragtime"
+        None, "Layout of a line.", default_text="the track's, else ragtime"
     )
     style: CitationStyle | None = opt(
         None,
         "How citations are written; scores are the probabilities of support, 1 for a quotation.",
-        shown="the track's, else scores",
+        default_text="the track's, else scores",
     )
     metadata_fields: tuple[str, ...] = opt(
         (),
@@ -61,7 +61,7 @@ class WriteReportSpec(
         "Maximum length of a report: in words if --track counts words, else in characters. Never "
         "exceeds the limits of request and track.",
         low=1,
-        shown=f"the request's and the track's, else {LIMIT} characters",
+        default_text=f"the request's and the track's, else {LIMIT} characters",
     )
     retrieve: int = opt(WritingPlan().retrieve, "Documents to retrieve for each query.", low=1)
     evidence: int = opt(WritingPlan().documents, "Documents handed to the writer.", low=1)
@@ -72,14 +72,14 @@ class WriteReportSpec(
         within="[0, 1]",
     )
     citations: int | None = opt(
-        None, "Maximum citations of a sentence.", low=1, shown="the track's, else 3"
+        None, "Maximum citations of a sentence.", low=1, default_text="the track's, else 3"
     )
     questions: int = opt(
         QUESTIONS, "Sub-questions that a language model suggests to search for; 0 for none.",
         within="[0, 20]",
     )  # fmt: skip
     writer: Literal["extractive", "llm"] | None = opt(
-        None, "Who writes.", shown="llm with --llm, else extractive"
+        None, "Who writes.", default_text="llm with --llm, else extractive"
     )
     context: int = opt(
         CONTEXT, "Tokens of documents shown to the language model for a report.", low=100
@@ -88,5 +88,5 @@ class WriteReportSpec(
         None,
         "Prompt for the model: a packaged one (pnyx prompt list) or a file (.toml).",
         metavar="NAME",
-        shown="report",
+        default_text="report",
     )

@@ -48,14 +48,13 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
         "Documents to return per question.",
         "-k",
         low=1,
-        shown="10; 1000 with --topics; all with --threshold",
+        default_text="10; 1000 with --topics; all with --threshold",
     )
     unit: Literal["document", "passage"] | None = opt(
         None,
         "In an index of passages, rank the passages or whole documents by their best passage.",
-        shown="passage; document with --topics",
+        default_text="passage; document with --topics",
     )
-    tag: str | None = opt(None, "Run tag.", shown="the model and later stages", needs="topics")
 
     def check(self, question: str | None, *, as_json: bool, plan: bool) -> None:
         """Reject options that cannot be combined."""

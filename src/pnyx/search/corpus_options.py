@@ -38,10 +38,10 @@ class CorpusSpec(EvidenceSpec, heading="Index", rare="fields language"):
     unit: Literal["document", "passage"] | None = opt(
         None,
         "Index whole documents, or passages of about 40 to 150 words of longer ones.",
-        shown="passage for folders and files of prose, document for collections",
+        default_text="passage for folders and files of prose, document for collections",
     )
     language: str | None = opt(
-        None, "Stemmer: a Snowball language, or none.", metavar="NAME", shown="english"
+        None, "Stemmer: a Snowball language, or none.", metavar="NAME", default_text="english"
     )
 
     def reader(self, corpus: Sequence[str]) -> SourceReader:

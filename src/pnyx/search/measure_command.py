@@ -47,7 +47,7 @@ class _RankingSpec(PlotSpec, heading="Measures"):
         "In ir-measures notation. Repeatable.",
         "--measure",
         metavar="MEASURE",
-        shown="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
+        default_text="nDCG@10 P@10 AP R@100; with diversity qrels also alpha_nDCG@10 ERR_IA@10 "
         "StRecall@10",
     )
     topics_of: Literal["qrels", "run", "both"] = opt("qrels", "Topics to measure.")

@@ -26,23 +26,26 @@ class ScoringSpec(
         "--vectors; auto is hybrid if the index has vectors, else dirichlet, and shows people good "
         "arguments first.",
     )
-    mu: float | None = opt(None, "Dirichlet prior, in tokens.", shown=_SHOWN["mu"])
-    k1: float | None = opt(None, "BM25 saturation.", shown=_SHOWN["k1"])
-    b: float | None = opt(None, "BM25 length normalisation.", shown=_SHOWN["b"])
-    wc: float | None = opt(None, "Touché: weight of the topic.", shown=_SHOWN["wc"])
-    wq: float | None = opt(None, "Touché: weight of quality.", shown=_SHOWN["wq"])
+    mu: float | None = opt(None, "Dirichlet prior, in tokens.", default_text=_SHOWN["mu"])
+    k1: float | None = opt(None, "BM25 saturation.", default_text=_SHOWN["k1"])
+    b: float | None = opt(None, "BM25 length normalisation.", default_text=_SHOWN["b"])
+    wc: float | None = opt(None, "Touché: weight of the topic.", default_text=_SHOWN["wc"])
+    wq: float | None = opt(None, "Touché: weight of quality.", default_text=_SHOWN["wq"])
     flat: bool = opt(False, "Touché: rank by topic and quality only (R fixed to 1).")
     lexical: Literal["dirichlet", "bm25", "touche"] | None = opt(
-        None, "Lexical model in hybrid.", shown=Scoring().lexical, needs="model=hybrid"
+        None, "Lexical model in hybrid.", default_text=Scoring().lexical, needs="model=hybrid"
     )
     fusion: Literal["minmax", "zscore", "rrf"] | None = opt(
-        None, "How hybrid fuses: by scores or ranks.", shown=Scoring().fusion, needs="model=hybrid"
+        None,
+        "How hybrid fuses: by scores or ranks.",
+        default_text=Scoring().fusion,
+        needs="model=hybrid",
     )
     dense_weight: float | None = opt(
         None,
         "Weight of the dense scores, with --fusion minmax or zscore.",
         within="[0, 1]",
-        shown=f"{Scoring().dense_weight:g}",
+        default_text=f"{Scoring().dense_weight:g}",
         needs=(
             "--model hybrid and --fusion minmax or zscore",
             lambda spec: spec.model == "hybrid" and spec.fusion != "rrf",
@@ -52,14 +55,14 @@ class ScoringSpec(
         None,
         "Move the question's vector towards this many of the best documents; 0 for none.",
         low=0,
-        shown=f"{Scoring().feedback}",
+        default_text=f"{Scoring().feedback}",
         needs=("--model hybrid", lambda spec: spec.model == "hybrid" or not spec.feedback),
     )
     embedder: ModelName | None = opt(
         None,
         "Embedder of the index: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
-        shown="minilm-int8",
+        default_text="minilm-int8",
     )
 
 
@@ -79,10 +82,10 @@ class StageSpec(
         metavar="P",
     )
     window: int | None = opt(
-        None, "Documents per request.", low=2, shown=f"{Listwise().window}", needs=_LISTWISE
+        None, "Documents per request.", low=2, default_text=f"{Listwise().window}", needs=_LISTWISE
     )
     step: int | None = opt(
-        None, "Stride of the window.", low=1, shown=f"{Listwise().step}", needs=_LISTWISE
+        None, "Stride of the window.", low=1, default_text=f"{Listwise().step}", needs=_LISTWISE
     )
     diversify: Literal["mmr", "perspectives"] | None = opt(
         None, "Show every side: maximal marginal relevance, or a search for each perspective."
@@ -91,24 +94,27 @@ class StageSpec(
         None,
         "mmr: weight of relevance, 0 to 1.",
         "--lambda",
-        shown=f"{SearchPlan().lam:g}",
+        default_text=f"{SearchPlan().lam:g}",
         needs="diversify=mmr",
     )
     perspectives: FileName | None = file_opt(
-        None, "File of perspectives.", shown="--llm, else the index", needs="diversify=perspectives"
+        None,
+        "File of perspectives.",
+        default_text="--llm, else the index",
+        needs="diversify=perspectives",
     )
     count: int | None = opt(
         None,
         "Maximum perspectives.",
         within="[1, 50]",
-        shown="8; all of the file",
+        default_text="8; all of the file",
         needs="diversify=perspectives",
     )
     depth: int | None = opt(
         None,
         "Number of best documents to rerank, judge, diversify or assign to a side.",
         low=1,
-        shown=f"{SearchPlan().depth}",
+        default_text=f"{SearchPlan().depth}",
         needs=(
             "--rerank, --threshold, --diversify or --stance",
             lambda spec: spec.judged or spec.diversify or spec.stance,
@@ -118,14 +124,14 @@ class StageSpec(
         None, "Rank the documents on this side of the question first."
     )
     certainty: float | None = opt(
-        None, "Minimum probability for a side.", shown=f"{CERTAINTY:g}", needs="stance"
+        None, "Minimum probability for a side.", default_text=f"{CERTAINTY:g}", needs="stance"
     )
     topic: tuple[Words, ...] = opt(
         (),
         "Topic of the corpus whose labels count, whatever its words; not:TOPIC if its pro is "
         "this question's con. May be repeated.",
         metavar="TOPIC",
-        shown="topics that ask the same",
+        default_text="topics that ask the same",
     )
 
     @property
@@ -152,9 +158,9 @@ class SearchSpec(StageSpec, ScoringSpec):
 class ClusterSpec(Spec, heading="Features", rare="shards replicas"):
     """How an index is distributed in an OpenSearch cluster."""
 
-    shards: int | None = opt(None, "Parts of a new index in OpenSearch.", low=1, shown="1")
+    shards: int | None = opt(None, "Parts of a new index in OpenSearch.", low=1, default_text="1")
     replicas: int | None = opt(
-        None, "Further copies of each part, each on another node.", low=0, shown="0"
+        None, "Further copies of each part, each on another node.", low=0, default_text="0"
     )
 
 
@@ -180,31 +186,35 @@ class FeatureSpec(
     )
     ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
     quality_model: FileName | None = file_opt(
-        None, "Model of your own.", metavar="FOLDER", shown="packaged", needs="quality"
+        None, "Model of your own.", metavar="FOLDER", default_text="packaged", needs="quality"
     )
     cluster_count: int | None = opt(
         None,
         "Number of --clusters.",
         metavar="K",
         low=1,
-        shown="300, fewer on small corpora",
+        default_text="300, fewer on small corpora",
         needs="clusters",
     )
     space: Literal["text", "conclusion", "dual"] | None = opt(
         None,
         "With --clusters: whole texts (free after --vectors), conclusions only (faster than "
         "embedding texts), or conclusions and premises.",
-        shown="text",
+        default_text="text",
         needs="clusters",
     )
     seed: int | None = opt(
-        None, "With --clusters: random seed.", within="[0, 4294967295]", shown="0", needs="clusters"
+        None,
+        "With --clusters: random seed.",
+        within="[0, 4294967295]",
+        default_text="0",
+        needs="clusters",
     )
     embedder: ModelName | None = opt(
         None,
         "Embedder: minilm-int8 (packaged) or http://HOST:PORT/v1#MODEL.",
         metavar="SPEC",
-        shown="minilm-int8",
+        default_text="minilm-int8",
         needs=("--clusters, --assign or --vectors", lambda spec: spec.embeds),
     )
     engine: Address | None = opt(

@@ -33,14 +33,19 @@ class SourceSpec(Spec, heading="Perspectives"):
     )
     file: str | None = file_opt(None, "Take those of a file (JSONL; also BERDS's).")
     count: int | None = opt(
-        None, "Maximum number.", "-n", "--count", within="[1, 50]", shown="8; all of a --file"
+        None,
+        "Maximum number.",
+        "-n",
+        "--count",
+        within="[1, 50]",
+        default_text="8; all of a --file",
     )
     open_question: bool = opt(
         False, "Not a yes/no question: ask the language model for answers without sides.", "--open"
     )
     out: str | None = out_opt(None, "Write them as JSONL, which --file reads.")
     topic_id: str | None = opt(
-        None, "Question id, also in --file.", "--id", shown="from the question"
+        None, "Question id, also in --file.", "--id", default_text="from the question"
     )
 
 

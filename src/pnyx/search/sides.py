@@ -123,7 +123,7 @@ async def ask_sides(
             text,
             side,
             group=question.id,
-            given=question.claims,
+            claims=question.claims,
         )
         for question, name, text in items
         for side in SIDES

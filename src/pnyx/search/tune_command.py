@@ -40,7 +40,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
         "other parameters stay fixed.",
         "--try",
         metavar="NAME[=V,V...]",
-        shown="all of the model",
+        default_text="all of the model",
     )
     measure: str = opt("nDCG@10", "Measure to optimise, in the notation of ir-measures.")
     folds: int = opt(5, "Number of cross-validation folds.", low=2)

@@ -23,8 +23,8 @@ from pnyx.stats.weighted_measures import (
 )
 
 AlphaLevel: TypeAlias = Literal["nominal", "ordinal", "interval"]
-"""What counts as the distance of two values: unequal or not; the values ranked between them;
-their squared difference."""
+"""The distance of two values: whether they differ; the number of values ranked between them; their
+squared difference."""
 
 ALPHA_LEVELS: tuple[AlphaLevel, ...] = get_args(AlphaLevel)
 
@@ -36,24 +36,24 @@ _DIGITS = 9  # Means of several labels carry rounding errors; values that differ
 def krippendorff_alpha(ratings: Ratings, level: AlphaLevel = "ordinal") -> float | None:
     """Return Krippendorff's alpha: 1 for perfect agreement, 0 for chance, below 0 for worse.
 
-    Any number of raters, and any missing ratings: an item counts with the ratings that it has, from
-    two on (Krippendorff, Content Analysis, 2004, 11.3).
+    Any number of raters and missing ratings are allowed; an item counts if it has at least two
+    ratings (Krippendorff, Content Analysis, 2004, 11.3).
 
     Args:
         ratings: (raters, items), None or NaN where a rater did not rate an item.
-        level: how far two values are apart; see `AlphaLevel`.
+        level: how the distance of two values is measured; see `AlphaLevel`.
 
     Returns:
-        None where it is undefined: no item has two ratings, or all of these are equal.
+        None if it is undefined: no item has two ratings, or all of these are equal.
 
     Raises:
-        ValueError: the rows differ in length, or there is no such level.
+        ValueError: the rows differ in length, or the level is unknown.
     """
     if level not in ALPHA_LEVELS:
         raise ValueError(f"found level {level!r}, expected one of: {', '.join(ALPHA_LEVELS)}")
     rows = [[np.nan if v is None else float(v) for v in row] for row in ratings]
     if len({len(row) for row in rows}) > 1:
-        raise ValueError("found rows of different lengths, expected each rater's for all items")
+        raise ValueError("found rows of different lengths, expected one rating or None per item")
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
     value = float(RatedUnits(table).alpha(level, np.ones((1, table.shape[1])))[0])
     return value if np.isfinite(value) else None
@@ -61,34 +61,34 @@ def krippendorff_alpha(ratings: Ratings, level: AlphaLevel = "ordinal") -> float
 
 @prepared
 def weighted_alpha_nominal(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
-    """Krippendorff's alpha of two raters, values equal or not, in [-1, 1]."""
+    """Krippendorff's alpha of two raters on the nominal scale, in [-1, 1]."""
     first, second, count = _codes(gold, score)
-    apart = first != second
+    differ = first != second
 
     def alpha(weights: Weights) -> Floats:
         total = 2 * weights.sum(axis=1)
         shares = weight_by(first, weights, count) + weight_by(second, weights, count)
         least = total * total - (shares * shares).sum(axis=1)
-        return 1.0 - ratio(2 * (weights @ apart) * (total - 1), least)
+        return 1.0 - ratio(2 * (weights @ differ) * (total - 1), least)
 
     return alpha
 
 
 @on_arrays
 def weighted_alpha_ordinal(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Krippendorff's alpha of two raters, values as ranks, in [-1, 1]."""
+    """Krippendorff's alpha of two raters on the ordinal scale, in [-1, 1]."""
     return RatedUnits(np.stack([gold, score])).alpha("ordinal", weights)
 
 
 @on_arrays
 def weighted_alpha_interval(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Krippendorff's alpha of two raters, values as numbers, in [-1, 1]."""
+    """Krippendorff's alpha of two raters on the interval scale, in [-1, 1]."""
     return RatedUnits(np.stack([gold, score])).alpha("interval", weights)
 
 
 @prepared
 def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
-    """Cohen's kappa, in [-1, 1]: agreement beyond each side's shares (Cohen 1960)."""
+    """Cohen's kappa, in [-1, 1]: agreement beyond chance, given each side's shares (Cohen 1960)."""
     first, second, count = _codes(gold, score)
     same = first == second
 
@@ -103,7 +103,7 @@ def weighted_kappa(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
 
 
 def _codes(gold: Floats, score: Floats) -> tuple[Codes, Codes, int]:
-    """Return a number for each value of both sides, and how many numbers there are."""
+    """Return a code for each value of both sides, and the number of codes."""
     if all(((side == 0) | (side == 1)).all() for side in (gold, score)):
         return gold.astype(np.int8), score.astype(np.int8), 2
     codes = np.unique(np.round(np.concatenate([gold, score]), _DIGITS), return_inverse=True)[1]
@@ -111,24 +111,25 @@ def _codes(gold: Floats, score: Floats) -> tuple[Codes, Codes, int]:
 
 
 class RatedUnits:
-    """The ratings of items with at least two, ready to be weighted; see `krippendorff_alpha`.
+    """The ratings of items with at least two, prepared for weighting; see `krippendorff_alpha`.
 
-    Coincidences of value pairs need not be counted: the distances of the interval scale sum to
-    variances within items and in all, those of the ordinal scale to variances of mean ranks (the
-    ranked values between two are the difference of their mean ranks), those of the nominal scale to
-    squared counts.
+    Coincidences of value pairs need not be counted. The distances of the interval scale sum to
+    variances within items and overall, those of the ordinal scale to variances of mean ranks (the
+    number of ranked values between two is the difference of their mean ranks), and those of the
+    nominal scale to squared counts.
     """
 
     def __init__(self, table: Floats) -> None:
         has = np.isfinite(table)
         self.counts = has.sum(axis=0)
-        kept = has & (self.counts >= 2)
-        self.unit: npt.NDArray[np.intp] = np.nonzero(kept.T)[0]  # those of one unit side by side
-        self.values: Floats = np.round(table.T[kept.T], _DIGITS)
+        comparable = has & (self.counts >= 2)
+        # Ratings of the same unit are adjacent.
+        self.unit: npt.NDArray[np.intp] = np.nonzero(comparable.T)[0]
+        self.values: Floats = np.round(table.T[comparable.T], _DIGITS)
         self._starts = np.flatnonzero(np.diff(self.unit, prepend=-1))
 
     def alpha(self, level: AlphaLevel, weights: Weights) -> Floats:
-        """Return alpha for each row of weights (draws, items); NaN where it is undefined."""
+        """Return alpha for each row of weights (draws, items); NaN if it is undefined."""
         if len(self.values) == 0:
             return np.full(len(weights), np.nan)
         if level == "nominal":
@@ -144,8 +145,8 @@ class RatedUnits:
     def _variances(self, x: Floats, each: Floats) -> Floats:
         size = np.diff(np.append(self._starts, len(self.values)))
         centred = x - np.repeat(self._per_unit(x) / size, size, axis=1)
-        apart = self._per_unit(centred * centred) * (size / (size - 1))
-        within = (each[:, self._starts] * apart).sum(axis=1)
+        disagreement = self._per_unit(centred * centred) * (size / (size - 1))
+        within = (each[:, self._starts] * disagreement).sum(axis=1)
         total = each.sum(axis=1)
         middle = ratio((each * x).sum(axis=1), total)[:, None]
         least = 1e-12 * float(np.abs(x).max(initial=0.0))
@@ -154,7 +155,7 @@ class RatedUnits:
 
     @cached_property
     def _unequal(self) -> tuple[Index, Floats]:
-        """The codes of the values, and how far each unit's are apart on the nominal scale."""
+        """The codes of the values, and the disagreement within each unit on the nominal scale."""
         codes = np.unique(self.values, return_inverse=True)[1]
         size = np.diff(np.append(self._starts, len(self.values)))
         pairs = self.unit * (int(codes.max()) + 1) + codes
@@ -165,8 +166,8 @@ class RatedUnits:
         return codes, (size * size - equal) / (size - 1)
 
     def _nominal(self, each: Weights) -> Floats:
-        codes, apart = self._unequal
-        within = each[:, self._starts] @ apart
+        codes, disagreement = self._unequal
+        within = each[:, self._starts] @ disagreement
         total = each.sum(axis=1)
         shares = weight_by(codes, each, int(codes.max()) + 1)
         return 1.0 - ratio(within * (total - 1), total * total - (shares * shares).sum(axis=1))

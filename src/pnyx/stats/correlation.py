@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pnyx.stats.weighted_measures import Floats, Ties, Weights, on_arrays, ratio
 
-_CELLS = 4_000_000  # Signs of pairs held at once
+_CELLS = 4_000_000  # Signs of pairs in memory at once
 
 
 def kendall_tau_b(
@@ -18,9 +18,9 @@ def kendall_tau_b(
 ) -> float | None:
     """Return Kendall's rank correlation with ties, in [-1, 1] (tau-b; Biometrika 33, 1945).
 
-    Concordant less discordant pairs of two sequences (n,) of finite numbers, over the geometric
-    mean of the pairs that each orders at all; None where either is constant, as with fewer than two
-    numbers. O(n log n) (Knight, JASA 61, 1966).
+    The number of concordant minus discordant pairs of two sequences (n,) of finite numbers, divided
+    by the geometric mean of the numbers of pairs that each sequence orders. None if either is
+    constant or has fewer than two numbers. O(n log n) (Knight, JASA 61, 1966).
 
     Raises:
         ValueError: the two differ in length, or a number is not finite.
@@ -36,7 +36,7 @@ def kendall_tau_b(
     tied_x, tied_y, tied = (_tied(side) for side in (x, y, both))
     if tied_x == pairs or tied_y == pairs:
         return None
-    # Equal numbers of the first are put in the order of the second, so that they never cross.
+    # Ties in the first are ordered by the second, so that they never count as inversions.
     crossed = _inversions(y[np.argsort(both, kind="stable")])
     agreed = pairs - tied_x - tied_y + tied - 2 * crossed
     tau = agreed / math.sqrt(pairs - tied_x) / math.sqrt(pairs - tied_y)
@@ -49,10 +49,10 @@ def _tied(numbers: npt.NDArray[np.intp]) -> int:
 
 
 def _inversions(numbers: npt.NDArray[np.intp]) -> int:
-    """Return the number of inversions among whole numbers from 0.
+    """Return the number of inversions among non-negative integers.
 
-    Bit by bit from the highest: two numbers that agree in all higher bits are an inversion where
-    the earlier has a 1 and the later a 0.
+    Bit by bit from the highest: two numbers that agree in all higher bits are an inversion if the
+    earlier has a 1 and the later a 0.
     """
     inversions = 0
     for bit in reversed(range(int(numbers.max(initial=0)).bit_length())):
@@ -68,9 +68,9 @@ def _inversions(numbers: npt.NDArray[np.intp]) -> int:
 
 @on_arrays
 def weighted_kendall(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Kendall's tau-b, in [-1, 1]; undefined where either side is constant (Biometrika 33, 1945).
+    """Kendall's tau-b, in [-1, 1]; undefined if either side is constant (Biometrika 33, 1945).
 
-    Equal pairs are counted together, so ratings on few points cost little; else O(draws n n).
+    Equal pairs are counted together, so ratings on few points are cheap; otherwise O(draws n^2).
     """
     cells, cell = np.unique(np.stack([gold, score]), axis=1, return_inverse=True)
     sums = np.zeros((weights.shape[0], cells.shape[1]))
@@ -94,30 +94,30 @@ def weighted_spearman(gold: Floats, score: Floats, weights: Floats) -> Floats:
 
 
 def weighted_pearson(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Pearson's correlation, in [-1, 1]; undefined where either side is constant (Pearson 1895)."""
+    """Pearson's correlation, in [-1, 1]; undefined if either side is constant (Pearson 1895)."""
     return alike((_centred(values, weights) for values in (gold, score)), weights)
 
 
 def alike(sides: Iterable[Floats], weights: Floats) -> Floats:
-    """Return each draw's correlation, by both sides' distances from the mean (draws, n)."""
+    """Return the correlation in each draw, from both sides' deviations from the mean (draws, n)."""
     a, b = sides
     size = (weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1)
     return np.clip(ratio((weights * a * b).sum(axis=1), np.sqrt(size)), -1.0, 1.0)
 
 
 def weighted_r2(gold: Floats, score: Floats, weights: Floats) -> Floats:
-    """Coefficient of determination, at most 1, as scikit-learn's; undefined for equal labels."""
+    """Coefficient of determination, at most 1, as in scikit-learn; undefined for equal labels."""
     spread = (weights * _centred(gold, weights) ** 2).sum(axis=1)
     return 1.0 - ratio(weights @ (gold - score) ** 2, spread)
 
 
 def _centred(values: Floats, weights: Floats) -> Floats:
-    """Return the distances from each draw's mean, rounding errors as 0."""
+    """Return the deviations from each draw's mean, with rounding errors set to 0."""
     mean = (weights @ values)[:, None] / weights.sum(axis=1, keepdims=True)
     least = 1e-12 * float(np.abs(values).max(initial=0.0))
     return np.where(np.abs(values - mean) <= least, 0.0, values - mean)
 
 
 def weighted_mean_absolute_error(gold: Floats, score: Floats, weights: Weights) -> Floats:
-    """Mean distance of rating and label, in points of the scale, 0 or more."""
+    """Mean absolute difference of rating and label, in points of the scale, at least 0."""
     return ratio(weights @ np.abs(gold - score), weights.sum(axis=1))

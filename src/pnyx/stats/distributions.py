@@ -1,9 +1,10 @@
-"""Chances and quantiles of Student's t, the binomial and the beta distribution.
+"""Probabilities and quantiles of Student's t, the binomial and the beta distribution.
 
-All three are the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22,
-summed as by Lentz: Press et al., Numerical Recipes, 3rd ed., 5.2 and 6.4). Its factor is Loader's
-(Fast and Accurate Computation of Binomial Probabilities, 2000), exact also for large numbers. scipy
-has the same; it is 143 MB (docs/decisions/dependencies.md), and the tests compare with it.
+All three are computed from the regularised incomplete beta function, by its continued fraction
+(DLMF 8.17.22, summed by Lentz's method: Press et al., Numerical Recipes, 3rd ed., 5.2 and 6.4). The
+factor is Loader's (Fast and Accurate Computation of Binomial Probabilities, 2000), which is exact
+for large numbers, too. scipy has the same functions, but takes 143 MB
+(docs/decisions/dependencies.md); the tests compare with it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
-_STEPS = 100_000  # Of the continued fraction, which takes about the root of the larger parameter
+_STEPS = 100_000  # Continued fraction: it takes about the square root of the larger parameter
 _TINY, _SMALL = 1e-300, 1e-16
 
 
 def beta_below(x: float, a: float, b: float, rest: float | None = None) -> float:
-    """Return the chance that a beta variable lies below `x`, in [0, 1], with `a`, `b` > 0.
+    """Return the probability that a beta variable is below `x`, in [0, 1], with `a`, `b` > 0.
 
-    `rest` is 1 - x, where it is known more exactly than by subtraction.
+    `rest` is 1 - x, if it is known more exactly than by subtraction.
     """
     y = 1.0 - x if rest is None else rest
     if x <= 0 or y <= 0:
@@ -31,7 +32,7 @@ def beta_below(x: float, a: float, b: float, rest: float | None = None) -> float
 
 
 def beta_quantile(below: float, a: float, b: float) -> float:
-    """Return the value in [0, 1] below which a beta variable lies with chance `below`."""
+    """Return the value in [0, 1] below which a beta variable lies with probability `below`."""
     if below <= 0 or below >= 1:
         return 0.0 if below <= 0 else 1.0
     return _root(
@@ -43,14 +44,14 @@ def beta_quantile(below: float, a: float, b: float) -> float:
 
 
 def binomial_below(successes: int, trials: int, chance: float) -> float:
-    """Return the chance of at most so many successes, of chance `chance` each."""
+    """Return the probability of at most `successes`, each of probability `chance`."""
     if successes >= trials or successes < 0:
         return float(successes >= trials)
     return beta_below(1 - chance, trials - successes, successes + 1, chance)
 
 
 def student_below(t: float, degrees: float) -> float:
-    """Return the chance that Student's t lies below `t`."""
+    """Return the probability that Student's t is below `t`."""
     if math.isinf(t):
         return float(t > 0)
     square = t * t
@@ -61,14 +62,14 @@ def student_below(t: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_quantile(degrees: float, below: float = 0.975) -> float:
-    """Return the value below which Student's t lies with chance `below`, in (0, 1)."""
+    """Return the value below which Student's t lies with probability `below`, in (0, 1)."""
     if not 0 < below < 1:
-        raise ValueError(f"found {below}, expected a chance between 0 and 1")
+        raise ValueError(f"found {below}, expected a probability between 0 and 1")
     if below > 0.5:
         return -student_quantile(degrees, 1 - below)
     if below == 0.5:
         return 0.0
-    high = NormalDist().inv_cdf(below)  # its tails are the thinner ones
+    high = NormalDist().inv_cdf(below)  # the normal distribution has thinner tails
     low = high
     while student_below(low, degrees) > below:
         low *= 2
@@ -96,7 +97,7 @@ def _log(x: float, scale: float) -> float:
 
 
 def _stirling(z: float) -> float:
-    """Return by how much log gamma exceeds Stirling's formula (DLMF 5.11.1)."""
+    """Return the difference between log gamma and Stirling's formula (DLMF 5.11.1)."""
     if z < 12:
         return math.lgamma(z) - ((z - 0.5) * math.log(z) - z + 0.5 * math.log(2 * math.pi))
     s = 1 / (z * z)
@@ -127,7 +128,7 @@ def _root(
     ends: tuple[float, float],
     start: float,
 ) -> float:
-    """Return where a rising function is 0: Newton's steps, halved where they leave the ends."""
+    """Return the root of an increasing function: Newton's steps, bisected outside the bracket."""
     (low, high), x = ends, start
     for _ in range(2_000):
         value = off(x)

@@ -1,6 +1,6 @@
-"""Confidence intervals: of shares, and by the cluster bootstrap of anything else.
+"""Confidence intervals: of proportions, and by the cluster bootstrap of any other statistic.
 
-Each resample takes as many whole clusters (topics) as there are, with replacement (Field and Welsh,
+Each resample draws as many whole clusters (topics) as there are, with replacement (Field and Welsh,
 JRSS B 69, 2007). docs/benchmarks/coverage.md has the simulated coverage of each interval.
 """
 
@@ -20,20 +20,20 @@ from pnyx.stats.distributions import student_quantile
 from pnyx.stats.weighted_measures import Floats, Index, defined_mean, ratio
 
 Bounds: TypeAlias = tuple[float, float, str] | tuple[None, None, str]
-"""Low and high; or None, and why (empty where no interval was wanted)."""
+"""Low and high; or None, and the reason (empty if no interval was requested)."""
 
 FEW = "fewer than two topics, runs or items to draw from"
 UNDEFINED = "undefined in more than half of the draws"
-CONSTANT = "the same value in every draw, which tells nothing of its spread"
+CONSTANT = "the same value in every draw, which says nothing about its spread"
 
 Range: TypeAlias = tuple[float, float]
-"""The least and greatest value that a statistic can have."""
+"""The lowest and highest value that a statistic can have."""
 
 UNIT: Range = (0.0, 1.0)
 SIGNED: Range = (-1.0, 1.0)
 
 _Z95 = 1.959963984540054
-_CELLS = 1_000_000  # Weights held at once; measures make a handful of arrays of that size
+_CELLS = 1_000_000  # Weights in memory at once; measures create a handful of arrays of this size
 
 
 def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
@@ -44,26 +44,26 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
 
 
 def share_interval(share: float, trials: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of as many observations as would spread that much."""
+    """Return Wilson's interval of a proportion with an effective number of observations."""
     centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = (z / (1 + z * z / trials)) * math.sqrt(
         share * (1 - share) / trials + z * z / (4 * trials * trials)
     )
-    # It always holds the share itself; rounding could leave 0 and 1 just outside.
+    # The interval always contains the share; rounding could exclude 0 and 1.
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
-def share_of(yes: int, scored: int, asked: int) -> Measured:
-    """Return the share yes / scored with Wilson's 95 % interval; None where nothing is scored."""
+def share_of(yes: int, scored: int, total: int) -> Measured:
+    """Return the share yes / scored with Wilson's 95 % interval; None if nothing is scored."""
     if not scored:
-        return Measured(None, 0, asked)
-    return Measured(yes / scored, scored, asked, *wilson(yes, scored))
+        return Measured(None, 0, total)
+    return Measured(yes / scored, scored, total, *wilson(yes, scored))
 
 
 def log_odds_interval(
     value: float, variance: float, degrees: float = math.inf, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return a share's interval, symmetric in log-odds; 0 and 1 are their own."""
+    """Return a proportion's interval, symmetric in log-odds; 0 and 1 are their own intervals."""
     if not 0 < value < 1:
         return value, value
     below = (1 + confidence) / 2
@@ -96,7 +96,7 @@ def draw_clusters(
 def draw_weights(
     clusters: npt.NDArray[np.intp], bootstrap: Bootstrap = BOOTSTRAP
 ) -> Iterator[Floats]:
-    """Yield the weights of items (n,) in blocks of draws, (rows, n), by numbered clusters."""
+    """Yield the weights of items (n,) in blocks of draws, (rows, n), by cluster numbers."""
     at_once = max(1, _CELLS // max(1, len(clusters)))
     for times in draw_clusters(int(clusters.max(initial=-1)) + 1, bootstrap, at_once):
         yield times[:, clusters]
@@ -123,25 +123,25 @@ def interval_of(
     units: float | None = None,
     unseen: float = 0.0,
 ) -> Bounds:
-    """Return the interval of a statistic by the spread of its draws.
+    """Return the interval of a statistic from the spread of its draws.
 
-    Within `bounds` it is Wilson's, of a share of as many units as would spread that much, with
-    Student's t for few clusters (Korn and Graubard, Survey Methodology 24, 1998); where all draws
-    are equal at a bound, of `units`. Without bounds it is the percentile interval, widened for few
-    clusters (Hesterberg, The American Statistician 69, 2015).
+    With `bounds` it is Wilson's interval for the effective number of units that gives this spread,
+    with Student's t for few clusters (Korn and Graubard, Survey Methodology 24, 1998); if all draws
+    are equal to a bound, `units` is that number. Without bounds it is the percentile interval,
+    widened for few clusters (Hesterberg, The American Statistician 69, 2015).
 
     Args:
-        value: the statistic of all the data.
-        drawn: (draws,) its values in the draws, NaN where undefined.
-        clusters: how many were drawn from.
-        bootstrap: its confidence counts.
-        bounds: the range that the statistic cannot leave.
-        units: how many observations show that it could be less than perfect, by default `clusters`.
-        unseen: variance that is added to that of the draws, for losses that are rare and large.
+        value: the statistic on all data.
+        drawn: (draws,) its values in the draws, NaN if undefined.
+        clusters: the number of clusters.
+        bootstrap: its confidence level is used.
+        bounds: the range of the statistic.
+        units: number of observations that could make it less than perfect; default: `clusters`.
+        unseen: variance that is added to that of the draws, for rare and large losses.
 
     Returns:
-        Low and high; None for fewer than two clusters, where fewer than half the draws are defined,
-        and for a constant that is not at a bound: it tells nothing of its spread. Then also why.
+        Low and high; None for fewer than two clusters, if fewer than half of the draws are defined,
+        and for a constant that is not at a bound (its spread is unknown). Then also the reason.
     """
     defined = drawn[np.isfinite(drawn)]
     if bootstrap.draws == 0 or clusters < 2:
@@ -176,17 +176,17 @@ def drawn_value(
     value: float,
     drawn: Floats,
     scored: int,
-    asked: int,
+    total: int,
     clusters: int,
     bootstrap: Bootstrap,
     *,
     bounds: Range | None = None,
 ) -> Measured:
-    """Return a value with the interval of its draws; None where it is NaN."""
+    """Return a value with the interval of its draws; None if it is NaN."""
     if not np.isfinite(value):
-        return Measured(None, scored, asked)
+        return Measured(None, scored, total)
     ends = interval_of(value, drawn, clusters, bootstrap, bounds=bounds)
-    return Measured(float(value), scored, asked, *ends)
+    return Measured(float(value), scored, total, *ends)
 
 
 Ranges: TypeAlias = Range | list[Range | None] | None
@@ -195,7 +195,7 @@ Ranges: TypeAlias = Range | list[Range | None] | None
 def mean_intervals(
     table: Floats, bootstrap: Bootstrap = BOOTSTRAP, bounds: Ranges = None
 ) -> list[Bounds]:
-    """Return each column's interval of the mean over rows, as `interval_of` has it."""
+    """Return the interval of each column's mean over rows; see `interval_of`."""
     ranges: list[Range | None] = bounds if isinstance(bounds, list) else [bounds] * table.shape[1]
     has = np.isfinite(table)
     filled, counted = np.where(has, table, 0.0), has.astype(np.float64)
@@ -209,7 +209,7 @@ def mean_intervals(
         if not len(defined):
             result.append((None, None, ""))
             continue
-        # A constant is not to look drawn by rounding errors.
+        # A constant must not seem to vary because of rounding errors.
         same = bool(np.ptp(defined) == 0)
         column = defined if same or not drawn else np.concatenate([m[:, n] for m in drawn])
         mean = float(defined[0] if same else defined.mean())
@@ -231,65 +231,65 @@ def cluster_mean(
     values: npt.ArrayLike,
     clusters: npt.ArrayLike,
     bootstrap: Bootstrap = BOOTSTRAP,
-    asked: int | None = None,
+    total: int | None = None,
     bounds: Range | None = None,
 ) -> Measured:
     """Return the mean of the defined values, with its bootstrap interval over clusters.
 
     Args:
-        values: (n,); NaN where a value is missing.
+        values: (n,); NaN if a value is missing.
         clusters: (n,), the cluster of each value, such as its question: numbers or names.
-        bootstrap: how the interval is drawn; there is none of fewer than two clusters.
-        asked: how many values were asked for, by default n.
-        bounds: the range that a value cannot leave; by default [0, 1] where each is 0 or 1.
+        bootstrap: how the interval is drawn; fewer than two clusters have none.
+        total: the number of values asked for, by default n.
+        bounds: the range of a value; by default [0, 1] if each value is 0 or 1.
     """
     values, clusters = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     has = np.isfinite(values)
-    scored, asked = int(has.sum()), len(values) if asked is None else asked
+    scored, total = int(has.sum()), len(values) if total is None else total
     if not scored:
-        return Measured(None, 0, asked)
-    known, groups = values[has], clusters[has]
-    mean, count = float(known.mean()), len(np.unique(groups))
-    if bounds is None and np.isin(known, (0.0, 1.0)).all():
+        return Measured(None, 0, total)
+    defined, groups = values[has], clusters[has]
+    mean, count = float(defined.mean()), len(np.unique(groups))
+    if bounds is None and np.isin(defined, (0.0, 1.0)).all():
         bounds = UNIT
     if bootstrap.draws == 0 or count < 2:
-        drawn = known
-    elif np.ptp(known) == 0:  # not to look drawn by rounding errors
-        mean, drawn = float(known[0]), known
+        drawn = defined
+    elif np.ptp(defined) == 0:  # rounding errors must not look like variation
+        mean, drawn = float(defined[0]), defined
     else:
         places = np.unique(groups, return_inverse=True)[1].astype(np.intp)
         drawn = np.concatenate(
-            [ratio(w @ known, w.sum(axis=1)) for w in draw_weights(places, bootstrap)]
+            [ratio(w @ defined, w.sum(axis=1)) for w in draw_weights(places, bootstrap)]
         )
     ends = interval_of(mean, drawn, count, bootstrap, bounds=bounds)
-    return Measured(mean, scored, asked, *ends)
+    return Measured(mean, scored, total, *ends)
 
 
 @dataclass(frozen=True, slots=True)
 class PairedShares:
-    """How often only one of two is right, of `count` pairs; effective numbers, for clusters."""
+    """How often only one of two is right in `count` pairs; effective numbers, for clusters."""
 
     more: float
     less: float
     count: float
 
     def chance(self, difference: float, *, above: bool = False) -> float:
-        """Return the one-sided p that the true difference is at most so much (`above`: at least).
+        """Return the one-sided p of a true difference of at most this (`above`: at least).
 
-        The score test of Tango (Statistics in Medicine 17, 1998), which holds for small samples
-        and where the two never differ.
+        The score test of Tango (Statistics in Medicine 17, 1998), which is valid for small samples
+        and if the two never differ.
         """
         z = self._score(difference)
         return NormalDist().cdf(z if above else -z)
 
     def interval(self, confidence: float = BOOTSTRAP.confidence) -> tuple[float, float]:
-        """Return the differences that the score test does not rule out."""
+        """Return the range of differences that the score test does not reject."""
         z = NormalDist().inv_cdf((1 + confidence) / 2)
         middle = (self.more - self.less) / self.count
         return self._end(-1.0, middle, z), self._end(1.0, middle, -z)
 
     def _end(self, outer: float, inner: float, z: float) -> float:
-        """Return where the score is z, between a bound and the difference itself."""
+        """Return the difference at which the score is z, between a bound and the observed one."""
         for _ in range(60):
             middle = (outer + inner) / 2
             beyond = abs(self._score(middle)) > abs(z)
@@ -307,13 +307,13 @@ class PairedShares:
 
 
 def paired_shares(differences: Floats, clusters: Index) -> PairedShares:
-    """Return differences of 1, 0 and -1 as shares of as many pairs as would spread so much alone.
+    """Return differences of 1, 0 and -1 as shares of an effective number of independent pairs.
 
-    `clusters` (n,) are numbered from 0; pairs of one may be alike (Kish's design effect).
+    `clusters` (n,) are numbered from 0; pairs of one cluster may correlate (Kish's design effect).
     """
     count, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
-    apart = differences - mean
-    plain, sums = float(apart @ apart), np.bincount(clusters, apart)
+    deviations = differences - mean
+    plain, sums = float(deviations @ deviations), np.bincount(clusters, deviations)
     single = len(sums) in (count, 1) or not plain > 0
     effect = 1.0 if single else float(sums @ sums) / plain * len(sums) / (len(sums) - 1)
     effect = max(1.0, effect)

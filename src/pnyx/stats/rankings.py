@@ -1,6 +1,6 @@
-"""How good rankings are: nDCG and average precision of scores.
+"""Quality of rankings: nDCG and average precision of scores.
 
-Ties count with the mean over their random orders, exactly (McSherry and Najork, ECIR 2008).
+Ties count with the exact mean over their random orders (McSherry and Najork, ECIR 2008).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ def ndcg(
     """Return the normalised discounted cumulative gain of one question's pairs, in [0, 1].
 
     The gain is the grade itself (linear), divided by log2(rank + 1) (Järvelin and Kekäläinen, TOIS
-    20, 2002, as in trec_eval); negative grades gain nothing; equal scores share the mean of their
+    20, 2002, as in trec_eval). Negative grades have no gain; equal scores share the mean of their
     gains.
 
     Args:
-        gains: (n,) how relevant each pair is, in any unit.
-        scores: (n,) by which the pairs are ranked, the highest first.
-        k: only the first k ranks count, also in the ideal ranking; None for all.
+        gains: (n,) the relevance of each pair, in any unit.
+        scores: (n,) the scores that rank the pairs, highest first.
+        k: number of ranks that count, also in the ideal ranking; None for all.
 
     Returns:
-        None where no pair gains anything.
+        None if no pair has a gain.
 
     Raises:
-        ValueError: not one finite score for each gain, or k below 1.
+        ValueError: the numbers of finite scores and gains differ, or k is below 1.
     """
     gain, score = _columns(gains, scores)
     if k is not None:
@@ -50,13 +50,12 @@ def ranking_average_precision(
 ) -> float | None:
     """Return the average precision of the ranking of one question's pairs, in [0, 1].
 
-    The mean, over the pairs (n,) that are relevant, of the precision at their ranks by score (n,),
-    the highest first; its mean over questions is MAP. Equal scores count with the expected value
-    over their orders (`average_precision` takes them as one threshold). None where no pair is
-    relevant.
+    The mean, over the relevant pairs (n,), of the precision at their ranks by score (n,), highest
+    first; its mean over questions is MAP. Equal scores count with the expected value over their
+    orders (`average_precision` treats them as one threshold). None if no pair is relevant.
 
     Raises:
-        ValueError: not one finite score for each label.
+        ValueError: the numbers of finite scores and labels differ.
     """
     labels, score = _columns(relevant, scores)
     yes = (labels != 0).astype(np.float64)
@@ -64,7 +63,7 @@ def ranking_average_precision(
 
 
 class _Blocks:
-    """A ranking by score; at each rank, `start` ranks lie before its block of equals of `size`."""
+    """A ranking by score: the block of ties at a rank has `size` ranks, after `start` others."""
 
     def __init__(self, score: Floats) -> None:
         self.order = np.argsort(-score, kind="stable")
@@ -97,7 +96,7 @@ def _columns(
     labels = np.asarray(gold, dtype=np.float64)
     score = np.asarray(scores, dtype=np.float64)
     if labels.shape != score.shape or labels.ndim != 1:
-        raise ValueError(f"found {labels.size} labels and {score.size} scores, expected one each")
+        raise ValueError(f"found {labels.size} labels and {score.size} scores, expected as many")
     if not (np.isfinite(labels).all() and np.isfinite(score).all()):
         raise ValueError("found a label or a score that is not finite")
     return labels, score

@@ -12,17 +12,17 @@ import numpy.typing as npt
 from pnyx.stats.weighted_measures import Floats
 
 LEAST_TOPICS = 6
-"""With fewer differences the two-sided test cannot reach p < .05: 2 / 2^5 is .0625."""
+"""With fewer differences the two-sided test cannot reach p < 0.05: 2 / 2^5 is 0.0625."""
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 _EXACT, _EXACT_TIED = 50, 13  # Most topics with an exact p, without and with ties or zeros
-_NOISE = 1e-12  # Differences that agree to this share of the largest are equal but for rounding
+_NOISE = 1e-12  # Relative to the largest difference: smaller gaps are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
 class SignedRanks:
-    """A test of each row, (m,): the sums of ranks above and below zero, and the two-sided p."""
+    """A test of each row, (m,): the rank sums above and below zero, and the two-sided p."""
 
     above: Floats
     below: Floats
@@ -30,25 +30,25 @@ class SignedRanks:
 
     @property
     def direction(self) -> Counts:
-        """1 where the first is better, -1 where it is worse, 0 where neither, (m,)."""
+        """1 if the first is better, -1 if it is worse, 0 if neither, (m,)."""
         return np.sign(self.above - self.below).astype(np.int64)
 
 
 def wilcoxon(differences: Floats) -> SignedRanks:
-    """Test, two-sided, whether the differences of a row lie about 0 (Wilcoxon 1945).
+    """Test, two-sided, whether the differences of a row are centred at 0 (Wilcoxon 1945).
 
-    As `scipy.stats.wilcoxon` with its defaults: zeros are left out, equal sizes share their mean
-    rank. p is exact with up to 50 differences of which none is 0 or ties, and with up to 13 in any
-    case; else from the normal distribution, its variance corrected for ties, without a correction
-    for continuity. Without any difference other than 0 p is 1.
+    As `scipy.stats.wilcoxon` with its defaults: zeros are left out, and equal sizes share their
+    mean rank. p is exact for up to 50 differences without zeros and ties, and for up to 13 in any
+    case; otherwise it is from the normal distribution, with a tie-corrected variance and without a
+    continuity correction. If all differences are 0, p is 1.
 
     Args:
-        differences: (m, n), a test a row; NaN where there is none.
+        differences: (m, n), one test per row; NaN for missing ones.
     """
     values = np.nan_to_num(differences)
     sizes = np.abs(values)
     least = _NOISE * sizes.max(axis=1, initial=0.0)
-    sizes[sizes <= least[:, None]] = np.inf  # Behind all that count
+    sizes[sizes <= least[:, None]] = np.inf  # Sorted after all that count
     twice, tied, order = _doubled_ranks(sizes, least)
     positive = np.take_along_axis(values, order, axis=1) > 0
     counted = np.count_nonzero(twice, axis=1)
@@ -67,13 +67,13 @@ def _doubled_ranks(sizes: Floats, least: Floats) -> tuple[Counts, Counts, Counts
     """Return twice the mean ranks, ascending, 0 for inf; sums of t^3 - t over ties; the order."""
     order = np.argsort(sizes, axis=1, kind="stable")
     ordered = np.take_along_axis(sizes, order, axis=1)
-    place = np.broadcast_to(np.arange(sizes.shape[1]), sizes.shape)
+    column = np.broadcast_to(np.arange(sizes.shape[1]), sizes.shape)
     with np.errstate(invalid="ignore"):  # inf - inf
         first = np.diff(ordered, axis=1, prepend=-np.inf) > least[:, None]
     last = np.ones_like(first)
     last[:, :-1] = first[:, 1:]
-    starts = np.maximum.accumulate(np.where(first, place, 0), axis=1)
-    ends = np.where(last, place, sizes.shape[1])[:, ::-1]
+    starts = np.maximum.accumulate(np.where(first, column, 0), axis=1)
+    ends = np.where(last, column, sizes.shape[1])[:, ::-1]
     ends = np.minimum.accumulate(ends, axis=1)[:, ::-1]
     finite = np.isfinite(ordered)
     ties = ends - starts + 1
@@ -89,7 +89,7 @@ def _normal(above: Counts, counted: Counts, tied: Counts) -> list[float]:
 
 
 def _exact(twice: Counts, above: Counts) -> Floats:
-    """Return each p over all patterns of signs, by how many of them give each sum of ranks."""
+    """Return each exact p from the number of sign patterns that give each sum of ranks."""
     p = np.ones(len(twice))
     alike: dict[bytes, list[int]] = {}
     for row, ranks in enumerate(twice):

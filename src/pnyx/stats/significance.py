@@ -1,7 +1,7 @@
-"""Is one system better than another on the same topics? Paired tests, and what they show.
+"""Is one system better than another on the same topics? Paired tests and their conclusions.
 
-Finding no difference shows nothing: that a system is not worse is shown by a test against a margin
-(`differ`) that is chosen before the runs are looked at.
+Finding no difference proves nothing. To show that a system is not worse, test it against a margin
+(`differ`) chosen before looking at the runs.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Test: TypeAlias = Literal["t", "randomisation"]
 SIGNIFICANT = 0.05
 
 ONE_SIDED = SIGNIFICANT / 2
-"""Level against a margin: asks what a 95 % interval above -margin does (ICH E9, section 5.5)."""
+"""Level of tests against a margin: as a 95 % interval above -margin (ICH E9, section 5.5)."""
 
 Conclusion: TypeAlias = Literal["higher", "lower", "equivalent", "not lower", "inconclusive"]
-"""`equivalent`: neither lower nor higher by the margin or more. `not lower` leaves higher open,
-`inconclusive` also leaves lower by the margin open."""
+"""`equivalent`: the difference is smaller than the margin in both directions. `not lower`: it may
+be higher by the margin. `inconclusive`: it may also be lower by the margin."""
 
-FLIPS = 100_000  # Random sign patterns of the randomisation test where they are not all tried
+FLIPS = 100_000  # Random sign patterns of the randomisation test if there are too many to try all
 
-_EXACT_TOPICS = 16  # Up to so many nonzero differences, all 2^n patterns of signs are tried
-_CELLS = 4_000_000  # Signs held at once
-_NOISE = 1e-12  # Differences that agree to this share of the largest are equal but for rounding
+_EXACT_TOPICS = 16  # Up to this many nonzero differences, all 2^n sign patterns are tried
+_CELLS = 4_000_000  # Signs in memory at once
+_NOISE = 1e-12  # Relative to the largest difference: smaller gaps are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PairedTest:
 def paired_t(differences: Sequence[float] | Floats) -> PairedTest:
     """Student's paired t-test.
 
-    p is 1 where all differences are 0, and None with fewer than two topics or without variance.
+    p is 1 if all differences are 0, and None for fewer than two topics or without variance.
     """
     values = np.asarray(differences, dtype=np.float64)
     mean, effect = _mean_and_effect(values)
@@ -64,9 +64,9 @@ def paired_t(differences: Sequence[float] | Floats) -> PairedTest:
 def _randomised(columns: Sequence[Floats], seed: int) -> list[PairedTest]:
     """Fisher's paired randomisation test (in retrieval: Smucker et al., CIKM 2007).
 
-    How often do random signs give as large a mean? Exact with up to 16 differences other than 0.
-    Above, 100,000 patterns are drawn and p is (1 + as large) / (1 + drawn), never 0 (Phipson and
-    Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010). p is None without any difference.
+    How often do random signs give a mean at least as large? Exact for up to 16 nonzero differences.
+    Above that, 100,000 patterns are drawn and p is (1 + as large) / (1 + drawn), never 0 (Phipson
+    and Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010). p is None without any difference.
     """
     chances = _as_large(columns, np.abs, seed)
     p_values = []
@@ -81,9 +81,9 @@ def _not_lower(
 ) -> list[float | None]:
     """Test, one-sided, that a system is not lower than another by a margin (non-inferiority).
 
-    With the negatives, too, it is Schuirmann's two one-sided tests: the larger p is that of
-    equivalence (J. Pharmacokin. Biopharm. 15, 1987). None without a topic, and for `t` with one
-    topic or without variance. ValueError: the margin is not above 0.
+    Together with the test of the negated differences it is Schuirmann's two one-sided tests, and
+    the larger p is that of equivalence (J. Pharmacokin. Biopharm. 15, 1987). None without topics,
+    and for `t` with one topic or without variance. ValueError if the margin is not above 0.
     """
     if not 0 < margin < np.inf:
         raise ValueError(f"margin: found {margin!r}, expected a number above 0")
@@ -103,7 +103,7 @@ def conclude(
     p_not_lower: float | None = None,
     p_equivalent: float | None = None,
 ) -> Conclusion:
-    """Return what tests of differences to another system show; p-values are of one family."""
+    """Return the conclusion from tests against another system; the p-values are of one family."""
     if difference is not None and p is not None and p < SIGNIFICANT:
         return "higher" if difference > 0 else "lower"
     if p_equivalent is not None and p_equivalent < ONE_SIDED:
@@ -138,8 +138,8 @@ def _as_large(
 ) -> list[float | None]:
     """Return, for each column, the share of sign patterns whose sum is as large as observed.
 
-    Columns with equally many differences other than 0 share their patterns: a p does not depend on
-    what else is tested.
+    Columns with the same number of nonzero differences share their patterns, so that a p does not
+    depend on the other tests.
     """
     p_values: list[float | None] = [1.0 if len(values) else None for values in columns]
     signed = [values[values != 0] for values in columns]
@@ -152,7 +152,7 @@ def _as_large(
         large = np.zeros(len(places), dtype=np.intp)
         for block in _all_flips(count) if exact else _drawn_flips(count, seed):
             for flips in np.array_split(block, -(-len(block) * len(places) // _CELLS)):
-                # Flipping a difference takes it from the sum twice.
+                # Flipping the sign of a difference changes the sum by twice the difference.
                 large += np.count_nonzero(size(sums - 2 * (flips @ table)) >= observed, axis=0)
         shares = large / 2**count if exact else (1 + large) / (1 + FLIPS)
         for n, share in zip(places, shares.tolist(), strict=True):
@@ -190,10 +190,10 @@ class AgainstMargin:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One run against another by one measure, or columns of differences not named yet.
+    """One run compared with another by one measure, or an unnamed column of differences.
 
-    `low` and `high` are the ends of the mean's 95 % interval; `p_holm` is corrected over the whole
-    call.
+    `low` and `high` are the ends of the mean's 95 % interval; `p_holm` is corrected over all tests
+    of the call.
     """
 
     test: PairedTest
@@ -208,12 +208,12 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether the corrected p is below .05."""
+        """Whether the corrected p is below 0.05."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANT
 
     @property
     def conclusion(self) -> Conclusion:
-        """What is shown, by the corrected p-values alone (`conclude`)."""
+        """The conclusion from the corrected p-values alone (`conclude`)."""
         against = self.against
         margins = (against.p_not_lower_holm, against.p_equivalent_holm) if against else ()
         return conclude(self.test.difference, self.p_holm, *margins)
@@ -225,7 +225,7 @@ class Comparison:
         return self.conclusion in ("higher", "equivalent") or (p is not None and p < ONE_SIDED)
 
     def row(self, name: str = "measure", topics: str = "topics") -> dict[str, Any]:
-        """Return the object of `--json`; `name` is the field shown beside the run."""
+        """Return the object in `--json` output; `name` is the field shown next to the run."""
         figures = {
             **row_of(self, f"run {name}"),
             topics: self.test.topics,
@@ -246,7 +246,7 @@ class Comparison:
 def differ(
     differences: Floats, test: Test, bootstrap: Bootstrap = BOOTSTRAP, margin: float | None = None
 ) -> list[Comparison]:
-    """Test each column of differences, (topics, columns), NaN left out, also against any margin."""
+    """Test each column of differences, (topics, columns), without NaN, also against any margin."""
     columns = [column[np.isfinite(column)] for column in differences.T]
     seed = bootstrap.seed
     tests = list(map(paired_t, columns)) if test == "t" else _randomised(columns, seed)
@@ -266,7 +266,7 @@ def differ(
 
 
 def family(tests: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Correct tests that are looked at together."""
+    """Correct tests that are interpreted together (Holm)."""
     corrected = holm([t.test.p for t in tests])
     against = _corrected([t.against for t in tests])
     return tuple(

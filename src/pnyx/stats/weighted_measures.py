@@ -1,8 +1,8 @@
-"""Measures over weighted pairs, for many weightings at once: what a bootstrap draws from.
+"""Measures over weighted pairs, for many weightings at once, as a bootstrap needs them.
 
-A weighted measure takes `gold` (n,), `score` (n,) and `weights` (draws, n), how often each pair
-occurs in a draw, and returns one value for each draw, NaN where undefined. The plain measure is one
-draw of weights 1: there is one definition of each, so the bootstrap cannot drift from it.
+A weighted measure takes `gold` (n,), `score` (n,) and `weights` (draws, n), the number of times
+each pair occurs in a draw. It returns one value per draw, NaN if undefined. The plain measure is
+one draw with weights 1, so that each measure has one definition and the bootstrap uses the same.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Index: TypeAlias = npt.NDArray[np.intp]
 Codes: TypeAlias = npt.NDArray[np.integer[Any]]
 
 _CELLS = 200_000  # Weights written out at once: they stay in the processor's cache
-_DRAWS, _ROWS = 64, 1024  # Draws by pairs that are summed up at once: as much
+_DRAWS, _ROWS = 64, 1024  # Draws by pairs that are summed at once, for the same reason
 
 
 class ClusterWeights:
     """Weights (draws, n) of pairs drawn by cluster, not written out.
 
-    A product with them is one of how often each cluster was drawn (draws, clusters) with the sums
-    over its pairs; `clusters` (n,) are the numbers of the pairs' clusters.
+    A product with them is the product of the cluster counts (draws, clusters) with the sums over
+    each cluster's pairs; `clusters` (n,) are the cluster numbers of the pairs.
     """
 
     __slots__ = ("_clusters", "_times")
@@ -49,7 +49,7 @@ class ClusterWeights:
         return ClusterWeights(self._times[rows], self._clusters[pairs])
 
     def _drawn(self, sums: Floats) -> Floats:
-        """Return what clusters' sums (clusters, ...) come to in each draw, (draws, ...)."""
+        """Return the totals of cluster sums (clusters, ...) in each draw, (draws, ...)."""
         return np.asarray(self._times @ sums)
 
     def __matmul__(self, values: Floats | npt.NDArray[np.bool_]) -> Floats:
@@ -81,7 +81,7 @@ class ClusterWeights:
 
 
 class EachCluster(ClusterWeights):
-    """A draw for each cluster (n,), numbered from 0, in which its pairs count once, others not."""
+    """A draw for each cluster (n,), numbered from 0, in which only its own pairs count, once."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class EachCluster(ClusterWeights):
         super().__init__(np.broadcast_to(np.float64(1), (count, count)), clusters)
 
     def __getitem__(self, at: tuple[slice, slice | Codes]) -> EachCluster:
-        """Return the weights of some pairs, of all draws."""
+        """Return the weights of some pairs in all draws."""
         return EachCluster(self._clusters[at[1]], len(self))
 
     def _drawn(self, sums: Floats) -> Floats:
@@ -97,11 +97,11 @@ class EachCluster(ClusterWeights):
 
     @property
     def clusters(self) -> Index:
-        """The number of each pair's cluster, which is that of its draw."""
+        """The number of each pair's cluster, which is also the number of its draw."""
         return self._clusters
 
     def counts(self) -> Index:
-        """Return how many pairs each draw has."""
+        """Return the number of pairs in each draw."""
         return np.bincount(self._clusters, minlength=len(self))
 
 
@@ -111,7 +111,7 @@ Weighted: TypeAlias = Callable[[Floats, Floats, Weights], Floats]
 
 
 def in_blocks(weights: Weights, columns: int) -> Iterator[Weights]:
-    """Yield blocks of draws that are small enough to be written out with so many columns."""
+    """Yield blocks of draws that are small enough to be written out with `columns` columns."""
     step = max(1, _CELLS // max(1, columns))
     for start in range(0, len(weights), step):
         yield weights[start : start + step, :]
@@ -135,7 +135,7 @@ def weight_by(codes: Codes, weights: Weights, count: int, amounts: Floats | None
 
 
 def on_arrays(measure: Callable[[Floats, Floats, Floats], Floats]) -> Weighted:
-    """Return a measure that gets its weights written out, a block of draws at a time."""
+    """Return a measure that gets its weights written out, one block of draws at a time."""
 
     @wraps(measure)
     def blockwise(gold: Floats, score: Floats, weights: Weights) -> Floats:
@@ -166,7 +166,7 @@ def _one_by_one(
 
 
 def prepared(prepare: Callable[[Floats, Floats], Callable[[Weights], Floats]]) -> Weighted:
-    """Return the measure of which `prepare` does what does not depend on the weights."""
+    """Return the measure whose part that does not depend on the weights is `prepare`."""
 
     @wraps(prepare)
     def measure(gold: Floats, score: Floats, weights: Weights) -> Floats:
@@ -177,15 +177,15 @@ def prepared(prepare: Callable[[Floats, Floats], Callable[[Weights], Floats]]) -
 
 
 def prepare(measure: Weighted, gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
-    """Return a measure of these pairs, to be given weights again and again."""
-    made = getattr(measure, "prepare", None)
-    return partial(measure, gold, score) if made is None else made(gold, score)
+    """Return a measure of these pairs that can be called with weights repeatedly."""
+    preparing = getattr(measure, "prepare", None)
+    return partial(measure, gold, score) if preparing is None else preparing(gold, score)
 
 
 def measured_once(
     measure: Weighted, gold: Sequence[float] | Floats, score: Sequence[float] | Floats
 ) -> float | None:
-    """Return a measure of plain pairs, None where it is undefined (also without any pair)."""
+    """Return a measure of unweighted pairs; None if it is undefined (also without pairs)."""
     if len(gold) == 0:
         return None
     pairs = np.asarray(gold, dtype=np.float64), np.asarray(score, dtype=np.float64)
@@ -199,7 +199,7 @@ def numbers(values: Sequence[float | None]) -> Floats:
 
 
 def defined_mean(values: Floats) -> float | None:
-    """Return the mean of the defined values, None without any."""
+    """Return the mean of the defined values; None if there are none."""
     defined = values[np.isfinite(values)]
     return float(defined.mean()) if len(defined) else None
 
@@ -212,7 +212,7 @@ def ratio(top: Floats, bottom: Floats) -> Floats:
 
 
 class Ties:
-    """Pairs ordered by a key (n,), ascending, those with equal keys together."""
+    """Pairs sorted by a key (n,), ascending; equal keys are adjacent."""
 
     def __init__(self, keys: Floats) -> None:
         self._order = np.argsort(keys, kind="stable")
@@ -223,22 +223,22 @@ class Ties:
         self._block[self._order] = np.cumsum(last) - last
 
     def at(self, amounts: Floats) -> Floats:
-        """Return, for each distinct key, the sum of `amounts` (draws, n) at it."""
+        """Return the sum of `amounts` (draws, n) for each distinct key."""
         sums = np.cumsum(amounts[:, self._order], axis=1)[:, self._ends]
         return np.diff(sums, axis=1, prepend=0.0)
 
     def ranks(self, weights: Floats) -> Floats:
-        """Return the 1-based rank of each pair in each draw, ties sharing the mean of theirs."""
+        """Return the 1-based rank of each pair in each draw; ties share their mean rank."""
         here = self.at(weights)
         middle = np.cumsum(here, axis=1) - (here - 1) / 2
         return np.asarray(middle[:, self._block])
 
 
 class RunningSums:
-    """The weight (draws,) of the first so many pairs, asked for in ascending order.
+    """The weight (draws,) of the first N pairs, for ascending N.
 
-    `times` (clusters, draws) is how often each cluster was drawn, `clusters` (n,) whose each pair
-    is, in order.
+    `times` (clusters, draws) is how often each cluster was drawn; `clusters` (n,) is the cluster of
+    each pair, in order.
     """
 
     def __init__(self, times: Floats, clusters: Index) -> None:
@@ -247,7 +247,7 @@ class RunningSums:
 
     def first(self, counts: Codes) -> Floats:
         """Return the weights of the first `counts` (k,) pairs, (k, draws)."""
-        found = np.empty((len(counts), len(self._sum)))
+        weights = np.empty((len(counts), len(self._sum)))
         filled = 0
         while filled < len(counts):
             stop = min(self._done + _ROWS, int(counts[-1]))
@@ -258,22 +258,22 @@ class RunningSums:
             _cumulate(sums)
             end = filled + int(np.searchsorted(counts[filled:], stop, side="right"))
             places = counts[filled:end] - self._done
-            np.take(sums, places, axis=0, out=found[filled:end], mode="clip")
+            np.take(sums, places, axis=0, out=weights[filled:end], mode="clip")
             self._done, self._sum, filled = stop, sums[-1], end
-        return found
+        return weights
 
 
 def _cumulate(rows: Floats) -> None:
-    """Sum rows up in place, eight at a time: along the columns, which processors are quick at."""
+    """Sum rows cumulatively in place, eight at a time along the columns, which is fast."""
     if rows.shape[1] < 8 or len(rows) < 16:
         np.cumsum(rows, axis=0, out=rows)
         return
     whole = len(rows) // 8 * 8
     groups = rows[:whole].reshape(-1, 8, rows.shape[1])
-    for place in range(1, 8):
-        groups[:, place] += groups[:, place - 1]
+    for row in range(1, 8):
+        groups[:, row] += groups[:, row - 1]
     ends = groups[:, 7].copy()
     _cumulate(ends)
     groups[1:] += ends[:-1, None]
-    for place in range(whole, len(rows)):
-        rows[place] += rows[place - 1]
+    for row in range(whole, len(rows)):
+        rows[row] += rows[row - 1]

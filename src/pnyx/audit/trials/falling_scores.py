@@ -15,7 +15,7 @@ from pnyx.judging.combining.votes import ranks_of
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.questions import Ranking, Support
 from pnyx.judging.rag.rag import SEEN
-from pnyx.stats.base import Measured, told_apart
+from pnyx.stats.base import Measured, distinct_text
 
 
 def sum_declining(sheet: Sheet, unit: str) -> Summary:
@@ -96,7 +96,7 @@ def _judged(curve: Decline, unit: str, least: float) -> tuple[Outcome, list[dict
         return "unscored", []
     what = "irrelevant documents" if unit == "share" else "contradicted sentences"
     low, high = (fall.value if end is None else end for end in (fall.low, fall.high))
-    fall_text = told_apart(fall.value, least)
+    fall_text = distinct_text(fall.value, least)
     if high < least or fall.value <= 0:
         problem = f"the score does not fall by {least:g} with {what}: {fall_text} in all"
         return "failed", [{"code": "insensitive", "said": problem}]

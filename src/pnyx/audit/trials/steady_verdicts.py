@@ -20,7 +20,7 @@ from pnyx.audit.trials.reading import (
 from pnyx.audit.trials.sheet import Outcome, Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell
 from pnyx.judging.questions import TURNED, Preference, Ranking, Rating, Support
-from pnyx.stats.base import Measured, told_apart
+from pnyx.stats.base import Measured, distinct_text
 from pnyx.stats.weighted_measures import Floats
 
 
@@ -33,10 +33,10 @@ def sum_steady(sheet: Sheet, trial: str) -> Summary:
     claim = summary.pop("said")
     problems = []
     if main.value is not None and outcome in ("failed", "unclear"):
-        measured = f"found {told_apart(main.value, most)}, tolerated {most:g}"
+        measured = f"found {distinct_text(main.value, most)}, tolerated {most:g}"
         problem = f"{claim}: {measured}"
         if outcome == "unclear" and main.high is not None:
-            measured += f", up to {told_apart(main.high, most)}"
+            measured += f", up to {distinct_text(main.high, most)}"
             problem = f"too little was asked to rule out that {claim}: {measured}"
         problems = [{"code": trial, "said": problem}]
     return {"outcome": outcome, "problems": problems, **summary}

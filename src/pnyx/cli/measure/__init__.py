@@ -94,7 +94,10 @@ class _LabelsSpec(PlotSpec, JudgedSpec, heading="Labels"):
     """Whose answers are measured, and on which labels."""
 
     labels: str | None = file_opt(
-        None, "People's labels (JSONL).", metavar="LABELS", shown="none: a summary of the answers"
+        None,
+        "People's labels (JSONL).",
+        metavar="LABELS",
+        default_text="none: a summary of the answers",
     )
     plot: str | None = out_opt(
         None, "Write a reliability diagram.", metavar="FILE.svg", needs="labels"

@@ -1,1 +1,1 @@
-"""Calibrated probabilities, and when an answer is certain."""
+"""Calibrated probabilities, and regions in which answers are confident."""

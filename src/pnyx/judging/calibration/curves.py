@@ -1,6 +1,6 @@
-"""Monotone curves from a judge's probability of yes to a better one.
+"""Monotone curves that map a judge's probability of yes to a calibrated one.
 
-Why these three: docs/decisions/recalibration.md.
+docs/decisions/recalibration.md explains the choice of these three.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ CurveName: TypeAlias = Literal["isotonic", "platt", "temperature"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 TEMPERATURES = (0.01, 100.0)
-"""Of labels that the judge's order parts without an error the best temperature would be 0."""
+"""Needed because the best temperature would be 0 if probabilities separate the labels perfectly."""
 
 _CLIP = 5e-7
-"""Half of the last of six places: a stated 0 or 1 has finite log-odds, beyond those of .999999."""
+"""Half of the sixth decimal: a stated 0 or 1 has finite log-odds, beyond those of 0.999999."""
 _PLACES = 12
-"""Coarser than what processors differ by in `exp`, so an answer reads the same everywhere."""
+"""Coarser than differences of `exp` between processors, so that answers are reproducible."""
 
 
 STRICT: Mapping[str, Any] = {"strict": True, "allow_inf_nan": False}
-"""How pydantic reads dataclasses of calibration files: nothing is converted."""
+"""pydantic settings for dataclasses of calibration files: nothing is converted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """A monotone polyline through (x, y), level before its first and after its last knot."""
+    """A monotone polyline through (x, y), constant before the first and after the last knot."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
 
     def __post_init__(self) -> None:
         if not 0 < len(self.x) == len(self.y):
-            raise ValueError(f"found {len(self.x)} x and {len(self.y)} y, expected as many")
+            raise ValueError(f"found {len(self.x)} x and {len(self.y)} y, expected the same number")
         if wrong := [value for value in (*self.x, *self.y) if not 0 <= value <= 1]:
             raise ValueError(f"found {wrong[0]:g}, expected 0 to 1")
         if any(a >= b for a, b in itertools.pairwise(self.x)):
-            raise ValueError("x does not rise strictly")
+            raise ValueError("x is not strictly increasing")
         if any(a > b for a, b in itertools.pairwise(self.y)):
-            raise ValueError("y falls: the curve must be monotone")
+            raise ValueError("y decreases: the curve must be monotone")
 
     def __call__(self, probabilities: Sequence[float] | Floats) -> Floats:
         """Map probabilities of yes, shape (n,), in [0, 1]."""
@@ -113,7 +113,7 @@ def _fit_isotonic(p: Floats, y: Floats) -> Isotonic:
         blocks.append((mean, count, width))
     knots: dict[float, float] = {}
     first = 0
-    for mean, _, width in blocks:  # both ends of each level stretch; between them nothing changes
+    for mean, _, width in blocks:  # both ends of each constant stretch
         share = min(1.0, max(0.0, mean))
         knots[float(x[first])] = knots[float(x[first + width - 1])] = share
         first += width
@@ -121,7 +121,7 @@ def _fit_isotonic(p: Floats, y: Floats) -> Isotonic:
 
 
 def _fit_platt(p: Floats, y: Floats) -> Platt:
-    """Newton's method with halved steps on Platt's smoothed targets (Lin, Lin and Weng 2007)."""
+    """Newton's method with step halving on Platt's smoothed targets (Lin, Lin and Weng 2007)."""
     yes, no = float(y.sum()), float(len(y) - y.sum())
     target = np.where(y > 0, (yes + 1) / (yes + 2), 1 / (no + 2))
     z = log_odds(p)
@@ -145,7 +145,7 @@ def _fit_platt(p: Floats, y: Floats) -> Platt:
         loss, before = _cross_entropy(w @ x, target), loss
         if before - loss <= 1e-15 * before:
             break
-    if w[0] <= 0:  # the loss is convex: of the slopes from 0 on, 0 is best
+    if w[0] <= 0:  # the loss is convex: among slopes of at least 0, 0 is best
         return Platt(0.0, _logit(float(target.mean())))
     slope = float(w[0]) / spread
     return Platt(slope, float(w[1]) - slope * centre)
@@ -173,7 +173,7 @@ FITS: dict[str, Callable[[Floats, Floats], Curve]] = {
 
 
 def folds_of(groups: Sequence[Hashable], most: int = 5) -> list[int]:
-    """Return each answer's fold, from 0; no group lies in two, and one group alone is split."""
+    """Return each answer's fold, from 0; groups are not split, except a single group."""
     sizes = Counter(groups)
     if len(sizes) < 2:
         return [i % max(1, min(most, len(groups))) for i in range(len(groups))]
@@ -192,7 +192,7 @@ def crossfit(
     folds: Sequence[int],
     choose: Callable[[Sequence[float], Sequence[bool]], float],
 ) -> list[tuple[float, bool] | None]:
-    """Return probability and verdict of each answer by a curve fitted on the other folds."""
+    """Return probability and verdict of each answer from a curve fitted on the other folds."""
     p, y, fold = np.asarray(probabilities), np.asarray(labels, dtype=bool), np.asarray(folds)
     out: list[tuple[float, bool] | None] = [None] * len(p)
     for held_out in sorted(set(folds)):
@@ -208,12 +208,12 @@ def crossfit(
 
 
 def best_f1_threshold(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
-    """Return the lowest probability of a yes that gives the best F1, of equal ones the highest."""
+    """Return the lowest probability of yes with the best F1; of ties, the highest."""
     y = np.asarray(labels, dtype=bool)
     if not y.any():
         raise ValueError("no label is yes: F1 has no best threshold")
     values, places = np.unique(np.asarray(probabilities, dtype=np.float64), return_inverse=True)
-    yes = np.cumsum(np.bincount(places)[::-1])[::-1]  # answers that are yes from here upwards
+    yes = np.cumsum(np.bincount(places)[::-1])[::-1]  # positive answers from here upwards
     hits = np.cumsum(np.bincount(places, weights=y)[::-1])[::-1]
     scores = 2 * hits / (yes + y.sum())
     best = len(values) - 1 - int(np.argmax(scores[::-1]))
@@ -221,7 +221,7 @@ def best_f1_threshold(probabilities: Sequence[float], labels: Sequence[bool]) ->
 
 
 def log_odds(probabilities: Sequence[float] | Floats) -> Floats:
-    """Return the log-odds of probabilities, shape (n,), cut at those of 5e-7 and 1 - 5e-7."""
+    """Return the log-odds of probabilities, shape (n,), clipped to [5e-7, 1 - 5e-7]."""
     p = np.clip(np.asarray(probabilities, dtype=np.float64), _CLIP, 1 - _CLIP)
     return np.asarray(np.log(p) - np.log1p(-p), dtype=np.float64)
 

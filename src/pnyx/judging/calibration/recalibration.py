@@ -1,4 +1,4 @@
-"""A judge whose probabilities are recalibrated by a curve from a file of `pnyx calibrate`."""
+"""A judge whose probabilities are recalibrated with a curve from a `pnyx calibrate` file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Recalibration:
-    """What `pnyx calibrate` found for one judge and task.
+    """The result of `pnyx calibrate` for one judge and task.
 
     Attributes:
         judge: the name of the judge whose probabilities it recalibrates.
-        task: of the answers that it was fitted on.
-        source: how the judge got these probabilities (`token`, `stated`, `calibrated` ...); empty
-            where the answers do not say.
-        curve: from the judge's probability of yes to the recalibrated one.
+        task: task of the answers used for the fit.
+        source: how the judge obtained these probabilities (`token`, `stated`, `calibrated` ...);
+            empty if the answers do not say.
+        curve: maps the judge's probability of yes to the recalibrated one.
         threshold: the lowest recalibrated probability that counts as yes, in [0, 1].
-        sure: where the judge's answer stands, for a cascade; None where that was not asked for.
-        prompts: those of the run that it was fitted on, as in its manifest; empty if unknown.
+        sure: the confident regions, for a cascade; None if not requested.
+        prompts: the prompts of the run used for the fit, from its manifest; empty if unknown.
         about: counts, figures and files of the fit, ready for JSON.
     """
 
@@ -67,7 +67,7 @@ class Recalibration:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides an answer; not of when and on what it was fitted."""
+        """SHA-256 of everything that determines an answer; not of the date and data of the fit."""
         fields = self.row()
         decisive = ("judge", "task", "source", "prompts", "method", "parameters", "threshold")
         text = json.dumps({name: fields[name] for name in decisive}, sort_keys=True)
@@ -92,16 +92,16 @@ class Recalibration:
 
 
 def write_calibration(path: str | Path, calibration: Recalibration) -> None:
-    """Write a calibration's file, all or nothing; PnyxError where that fails."""
+    """Write a calibration file atomically; PnyxError if that fails."""
     text = json.dumps(calibration.row(), indent=1, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
 
 
 def read_calibration(path: str | Path) -> Recalibration:
-    """Read a calibration's file and check each number in it.
+    """Read a calibration file and check each number in it.
 
     Raises:
-        InputError: it is not a calibration, is of a newer version, or a number in it cannot be.
+        InputError: it is not a calibration, has a newer version, or contains an invalid number.
     """
     lines, size = [], 0
     for _, line in read_lines(path):
@@ -123,14 +123,14 @@ def read_calibration(path: str | Path) -> Recalibration:
 
 
 def curve_from(method: Any, parameters: Any) -> Curve:
-    """Return the curve that was written as its name and its numbers, or raise InputError."""
+    """Return the curve with this name and these numbers, or raise InputError."""
     curves: dict[Any, Any] = {"isotonic": Isotonic, "platt": Platt, "temperature": Temperature}
     if method not in list(curves):
         raise unlike(method, "method", f"one of {', '.join(curves)}")
-    # By hand: packaged students have curves, and pydantic takes longer to import than they to open.
-    given, values = an_object(parameters, "parameters"), dict[str, Any]()
-    for name in (own.name for own in dataclasses.fields(curves[method])):
-        many = value if isinstance(value := given.get(name), list) else [value]
+    # Checked by hand: packaged students have curves, and importing pydantic would take longest.
+    row, values = an_object(parameters, "parameters"), dict[str, Any]()
+    for name in (parameter.name for parameter in dataclasses.fields(curves[method])):
+        many = value if isinstance(value := row.get(name), list) else [value]
         numbers = tuple(float(number(v, f"parameters.{name}")) for v in many)
         values[name] = numbers if many is value else numbers[0]
     try:
@@ -156,28 +156,30 @@ def checked(kind: type[T], row: Any) -> T:
         if first["type"] == "value_error":
             problem = wanted.removeprefix("Value error, ")
         else:
-            found = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
-            problem = f"found {found}, expected {wanted}"
+            value = "nothing" if first["type"] == "missing" else shorten(first["input"], 40)
+            problem = f"found {value}, expected {wanted}"
         raise InputError(f"{shorten(name, 80)}: {problem}" if name else problem) from error
 
 
 class Recalibrated:
-    """A judge with recalibrated probabilities of yes; its verdicts follow from these.
+    """A judge with recalibrated probabilities of yes; its verdicts follow from them.
 
-    An answer without a probability, or with one that was obtained otherwise (or with another
-    prompt) than those of the fit, is `Unscored("uncalibrated: ...")`.
+    An answer is `Unscored("uncalibrated: ...")` if it has no probability, or one obtained by
+    another method or prompt than in the fit.
 
     Raises:
         InputError: the calibration was made for another judge, or the judge answers no Support
-            questions. `answer` raises it, before anything is asked, for another task.
+            questions. `answer` raises it, before asking anything, for another task.
     """
 
     kinds: frozenset[type] = frozenset({Support})
 
     def __init__(self, judge: Judge, calibration: Recalibration) -> None:
         if calibration.judge != judge.name:
-            made, found = shorten(calibration.judge, 60), shorten(judge.name, 60)
-            raise InputError(f"the calibration was made for the judge {made!r}, not for {found!r}")
+            expected, name = shorten(calibration.judge, 60), shorten(judge.name, 60)
+            raise InputError(
+                f"the calibration was made for the judge {expected!r}, not for {name!r}"
+            )
         if Support not in judge.kinds:
             raise InputError(f"{shorten(judge.name, 60)} gives no verdicts that can be calibrated")
         self.judge = judge
@@ -190,7 +192,7 @@ class Recalibrated:
 
     @property
     def card(self) -> str:
-        """The judge's card, and what it was recalibrated on."""
+        """The judge's card, and the data of the recalibration."""
         counts = self.calibration.about.get("counts")
         fitted = counts.get("fitted") if isinstance(counts, dict) else None
         count = f" on {fitted} labelled answers" if isinstance(fitted, int) else ""
@@ -201,8 +203,10 @@ class Recalibrated:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
         for question in of_kind(Support, questions, self.name):
             if question.task != self.calibration.task:
-                made, found = shorten(self.calibration.task, 40), shorten(question.task, 40)
-                raise InputError(f"the calibration was made for the task {made!r}, not {found!r}")
+                expected, task = shorten(self.calibration.task, 40), shorten(question.task, 40)
+                raise InputError(
+                    f"the calibration was made for the task {expected!r}, not {task!r}"
+                )
         await self.judge.answer(questions, lambda at, answer: emit(at, self._recalibrated(answer)))
 
     def _recalibrated(self, answer: Answer) -> Answer:
@@ -218,11 +222,13 @@ class Recalibrated:
         if answer.probability is None:
             problem = "no probability to calibrate"
         elif source and by.method != source:
-            found = shorten(by.method, 40)
-            problem = f"found a probability by {found!r}, the curve is for {shorten(source, 40)!r}"
+            excerpt = shorten(by.method, 40)
+            problem = (
+                f"found a probability by {excerpt!r}, the curve is for {shorten(source, 40)!r}"
+            )
         elif prompts and by.details.get("prompt_file", "") not in prompts:
-            found = shorten(by.details.get("prompt", ""), 40)
-            problem = f"asked with {found!r}, not with the prompt that the curve was fitted on"
+            excerpt = shorten(by.details.get("prompt", ""), 40)
+            problem = f"asked with {excerpt!r}, not with the prompt that the curve was fitted on"
         if problem or answer.probability is None:
             return Unscored(f"uncalibrated: {problem}", provenance, answer.raw, answer.notes)
         return self._moved(answer, answer.probability, provenance)
@@ -231,7 +237,7 @@ class Recalibrated:
         probability = float(self.calibration.curve([before])[0])
         value = probability >= self.calibration.threshold
         explanation = answer.explanation
-        if value != answer.value:  # the reason given is one for the opposite
+        if value != answer.value:  # the stated reason is for the opposite verdict
             turned = f"recalibrated to {probability:.2f}, yes from {self.calibration.threshold:.2f}"
             explanation = f"{explanation} [{turned}]".strip()
         return dataclasses.replace(
@@ -245,7 +251,7 @@ class Recalibrated:
 
 
 class WithThreshold:
-    """A judge whose verdicts are yes from a given probability on.
+    """A judge whose verdict is yes from a given probability.
 
     An answer without a probability is `Unscored("threshold: ...")`.
     """
@@ -264,13 +270,13 @@ class WithThreshold:
 
     @property
     def card(self) -> str:
-        """That of the judge, whose figures are for its own threshold."""
+        """The judge's card, whose figures are for the judge's own threshold."""
         return f"{self.judge.card} (measured at its own threshold)" if self.judge.card else ""
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
-        asked = of_kind(Support, questions, self.name)
-        await self.judge.answer(asked, lambda at, answer: emit(at, self._decided(answer)))
+        supports = of_kind(Support, questions, self.name)
+        await self.judge.answer(supports, lambda at, answer: emit(at, self._decided(answer)))
 
     def _decided(self, answer: Answer) -> Answer:
         by = answer.provenance

@@ -1,6 +1,6 @@
-"""Selective answers: where a judge is sure, with a bound on the share of errors.
+"""Selective answers: where a judge is confident, with a bound on the share of errors.
 
-Why the bound holds: docs/decisions/recalibration.md.
+docs/decisions/recalibration.md explains why the bound holds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pnyx.judging.calibration.curves import STRICT
 from pnyx.stats.distributions import beta_quantile, binomial_below
 
 CONFIDENCE = 0.95
-"""Of each side's bound."""
+"""Confidence of the bound of each side."""
 
 _REGIONS = 24
 _STARTS = 2
@@ -27,14 +27,14 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The sure answers of one verdict among the labelled ones."""
+    """The confident answers with one verdict among the labelled ones."""
 
     __pydantic_config__ = STRICT
 
     kept: int = 0
     errors: int = 0
     bound: float | None = None  # upper 95 % bound on their share of errors (Clopper-Pearson)
-    design_effect: float = 1.0  # by how much groups inflate the variance
+    design_effect: float = 1.0  # factor by which groups inflate the variance
 
     def __post_init__(self) -> None:
         counts = 0 <= self.errors <= self.kept and (self.bound is None) == (self.kept == 0)
@@ -44,16 +44,16 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceRegions:
-    """Where a judge's answer stands.
+    """The probabilities at which a judge's answer is accepted.
 
     Attributes:
-        error: the largest share of errors that was asked for, for yes and no separately.
-        low: a *no* stands where the judge's own probability is at most this; None: never.
-        high: a *yes* stands where it is at least this; None: never.
-        no: what was found below `low`.
-        yes: what was found above `high`.
-        labelled: how many labelled answers this was chosen on.
-        labelled_yes: how many of these are labelled yes; None in files that do not say so.
+        error: the largest accepted share of errors, for yes and no separately.
+        low: a *no* is accepted if the judge's own probability is at most this; None: never.
+        high: a *yes* is accepted if it is at least this; None: never.
+        no: the answers below `low`.
+        yes: the answers above `high`.
+        labelled: number of labelled answers used for the choice.
+        labelled_yes: number of these that are labelled yes; None in files that do not say so.
     """
 
     __pydantic_config__ = STRICT
@@ -89,12 +89,12 @@ class ConfidenceRegions:
 
     @property
     def missed(self) -> float | None:
-        """The share of the answers labelled yes that are kept as no; None: not known."""
+        """The share of the answers labelled yes that are kept as no; None if unknown."""
         return None if not self.labelled_yes else self.no.errors / self.labelled_yes
 
     @property
     def per_class(self) -> str:
-        """How many answers of each class are kept with the wrong verdict, in words."""
+        """The number of answers of each class that are kept with the wrong verdict, in words."""
         if self.labelled_yes is None:
             return ""
         parts = []
@@ -108,7 +108,7 @@ class ConfidenceRegions:
         return ", ".join(parts)
 
     def keeps(self, probability: float, *, verdict: bool) -> bool:
-        """Return whether a verdict stands, by the probability of yes before any recalibration."""
+        """Return whether a verdict is accepted, by its probability of yes before recalibration."""
         if verdict:
             return self.high is not None and probability >= self.high
         return self.low is not None and probability <= self.low
@@ -125,8 +125,8 @@ class ConfidenceRegions:
             ("yes", ">=", self.high, self.yes),
         ):
             errors = f", {side.errors} of {side.kept} wrong, at most {side.bound or 0:.3f}"
-            kept = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
-            parts.append(f"never {verdict}" if limit is None else kept)
+            rule = f"{verdict} where {sign} {limit or 0:.4g}{errors}"
+            parts.append(f"never {verdict}" if limit is None else rule)
         by_class = f"; {self.per_class}" if self.labelled_yes is not None else ""
         return f"keeps {self.share:.0%} ({'; '.join(parts)}{by_class})"
 
@@ -139,19 +139,19 @@ def choose_thresholds(
     *,
     verdicts: Sequence[bool] | None = None,
 ) -> ConfidenceRegions:
-    """Choose the widest regions in which a judge's verdict is wrong in at most `error` of answers.
+    """Choose the widest regions in which at most `error` of a judge's verdicts are wrong.
 
-    With a probability of at least 95 % over the draw of the labelled answers, the share of errors
-    below `low` is at most `error` among further answers of the same kind; so it is above `high`;
-    both hold together with at least 90 %. With `groups` this is approximate.
+    With a probability of at least 95 % over the sampling of the labelled answers, the share of
+    errors below `low` is at most `error` among further answers of the same kind. The same holds
+    above `high`, and for both together with at least 90 %. With `groups` this is approximate.
 
     Args:
-        probabilities: of yes, as the judge gives them, in [0, 1].
-        labels: the truth of each.
+        probabilities: the judge's probabilities of yes, in [0, 1].
+        labels: the true label of each.
         error: the largest share of errors, in (0, 1).
-        groups: the topic of each, where answers on one topic are right and wrong together.
-        verdicts: the judge's yes or no to each, never falling with the probability; by default
-            yes from 1/2.
+        groups: the topic of each, if errors on a topic are correlated.
+        verdicts: the judge's yes or no to each, non-decreasing with the probability; by default yes
+            from 1/2.
 
     Raises:
         ValueError: lengths differ, nothing is labelled, a number is out of range, or a yes has a
@@ -178,11 +178,11 @@ def choose_thresholds(
 def _widest(
     scores: Floats, wrong: Bools, allowed: Bools, error: float, groups: npt.NDArray[np.int_] | None
 ) -> tuple[float | None, Region]:
-    """Return the highest score up to which the error is surely at most `error`.
+    """Return the highest score up to which the error is at most `error` with confidence.
 
     Regions, fixed by the scores alone, are tested from the narrowest by the fallback procedure
-    (Wiens 2003): two starting points have half of the 5 % each, and a region that passes hands its
-    level on. `allowed` answers come before the others by score.
+    (Wiens 2003): two starting points get half of the 5 % each, and a region that passes hands on
+    its level. `allowed` answers are sorted before the others by score.
     """
     effect = 1.0
     if groups is not None and allowed.any():
@@ -196,10 +196,10 @@ def _widest(
         if (inside & ~allowed).any():
             break
         level += part if start else 0.0
-        errors, kept = int((inside & wrong).sum()), int(inside.sum())
-        some, of = _effective(errors, kept, effect)
+        errors, count = int((inside & wrong).sum()), int(inside.sum())
+        some, of = _effective(errors, count, effect)
         if level and binomial_below(some, of, error) <= level:
-            widest = limit, Region(kept, errors, error_bound(some, of), effect)
+            widest = limit, Region(count, errors, error_bound(some, of), effect)
         else:
             level = 0.0
     return widest
@@ -208,7 +208,7 @@ def _widest(
 def _regions(
     scores: Floats, part: float, error: float, effect: float
 ) -> tuple[list[float], list[bool]]:
-    """Return where nested regions end, growing by a factor, and at which ones a level starts."""
+    """Return the ends of nested regions, growing by a factor, and those at which a level starts."""
     ordered = np.sort(scores)
     fewest = math.ceil(effect * math.ceil(math.log(part) / math.log1p(-error)))
     if fewest > len(ordered):
@@ -216,13 +216,13 @@ def _regions(
     sizes = np.unique(np.geomspace(fewest, len(ordered), _REGIONS).round().astype(int))
     limits = np.unique(ordered[sizes - 1])  # tied answers are in or out together
     starts = np.zeros(len(limits), dtype=bool)
-    # No part starts at the very end: a region of all answers has one verdict only if all have it.
+    # No part starts at the end: a region of all answers has one verdict only if all have it.
     starts[np.linspace(0, len(limits), _STARTS, endpoint=False).astype(int)] = True
     return limits.tolist(), starts.tolist()
 
 
 def _design_effect(wrong: Bools, groups: npt.NDArray[np.int_]) -> float:
-    """Return how far groups inflate the variance of the share of errors, at least 1 (Kish 1965)."""
+    """Return by how much groups inflate the variance of the error share, at least 1 (Kish 1965)."""
     share, count = float(wrong.mean()), len(wrong)
     sizes = np.bincount(groups)
     totals = np.bincount(groups, weights=wrong)
@@ -234,12 +234,12 @@ def _design_effect(wrong: Bools, groups: npt.NDArray[np.int_]) -> float:
     return max(1.0, variance / (share * (1 - share) / count))
 
 
-def _effective(errors: int, kept: int, effect: float) -> tuple[int, int]:
-    """Return effective errors and answers, rounded carefully (Korn and Graubard 1998)."""
-    of = math.floor(kept / effect)
+def _effective(errors: int, count: int, effect: float) -> tuple[int, int]:
+    """Return effective errors and answers, rounded conservatively (Korn and Graubard 1998)."""
+    of = math.floor(count / effect)
     return min(of, math.ceil(errors / effect)), of
 
 
-def error_bound(errors: int, kept: int, confidence: float = CONFIDENCE) -> float:
+def error_bound(errors: int, count: int, confidence: float = CONFIDENCE) -> float:
     """Return Clopper and Pearson's one-sided upper bound (1934) on a share of errors."""
-    return 1.0 if errors >= kept else beta_quantile(confidence, errors + 1, kept - errors)
+    return 1.0 if errors >= count else beta_quantile(confidence, errors + 1, count - errors)

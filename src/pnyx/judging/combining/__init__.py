@@ -1,1 +1,1 @@
-"""Several judges as one: panels, cascades, votes."""
+"""Several judges combined into one: panels, cascades, votes."""

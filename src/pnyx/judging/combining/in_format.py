@@ -1,4 +1,4 @@
-"""A judge that asks another one in a format: several questions about an item, one answer."""
+"""A judge that asks another judge in a format: several questions per item, one answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.models.http.flow import run_all
 
-Asked: TypeAlias = tuple[int, int, JudgeQuestion]
-"""Position of the item, place among its parts, and the question."""
+NumberedPart: TypeAlias = tuple[int, int, JudgeQuestion]
+"""Position of the item, number of the part, and the question."""
 
 
 class Formatted:
-    """Asks about each item what a format says, of a judge that `make` returns for each prompt."""
+    """Asks the questions of a format about each item; `make` returns a judge for each prompt."""
 
     def __init__(self, make: Callable[[str], Judge], form: JudgingFormat, kind: type) -> None:
         self.form = form
@@ -27,18 +27,18 @@ class Formatted:
 
     @property
     def name(self) -> str:
-        """`NAME FORMAT`, for answers in another format are another judge's."""
+        """`NAME FORMAT`, because another format makes another judge."""
         return f"{self._first.name} {self.form.name}"
 
     @property
     def card(self) -> str:
-        """What is known of the judges that are asked."""
+        """The cards of the judges that are asked."""
         return "; ".join(dict.fromkeys(judge.card for judge in self._judges.values()))
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question as soon as all its parts are; see `pnyx.judging.base.Judge`."""
+        """Answer each question once all its parts are answered; see `pnyx.judging.base.Judge`."""
         refuse_other_kinds(self, questions)
-        by_prompt: dict[str, list[Asked]] = {}
+        by_prompt: dict[str, list[NumberedPart]] = {}
         waiting: list[dict[int, Answer]] = [{} for _ in questions]
         counts = []
         for position, question in enumerate(questions):
@@ -47,8 +47,8 @@ class Formatted:
             if not parts:
                 emit(position, self.form.join(question, (), self.name))
             for n, part in enumerate(parts):
-                asked = (position, n, part.question)
-                by_prompt.setdefault(self.form.prompt_of(part), []).append(asked)
+                numbered = (position, n, part.question)
+                by_prompt.setdefault(self.form.prompt_of(part), []).append(numbered)
 
         def receive(position: int, n: int, answer: Answer) -> None:
             parts = waiting[position]
@@ -58,13 +58,13 @@ class Formatted:
                 parts.clear()
                 emit(position, self.form.join(questions[position], answers, self.name))
 
-        async def ask(item: tuple[str, list[Asked]]) -> None:
-            name, asked = item
+        async def ask(item: tuple[str, list[NumberedPart]]) -> None:
+            name, parts = item
 
             def part_emit(number: int, answer: Answer) -> None:
-                position, n, question = asked[number]
+                position, n, question = parts[number]
                 receive(position, n, replace(answer, question=question))
 
-            await self._judges[name].answer([question for _, _, question in asked], part_emit)
+            await self._judges[name].answer([question for _, _, question in parts], part_emit)
 
         await run_all(by_prompt.items(), ask, workers=max(1, len(by_prompt)))

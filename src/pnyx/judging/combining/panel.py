@@ -1,4 +1,4 @@
-"""Judges made of judges: several, one several times, or a cheap one before a strong one."""
+"""Judges composed of judges: several, one several times, or a cheap one before a strong one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Panel:
     """Asks several judges the same questions at the same time and combines their answers.
 
     Votes and agreement are in an answer's notes, the judges' provenances in its details; `combine`
-    says how votes are counted.
+    documents how votes are counted.
 
     Args:
-        judges: at least one; the order is that of the votes in the notes.
+        judges: at least one; the votes in the notes have this order.
         how: `auto`, `majority` or `mean`.
 
     Raises:
-        InputError: there is no judge, or no kind of question that all of them answer.
+        InputError: there are no judges, or no kind of question that all of them answer.
     """
 
     def __init__(self, judges: Sequence[Judge], how: How = "auto") -> None:
@@ -48,23 +48,23 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """`panel(NAME, NAME)`; with another way to count than `auto`, `panel-mean(...)`."""
+        """`panel(NAME, NAME)`; `panel-mean(...)` if `how` is not `auto`."""
         way = "" if self.how == "auto" else f"-{self.how}"
         return f"panel{way}({', '.join(judge.name for judge in self.members)})"
 
     @property
     def card(self) -> str:
-        """What is known of each judge; of the panel nothing is, until it is measured."""
+        """The cards of the judges; nothing is known of the panel until it is measured."""
         cards = (f"{judge.name}: {judge.card or 'no card'}" for judge in self.members)
         return f"{len(self.members)} judges, not measured together; {'; '.join(cards)}"
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
-        """Answer each question as soon as all votes on it (without their raw replies) are in.
+        """Answer each question as soon as all votes (without their raw replies) are in.
 
         Raises:
-            TypeError: a question is of a kind that a judge does not answer; nothing was asked.
-            pnyx.core.errors.ModelError: a judge cannot go on. The others are stopped; what they had
-                paid for is stored, and no answer is made of a part of the votes.
+            TypeError: a judge does not answer questions of this kind; nothing was asked.
+            pnyx.core.errors.ModelError: a judge cannot continue. The others are stopped; the
+            replies that they paid for are stored, and no answer is made from a part of the votes.
         """
         refuse_other_kinds(self, questions)
         waiting: dict[int, dict[int, Answer]] = {}
@@ -92,9 +92,9 @@ class Repeats(Panel):
     """Asks the same judge several times: self-consistency.
 
     Args:
-        make: from the number of a sample, 0-based, to its judge, which reshuffles the order of
-            dimensions or documents: only what can come out differently is worth repeating.
-        n: how many samples, at least 1.
+        make: returns the judge for a sample number, 0-based; it reshuffles the order of dimensions
+            or documents, because only a different request is worth repeating.
+        n: the number of samples, at least 1.
         how: `auto`, `majority` or `mean`.
     """
 
@@ -105,33 +105,33 @@ class Repeats(Panel):
 
     @property
     def name(self) -> str:
-        """`NAME x3`; with another way to count than `auto`, `NAME x3 mean`."""
+        """`NAME x3`; `NAME x3 mean` if `how` is not `auto`."""
         way = "" if self.how == "auto" else f" {self.how}"
         return f"{self.members[0].name} x{len(self.members)}{way}"
 
     @property
     def card(self) -> str:
-        """What is known of the judge when it is asked once."""
+        """The card of the judge when it is asked once."""
         once = self.members[0].card or "no card"
         return f"asked {len(self.members)} times, not measured so; asked once: {once}"
 
 
 _STRONG_CALLS = 4
-"""Concurrent calls of the strong judge's `answer`. What the cheap one leaves meanwhile is
-asked together, so that a judge that takes many questions in one request can."""
+"""Concurrent calls of the strong judge's `answer`. Meanwhile, questions left by the cheap judge
+accumulate, so that a judge that takes many questions per request can answer them together."""
 
 
 class Cascade:
-    """Keeps a cheap judge's answer if it is certain, and asks a strong judge otherwise.
+    """Keeps a cheap judge's answer if it is confident, and asks a strong judge otherwise.
 
-    The strong judge also gets what the cheap one leaves unscored, while that is still at work. An
-    answer keeps its judge's provenance; `notes["stage"]` says which of the two that was.
+    The strong judge also gets the questions that the cheap one leaves unscored, while the cheap one
+    is still working. An answer keeps its judge's provenance; `notes["stage"]` names the stage.
 
     Args:
-        cheap: answers all questions first; without a probability it is never certain.
+        cheap: answers all questions first; without a probability it is never confident.
         strong: answers the others.
-        sure: when the cheap judge's answer is kept, in terms of its own probability: of a
-            `Recalibrated` judge the one before recalibration, `notes["uncalibrated"]`.
+        sure: the regions in which the cheap judge's answer is kept, by its own probability; for a
+            `Recalibrated` judge, the one before recalibration, `notes["uncalibrated"]`.
 
     Raises:
         InputError: one of the judges answers no Support questions.
@@ -158,7 +158,7 @@ class Cascade:
 
     @property
     def card(self) -> str:
-        """What the cheap judge keeps, and both cards."""
+        """The rule of the cascade, and both cards."""
         cards = "; ".join(shorten(judge.card, 400) for judge in self.judges if judge.card)
         return f"cascade that {self.sure}{'; ' if cards else ''}{cards}"
 
@@ -168,7 +168,7 @@ class Cascade:
         await _Run(self, questions, emit).run()
 
     def stands(self, answer: Answer) -> bool:
-        """Return whether an answer of the cheap judge stands."""
+        """Return whether an answer of the cheap judge is kept."""
         if not isinstance(answer, Judged) or answer.probability is None:
             return False
         probability = answer.notes.get("uncalibrated", answer.probability)
@@ -176,17 +176,17 @@ class Cascade:
 
 
 class _Run:
-    """One call of a cascade: what waits for the strong judge, and how often that one is at work."""
+    """One call of a cascade: the questions waiting for the strong judge, and its running calls."""
 
     def __init__(self, cascade: Cascade, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         self._cascade, self._questions, self._emit = cascade, questions, emit
         self._waiting: list[int] = []
         self._calls = 0
-        self._called = False  # a call is about to take all that waits
+        self._called = False  # a call is about to take all waiting questions
         self._failure: Exception | None = None
 
     async def run(self) -> None:
-        """Ask both judges; the first exception of either ends both and is raised as it is."""
+        """Ask both judges; the first exception of either ends both and is raised unchanged."""
         import anyio
 
         async with anyio.create_task_group() as tasks:
@@ -234,7 +234,7 @@ def cascade_from(path: str | Path, cheap: Judge, strong: Judge) -> Cascade:
     """Return the cascade that a file of `pnyx calibrate --error`, made for `cheap`, describes.
 
     Raises:
-        InputError: the file is not a calibration of this judge, or holds no thresholds.
+        InputError: the file is not a calibration of this judge, or has no thresholds.
     """
     calibration = read_calibration(path)
     if calibration.sure is None:

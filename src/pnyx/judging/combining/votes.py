@@ -1,6 +1,6 @@
-"""Several answers to one question as one: majority, mean, mean rank.
+"""Combine several answers to one question: majority, mean, mean rank.
 
-An `Unscored` is no vote, and more than half of those asked must have answered.
+An `Unscored` is not a vote, and more than half of the judges must have answered.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pnyx.judging.answers import (
 )
 
 How: TypeAlias = Literal["auto", "majority", "mean"]
-"""`auto`: the mean of ratings and of ranks, the majority of everything else."""
+"""`auto`: the mean of ratings and of ranks, the majority for everything else."""
 
 T = TypeVar("T")
 
 
 class _Texts(Protocol):
-    """A question that is answered by an order of texts."""
+    """A question whose answer is an order of texts."""
 
     @property
     def texts(self) -> Sequence[str]: ...
 
 
 class _Dimensions(Protocol):
-    """A question that is answered by a number on each dimension."""
+    """A question whose answer is a number on each dimension."""
 
     @property
     def dimensions(self) -> Sequence[str]: ...
@@ -49,25 +49,26 @@ class _Dimensions(Protocol):
 def combine(
     question: QuestionKind, answers: Sequence[Answer], how: How = "auto", *, judge: str
 ) -> Answer:
-    """Return one answer made of at least one answer to the same question.
+    """Combine one or more answers to the same question into one.
 
-    - Support: the majority; an even split goes to the side that the mean probability favours,
-      if every vote states one. With `mean`, yes where the mean probability is at least .5. The
-      probability is the mean either way; a vote without one counts as 1 or 0.
-    - Rating: for each dimension the mean (`auto`, `mean`) or the most frequent number, and where
-      several are equally frequent the median of all votes (`majority`). A dimension without
-      enough votes is None in the list, with its reason in `notes["dimensions"]`.
-    - Preference: the majority, in which "tie" is a vote like others. As many for a as for b, and
-      for nothing else more, is a "tie".
-    - Ranking: by mean rank (Borda); texts of equal mean rank in the order of the first vote. What a
-      vote leaves out has the mean of the ranks that are left; what all do is unranked.
+    - Support: the majority; an even split follows the mean probability if every vote states one.
+        With `mean`, yes if the mean probability is at least 0.5. The probability is the mean in
+        both cases; a vote without one counts as 1 or 0.
+    - Rating: for each dimension the mean (`auto`, `mean`) or the most frequent number; if several
+        are equally frequent, the median of all votes (`majority`). A dimension without enough votes
+        is None in the list, with its reason in `notes["dimensions"]`.
+    - Preference: the majority, in which "tie" is a vote like others. If a and b have equally many
+        votes, and "tie" not more, it is a "tie".
+    - Ranking: by mean rank (Borda); texts with equal mean ranks in the order of the first vote.
+        Positions that a vote omits get the mean of the remaining ranks; positions that all votes
+        omit are unranked.
 
-    Any other even split is `Unscored("tie: ...")`. But for equal mean ranks and the explanation
-    shown, the order of the answers does not matter. A kind that is counted in one way takes it
-    whatever `how` says; `judge` names the combination.
+    Any other even split is `Unscored("tie: ...")`. The order of the answers matters only for equal
+    mean ranks and for the explanation shown. A kind that can be counted in only one way ignores
+    `how`; `judge` is the name of the combination.
 
     Returns:
-        The answer, with notes on votes, agreement and spread (both of at least two votes), the
+        The answer, with notes on votes, agreement and spread (both for at least two votes), the
         explanation and evidence of the first vote for (or nearest to) the value, and all
         provenances in `details["members"]`.
     """
@@ -82,7 +83,7 @@ def combine(
 
 
 def provenance_of(judge: str, method: str, answers: Sequence[Answer]) -> Provenance:
-    """Return where an answer that is made of several comes from."""
+    """Return the provenance of a combined answer."""
     members = []
     for answer in answers:
         by = answer.provenance
@@ -93,19 +94,19 @@ def provenance_of(judge: str, method: str, answers: Sequence[Answer]) -> Provena
         members.append(member)
     hashes = {answer.provenance.prompt_hash for answer in answers}
     shared = hashes.pop() if len(hashes) == 1 else ""
-    asked = tuple(dict.fromkeys(key for answer in answers for key in answer.provenance.asked))
-    return Provenance(judge, shared, method, {"members": members}, asked)
+    calls = tuple(dict.fromkeys(key for answer in answers for key in answer.provenance.asked))
+    return Provenance(judge, shared, method, {"members": members}, calls)
 
 
 def _too_few(votes: Sequence[object]) -> Missing | None:
-    """Return why too few votes are scored, if so; a `Missing` is none."""
+    """Return the reason if too few votes are scored; a `Missing` is not a vote."""
     reasons = Counter(shorten(v.partition(":")[0], 40) for v in votes if isinstance(v, Missing))
     scored = len(votes) - reasons.total()
     if 2 * scored > len(votes):
         return None
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{count} {reason}" for reason, count in ranked)
-    # One cause for all, such as a budget that is used up, stays that cause in the counts.
+    # A common cause, such as an exhausted budget, remains the cause in the counts.
     word = next(iter(reasons)) if len(reasons) == 1 and not scored else "panel"
     return Missing(f"{word}: {scored} of {len(votes)} scored ({listed})")
 
@@ -123,7 +124,7 @@ def most_frequent(votes: Iterable[T]) -> tuple[list[T], float]:
 
 
 def _agreement(votes: Sequence[Any]) -> dict[str, float]:
-    # One vote always agrees with itself, which says nothing.
+    # A single vote always agrees with itself, which is not informative.
     return {"agreement": most_frequent(votes)[1]} if len(votes) > 1 else {}
 
 
@@ -135,15 +136,15 @@ def _spread(numbers: Sequence[float]) -> dict[str, float]:
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """Return the mean: the same in any order, and of equal numbers that very number."""
-    low, high = min(numbers), max(numbers)  # which rounding must not leave
+    """Return the mean: independent of the order, and exact if all numbers are equal."""
+    low, high = min(numbers), max(numbers)  # rounding must not exceed these
     return float(min(max(math.fsum(numbers) / len(numbers), low), high))
 
 
 def _scored(
     answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
 ) -> list[Judged] | Unscored:
-    """Return the votes, their agreement noted, or why they are too few."""
+    """Return the votes and note their agreement, or return why they are too few."""
     votes = [Missing(a.reason) if isinstance(a, Unscored) else a for a in answers]
     if missing := _too_few(votes):
         return Unscored(str(missing), provenance, notes=notes)
@@ -199,7 +200,7 @@ def count_preferences(
 def count_orders(
     question: _Texts, answers: Sequence[Answer], provenance: Provenance, notes: dict[str, Any]
 ) -> Answer:
-    """Order by mean rank, equal ones as the first order has them; see `combine`."""
+    """Order texts by mean rank, ties in the order of the first vote; see `combine`."""
     if isinstance(scored := _scored(answers, provenance, notes), Unscored):
         return scored
     orders: list[Any] = [a.value for a in scored]
@@ -211,14 +212,14 @@ def count_orders(
     if len(mean) < texts:
         notes["missing"] = [position for position in range(texts) if position not in mean]
     places = ranks_of(mean, texts)
-    apart = [  # Spearman's footrule
+    distances = [  # Spearman's footrule
         sum(abs(rank - mean) for rank, mean in zip(row, places, strict=True)) for row in table
     ]
-    return Judged(mean, provenance, notes=notes, **_words(scored, apart))
+    return Judged(mean, provenance, notes=notes, **_words(scored, distances))
 
 
 def ranks_of(order: Sequence[int], texts: int) -> list[float]:
-    """Return the 0-based rank of each text by an order of positions; those left out are tied."""
+    """Return the 0-based rank of each text from an order of positions; omitted ones are tied."""
     ranks = [(len(order) + texts - 1) / 2] * texts
     for rank, position in enumerate(order):
         ranks[position] = float(rank)
@@ -226,7 +227,7 @@ def ranks_of(order: Sequence[int], texts: int) -> list[float]:
 
 
 def _words(scored: Sequence[Judged], distances: Sequence[float | None]) -> dict[str, Any]:
-    """Return explanation and evidence of the first vote nearest to the value; None: not for it."""
+    """Return explanation and evidence of the first vote nearest to the value; None is excluded."""
     near = [(distance, n) for n, distance in enumerate(distances) if distance is not None]
     if not near:
         return {}
@@ -263,7 +264,7 @@ def _rating(numbers: Sequence[float], method: str) -> float:
 
 
 def _gap(row: Sequence[float | Missing], cells: Sequence[float | Missing]) -> float | None:
-    """Return how far a vote is from the combined ratings, on the dimensions that both have."""
+    """Return the distance of a vote from the combined ratings, on the dimensions that both have."""
     gaps = [
         abs(vote - cell)
         for vote, cell in zip(row, cells, strict=True)
@@ -277,11 +278,11 @@ class SelfAgreement(NamedTuple):
 
     value: float | None
     scored: int
-    asked: int
+    total: int
 
 
 def self_agreement(answers: Sequence[Answer]) -> SelfAgreement:
-    """Return the mean agreement behind answers of `combine`, `Panel` or `Repeats`.
+    """Return the mean agreement of the answers of `combine`, `Panel` or `Repeats`.
 
     A split vote is disagreement, so ties count although they are unscored; the dimensions of a
     rating are averaged first. Not corrected for chance.

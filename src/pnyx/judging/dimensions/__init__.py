@@ -1,4 +1,4 @@
-"""Dimensions that ratings are given on: data files, one for each task (`quality.toml`)."""
+"""The dimensions of ratings: data files, one per task (`quality.toml`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pnyx.core.errors import InputError, shorten
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A scale that ratings are given on: whole numbers, or true (1) and false (0)."""
+    """A rating scale: whole numbers, or true (1) and false (0)."""
 
     name: str  # as in `--scale`; may be empty
     low: float
     high: float
-    told: str  # the values in words
-    levels: tuple[str, ...]  # what they mean, a line each
+    values_in_words: str
+    levels: tuple[str, ...]  # their meanings, one line each
 
     @property
     def boolean(self) -> bool:
@@ -34,28 +34,28 @@ class Scale:
         return self.low, self.high
 
     def nearest(self, share: float) -> int:
-        """Return the whole number nearest to a normalised value, a half upwards."""
+        """Return the whole number nearest to a normalised value, halves rounded up."""
         return math.floor(self.low + share * (self.high - self.low) + 0.5)
 
 
 def normalised(value: float, bounds: tuple[float, float]) -> float:
-    """Return a value on a scale in [0, 1], to twelve digits: no more are the value's own."""
+    """Return a value normalised to [0, 1], to twelve digits: more would be rounding errors."""
     low, high = bounds
     return round((value - low) / (high - low), 12)
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One aspect of quality: its name in files, its label, and what the model is told."""
+    """One aspect of quality: its name in files, its label, and its definition for the model."""
 
     name: str
     label: str
     definition: str
     criteria: Mapping[str, str] = field(default_factory=dict, hash=False)
-    steps: tuple[str, ...] = ()  # the way to a score (G-Eval)
-    nugget: str = ""  # what is asked about a key point
-    aspect: str = ""  # its branch of a taxonomy
-    under: str = ""  # the dimension right above it
+    steps: tuple[str, ...] = ()  # steps towards a score (G-Eval)
+    nugget: str = ""  # the question about a key point
+    aspect: str = ""  # its branch of the taxonomy
+    under: str = ""  # its parent dimension
 
 
 @cache
@@ -68,7 +68,7 @@ def _table(task: str) -> dict[str, Any]:
 
 @cache
 def scales_of(task: str) -> dict[str, Scale]:
-    """Return the packaged scales of a task by name, the usual one first."""
+    """Return the packaged scales of a task by name, the default one first."""
     return {
         name: Scale(name, row["low"], row["high"], row["told"], tuple(row["levels"]))
         for name, row in _table(task).get("scales", {}).items()
@@ -109,18 +109,18 @@ def dimensions_of(task: str) -> dict[str, Dimension]:
 
 
 def definition(task: str, name: str) -> str:
-    """Return what a dimension means; InputError where the task has no such dimension."""
-    known = dimensions_of(task)
-    if name not in known:
+    """Return the definition of a dimension; InputError if the task has no such dimension."""
+    dimensions = dimensions_of(task)
+    if name not in dimensions:
         raise InputError(
-            f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(known))}"
+            f"dimension {shorten(name, 40)!r}: task {task} has {', '.join(sorted(dimensions))}"
         )
-    return known[name].definition
+    return dimensions[name].definition
 
 
 @cache
 def aspects_of(task: str) -> dict[str, tuple[str, ...]]:
-    """Return the branches of a task's taxonomy, each with its dimensions; none without one."""
+    """Return the branches of a task's taxonomy with their dimensions; empty without one."""
     aspects: dict[str, tuple[str, ...]] = {}
     for name, dimension in dimensions_of(task).items() if _table(task) else ():
         if dimension.aspect:

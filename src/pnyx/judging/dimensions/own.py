@@ -1,4 +1,4 @@
-"""Dimensions of one's own: a TOML file with definitions, a scale and examples."""
+"""User-defined dimensions: a TOML file with definitions, a scale and examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pnyx.core.files import read_toml
 from pnyx.judging.dimensions import Dimension, Scale, dimensions_of
 
 NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
-"""What a dimension may be called: a pattern."""
+"""Pattern of valid names of dimensions."""
 _MOST_VALUES, _LISTED = 101, 10
 _TABLES = ("name", "reviewed", "drafted_by", "scale", "dimensions", "examples")
 _OF_SCALE, _OF_DIMENSION = ("low", "high", "levels"), ("definition", "label")
@@ -24,7 +24,7 @@ _OF_EXAMPLE = ("text", "scores")
 
 @dataclass(frozen=True, slots=True)
 class OwnDimensions:
-    """What a file says; `examples` are texts with a score for each of some dimensions."""
+    """The content of a file; `examples` are texts with scores on some dimensions."""
 
     name: str
     sha256: str
@@ -37,7 +37,7 @@ class OwnDimensions:
         return hash(self.sha256)
 
     def row(self) -> dict[str, Any]:
-        """Return what a manifest says of it."""
+        """Return its description for a manifest."""
         row = {"name": self.name, "sha256": self.sha256, "dimensions": list(self.dimensions)}
         return {**row, "drafted_by": self.drafted_by} if self.drafted_by else row
 
@@ -46,14 +46,14 @@ def read_own(path: str | Path) -> OwnDimensions:
     """Read a file of dimensions (docs/judging-quality.md).
 
     Raises:
-        InputError: it is no TOML, does not say what a dimension or the scale is, or is a draft
-            that nobody has reviewed; with the line where the file tells.
+        InputError: it is not TOML, a dimension or the scale is missing, or it is a draft that
+            nobody has reviewed; with the line if it is known.
     """
     return _own(*read_toml(path), str(path), draft=False)
 
 
 def parse_draft(toml: str) -> OwnDimensions:
-    """Return what the text of such a file says, reviewed or not; InputError as of `read_own`."""
+    """Return the content of such a file, reviewed or not; InputError as for `read_own`."""
     try:
         return _own(tomllib.loads(toml), toml.split("\n"), "draft", draft=True)
     except tomllib.TOMLDecodeError as error:
@@ -69,17 +69,17 @@ def _own(
     if not (reviewed is None or isinstance(reviewed, bool)):
         reader.fail("reviewed", f"found {shorten(reviewed, 40)!r}, expected true or false")
     if not (draft or reviewed):
-        found = "none" if reviewed is None else "false"
-        reader.fail("reviewed", f"found {found}: a draft, expected true, once a person has read it")
+        value = "none" if reviewed is None else "false"
+        reader.fail("reviewed", f"found {value}: a draft, expected true, once a person has read it")
     scale = reader.scale(table.get("scale"))
     entries = table.get("dimensions")
     if not isinstance(entries, dict) or not entries:
         reader.fail("dimensions", "found none, expected a table [dimensions.NAME] for each")
     dimensions = {name: reader.dimension(name, entry) for name, entry in entries.items()}
-    given = table.get("examples", [])
-    if not isinstance(given, list):
+    rows = table.get("examples", [])
+    if not isinstance(rows, list):
         reader.fail("examples", "expected tables [[examples]]")
-    examples = [reader.example(one, dimensions, scale) for one in given]
+    examples = [reader.example(row, dimensions, scale) for row in rows]
     name = reader.text(table.get("name", Path(path).stem), "name")
     text = "\n".join(lines)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
@@ -88,13 +88,13 @@ def _own(
 
 
 class _Reader:
-    """Checks the parts of a file, and says where one is at fault."""
+    """Checks the parts of a file, and names the line of a problem."""
 
     def __init__(self, path: str, lines: Sequence[str]) -> None:
         self._path, self._lines = path, lines
 
     def fail(self, word: str, problem: str, where: str = "") -> NoReturn:
-        """Raise InputError at the first line that holds a word after that of `where`."""
+        """Raise InputError at the first line that contains a word after that of `where`."""
         start = self._line(where, 0) if where else 0
         line = self._line(word, start)
         raise InputError(f"{escaped(word, 60)}: {problem}", path=self._path, line=line or None)
@@ -117,7 +117,7 @@ class _Reader:
         return value.strip()
 
     def scale(self, table: Any) -> Scale:
-        """Return a scale of whole numbers; the meaning of its values is told if it is given."""
+        """Return a scale of whole numbers, with the meaning of its values if given."""
         if table is None:
             self.fail("scale", "found none, expected [scale] with low and high")
         self.known(table, _OF_SCALE, "scale")
@@ -131,19 +131,19 @@ class _Reader:
         values = [str(value) for value in range(low, high + 1)]
         ends = [f"{low}: the lowest.", *values[1:-1], f"{high}: the highest."]
         levels = table.get("levels", ends if len(ends) <= _LISTED else [ends[0], ends[-1]])
-        texts = isinstance(levels, list) and all(isinstance(one, str) for one in levels)
+        texts = isinstance(levels, list) and all(isinstance(meaning, str) for meaning in levels)
         if not texts or ("levels" in table and len(levels) != len(values)):
             self.fail("levels", f"expected {len(values)} texts, such as '{low}: poor'", "scale")
         few = len(values) <= _LISTED
-        told = f"{', '.join(values[:-1])} or {values[-1]}" if few else (
+        described = f"{', '.join(values[:-1])} or {values[-1]}" if few else (
             f"a whole number from {low} to {high}"
         )  # fmt: skip
-        return Scale("own", low, high, told, tuple(level.strip() for level in levels))
+        return Scale("own", low, high, described, tuple(level.strip() for level in levels))
 
     def dimension(self, name: str, table: Any) -> Dimension:
         if not re.fullmatch(NAME, name):
             self.fail(name, "expected a name of letters, digits, - and _, a letter first")
-        if name in dimensions_of("quality"):  # or labels and figures of both would be mixed
+        if name in dimensions_of("quality"):  # otherwise labels and figures of both would be mixed
             self.fail(name, "is a dimension that pnyx defines, expected a name of its own")
         self.known(table, _OF_DIMENSION, name)
         if "definition" not in table:
@@ -161,8 +161,8 @@ class _Reader:
             self.fail("scores", "expected a table of a score for each dimension", "examples")
         for name, score in scores.items():
             if name not in dimensions:
-                found = ", ".join(dimensions)
-                self.fail(name, f"is no dimension of this file ({shorten(found, 80)})", "examples")
+                names = ", ".join(dimensions)
+                self.fail(name, f"is no dimension of this file ({shorten(names, 80)})", "examples")
             whole = isinstance(score, int) and not isinstance(score, bool)
             if not whole or not scale.low <= score <= scale.high:
                 expected = f"{scale.low:g} to {scale.high:g}"

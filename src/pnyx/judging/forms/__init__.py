@@ -1,6 +1,6 @@
-"""How questions are put to a language model, and how its replies are read.
+"""How questions are rendered for a language model, and how its replies are read.
 
-A prompt file names its form. A new format is such a file and a form with a line in `FORMS`.
+A prompt file names its form. A new format needs such a file and a form with an entry in `FORMS`.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ FORMS: dict[str, PromptForm] = {
     "triad-nuggets": TriadPointsForm(),
     "by-document": ByDocumentForm(),
 }
-"""What a prompt file calls its form -> the form."""
+"""The name of a form in prompt files -> the form."""
 
 
 def form_of(prompt: Prompt, kind: type | None = None) -> PromptForm:
-    """Return the form that a prompt names; InputError where it is not for questions of `kind`."""
+    """Return the form that a prompt names; InputError if it is not for questions of `kind`."""
     form = FORMS.get(prompt.form)
     if form is None or kind not in (None, form.kind):
         fitting = [name for name, form in FORMS.items() if kind in (None, form.kind)]
-        found = repr(shorten(prompt.form, 40)) if prompt.form else "none"
-        raise prompt.fault(f"form: found {found}, expected one of {', '.join(fitting)}")
+        excerpt = repr(shorten(prompt.form, 40)) if prompt.form else "none"
+        raise prompt.fault(f"form: found {excerpt}, expected one of {', '.join(fitting)}")
     return form

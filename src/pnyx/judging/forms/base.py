@@ -1,4 +1,4 @@
-"""What the forms share: how a question is put, what was read, seeded reordering."""
+"""Shared by all forms: rendering a question, the result of reading, seeded reordering."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReplyReading:
-    """What a reply says of one question."""
+    """The content of a reply about one question."""
 
     value: Value
-    stated: float | None = None  # P(yes) by the reply's own words
-    span: tuple[int, int] | None = None  # where the answer word stands
+    stated: float | None = None  # P(yes) as the reply states it
+    span: tuple[int, int] | None = None  # position of the answer word
     explanation: str = ""
-    quote: str = ""  # what decided, in the reply's own copy
+    quote: str = ""  # the decisive text, as the reply quotes it
     words: Mapping[str, Any] = field(default_factory=dict)  # words other than yes and no -> value
     notes: Mapping[str, Any] = field(default_factory=dict)
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of scores, by dimension
@@ -43,7 +43,7 @@ Put: TypeAlias = tuple[dict[str, Any], Sequence[str]]
 
 
 class FormCall(NamedTuple):
-    """Questions that are put in one call; `sample` is the number of the repeat (0: as given)."""
+    """Questions of one call; `sample` is the number of the repeat (0: original order)."""
 
     prompt: Prompt
     questions: Sequence[Any]
@@ -51,37 +51,37 @@ class FormCall(NamedTuple):
 
     @property
     def question(self) -> Any:
-        """The first of the questions, of most forms the only one."""
+        """The first question; most forms have only one."""
         return self.questions[0]
 
 
 class PromptForm:
-    """How a prompt puts questions of one kind, and how its replies are read."""
+    """How a prompt asks questions of one kind, and how its replies are read."""
 
     kind: ClassVar[type]
-    inputs: ClassVar[Mapping[str, bool]]  # what a prompt may ask for -> whether it is a list
+    inputs: ClassVar[Mapping[str, bool]]  # inputs available to a prompt -> whether it is a list
     listed: ClassVar[str] = ""  # the input whose entries samples reorder
-    by_token: ClassVar[bool] = False  # whether probabilities of the answer's words are wanted
+    by_token: ClassVar[bool] = False  # whether token probabilities of the answer's words are needed
     keyed: ClassVar[bool] = True  # one `reply` for each listed entry, by name
 
     def reply(self, question: Any) -> type[BaseModel]:
-        """Return the type of a reply, or of a keyed one's parts: it is told, and checked by."""
+        """Return the type of a reply, or of a keyed one's parts, for schema and validation."""
         raise NotImplementedError
 
     def entry(self, question: Any, name: str) -> type[BaseModel]:
-        """Return the type of the part of a keyed reply that is about one listed entry."""
+        """Return the type of the part of a keyed reply about one listed entry."""
         return self.reply(question)
 
     def put(self, call: FormCall) -> Put:
-        """Return the prompt's inputs, and the name in the reply of each entry that is listed."""
+        """Return the prompt's inputs, and the name in the reply of each listed entry."""
         return {name: getattr(call.question, name) for name in call.prompt.inputs}, ()
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """Return one reading for each question, None where the reply does not speak of it."""
+        """Return one reading per question, None if the reply does not mention it."""
         raise NotImplementedError
 
     def request(self, call: FormCall) -> ChatRequest:
-        """Render one call; any sample but 0 reorders what may be reordered, each in its own way."""
+        """Render one call; any sample except 0 reorders what may be reordered, in its own way."""
         inputs, names = self.put(call)
         if names and self.keyed:
             parts = {name: schema_of(self.entry(call.question, name)) for name in names}
@@ -92,41 +92,41 @@ class PromptForm:
         return call.prompt.request(inputs, items=len(names), schema=schema)
 
     def reorders(self, prompt: Prompt) -> bool:
-        """Say whether another `sample` makes another request."""
+        """Return whether another `sample` makes another request."""
         return self.listed in prompt.inputs
 
 
-_TOLD_APART = 100
-"""As many samples as may be asked for."""
+_DISTINCT_SAMPLES = 100
+"""Up to this sample number, the maximum for users, all orders are different."""
 
 
 def reordered(items: Sequence[T], sample: int, salt: str) -> list[tuple[int, T]]:
     """Return (original position, item) in a sample's order; few samples share an order."""
     pairs = list(enumerate(items))
-    alike = [items.index(item) for item in items]  # equal items in another order look the same
+    alike = [items.index(item) for item in items]  # reordering equal items makes no difference
     repeats = math.prod(math.factorial(count) for count in Counter(alike).values())
     orders = math.factorial(len(items)) // repeats
     seen = {tuple(alike)}
-    shown = pairs
-    for number in range(1 if sample <= _TOLD_APART else sample, sample + 1):
+    order = pairs
+    for number in range(1 if sample <= _DISTINCT_SAMPLES else sample, sample + 1):
         seen = set() if len(seen) == orders else seen
         seed = hashlib.sha256(f"{number}\n{salt}".encode("utf-8", "replace")).digest()
-        drawn, shown = random.Random(seed), list(pairs)
-        drawn.shuffle(shown)
-        while tuple(alike[n] for n, _ in shown) in seen:
-            drawn.shuffle(shown)
-        seen.add(tuple(alike[n] for n, _ in shown))
-    return shown
+        drawn, order = random.Random(seed), list(pairs)
+        drawn.shuffle(order)
+        while tuple(alike[n] for n, _ in order) in seen:
+            drawn.shuffle(order)
+        seen.add(tuple(alike[n] for n, _ in order))
+    return order
 
 
-def by_name(given: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
-    """Return the fields of a keyed reply by the names asked for, in any case; none comes twice.
+def by_name(reply: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    """Return the fields of a keyed reply by the expected names, in any case, without duplicates.
 
-    A word or number beside the entries is left out and marked.
+    A word or number next to the entries is left out and marked.
     """
     entries: dict[str, T] = {}
     expected = dict.fromkeys(names)
-    for key, entry in given.items():
+    for key, entry in reply.items():
         name = field_name(key, expected) or key.strip()
         if name not in expected and not isinstance(entry, dict):
             mark_departure("fields")
@@ -140,12 +140,12 @@ def by_name(given: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
 
 
 def plain_word(value: Any) -> Any:
-    """Return a word without white space around it and in lower case; anything else as it is."""
+    """Return a word stripped and in lower case; anything else unchanged."""
     return value.strip().lower() if isinstance(value, str) else value
 
 
 def strict() -> ConfigDict:
-    """Return the configuration of a reply: nothing is converted, no other field is taken."""
+    """Return the pydantic settings of a reply: no conversion, no additional fields."""
     from pydantic import ConfigDict
 
     return ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -160,7 +160,7 @@ def shape(name: str, **parts: Any) -> type[BaseModel]:
 
 
 def word(*words: str) -> Any:
-    """Return the type of one of some words, in any case."""
+    """Return the type of one of several words, in any case."""
     from pydantic import BeforeValidator
 
     one_of: Any = Literal[words]

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 NAMES = {"first": "a", "second": "b", "tie": "tie"}
-"""Word of a reply -> which of the two it means, the first one being a."""
+"""Word of a reply -> the text that it means; the first one is a."""
 
 
 class PreferenceForm(PromptForm):
-    """Asks which is better, `a` shown first; the judge asks again with both swapped."""
+    """Asks which text is better, `a` first; the judge asks again with both swapped."""
 
     kind = Preference
     inputs = {  # noqa: RUF012
@@ -66,7 +66,7 @@ _CHOICES = {"first": "a", "second": "b", "neither": "tie"}
 
 
 class ChoiceForm(PreferenceForm):
-    """Asks for one word, so that each of the three has a probability by token."""
+    """Asks for one word, so that each of the three answers has a token probability."""
 
     by_token = True
     inputs = {**PreferenceForm.inputs, "claims": False}  # noqa: RUF012
@@ -107,22 +107,22 @@ class RankingForm(PromptForm):
     def put(self, call: FormCall) -> Put:  # noqa: D102
         question = call.question
         inputs, _ = super().put(call)
-        shown = [text for _, text in reordered(question.texts, call.sample, question.query)]
-        return {**inputs, "texts": shown}, [str(number) for number in range(1, len(shown) + 1)]
+        texts = [text for _, text in reordered(question.texts, call.sample, question.query)]
+        return {**inputs, "texts": texts}, [str(number) for number in range(1, len(texts) + 1)]
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """See `PromptForm.read`; missing, repeated and invented numbers are noted, never fatal."""
+        """See `PromptForm.read`; missing, repeated and invented numbers are only noted."""
         question = call.question
-        given: Any = validated(_order(), text)
-        shown = reordered(question.texts, call.sample, question.query)
+        reply: Any = validated(_order(), text)
+        texts = reordered(question.texts, call.sample, question.query)
         order: list[int] = []
         repeated: list[int] = []
         invented = 0
-        for number in given.order:
-            if not 1 <= number <= len(shown):
+        for number in reply.order:
+            if not 1 <= number <= len(texts):
                 invented += 1
                 continue
-            position = shown[number - 1][0]
+            position = texts[number - 1][0]
             (repeated if position in order else order).append(position)
         if not order:
             raise UnreadableReply("the order names none of the texts")
@@ -136,7 +136,7 @@ class RankingForm(PromptForm):
 def _order() -> type[BaseModel]:
     from pydantic import WithJsonSchema
 
-    # Told to be at least 1, but read whatever it is: an invented number is noted.
+    # The schema says at least 1, but any number is read: an invented one is noted.
     number = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
     return shape("Order", order=list[number])
 
@@ -153,17 +153,17 @@ class RatingForm(PromptForm):
 
     def reply(self, question: Rating) -> type[BaseModel]:
         """Return the type of the entry on one dimension: a reason and a score on the scale."""
-        if question.scale_told.boolean:
+        if question.rating_scale.boolean:
             return _flag_type()
         return score_type(*question.scale)
 
     def score(self, question: Rating, entry: Any) -> float:
-        """Return what an entry says, as a number on the question's scale."""
+        """Return the score in an entry, as a number on the question's scale."""
         score: float = entry.score
         return int(score) if isinstance(score, bool) else score
 
-    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
-        """Return what else an entry says: name of a note -> what it says of the dimension."""
+    def remarks(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Return the other content of an entry: name of a note -> its text on the dimension."""
         return {}
 
     def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
@@ -171,9 +171,9 @@ class RatingForm(PromptForm):
         return list(dimensions)
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
-        """Return all that a prompt may ask for; `dimension` is all of them as one text."""
-        scale, known = question.scale_told, question.known
-        defined = [f"{name}: {known[name].definition}" for name in dimensions]
+        """Return all inputs available to a prompt; `dimension` is all of them as one text."""
+        scale, defined_dimensions = question.rating_scale, question.known
+        defined = [f"{name}: {defined_dimensions[name].definition}" for name in dimensions]
         return {
             "text": question.text,
             "topic": question.question,
@@ -182,7 +182,7 @@ class RatingForm(PromptForm):
             "dimensions": defined,
             "dimension": "\n".join(defined),
             "levels": list(scale.levels),
-            "told": scale.told,
+            "told": scale.values_in_words,
             "shots": [
                 _shown(shot, dimensions, scale)
                 for shot in question.shots
@@ -192,70 +192,77 @@ class RatingForm(PromptForm):
 
     def put(self, call: FormCall) -> Put:  # noqa: D102
         question = call.question
-        shown = question.dimensions
+        dimensions = question.dimensions
         if self.reorders(call.prompt):
-            shown = tuple(name for _, name in reordered(shown, call.sample, question.text))
-        inputs = self.material(question, shown)
-        return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, shown)
+            dimensions = tuple(
+                name for _, name in reordered(dimensions, call.sample, question.text)
+            )
+        inputs = self.material(question, dimensions)
+        return {name: inputs[name] for name in call.prompt.inputs}, self.names(question, dimensions)
 
     def read(self, call: FormCall, text: str) -> Readings:
-        """See `PromptForm.read`; each dimension that the reply omits is unscored."""
+        """See `PromptForm.read`; dimensions that the reply omits are unscored."""
         question = call.question
-        asked = self.names(question, question.dimensions)
-        given = by_name(one_object(text, asked), asked)
-        unknown = [name for name in given if name not in asked]
+        names = self.names(question, question.dimensions)
+        scores = by_name(one_object(text, names), names)
+        unknown = [name for name in scores if name not in names]
         faults = [f"found a score on {name[:40]!r}, not asked for" for name in unknown]
         rated: dict[str, tuple[float, Mapping[str, Any]] | Missing] = {}
         for name in question.dimensions:
             try:
-                rating = self.rated(question, name, given)
+                rating = self.rated(question, name, scores)
             except UnreadableReply as error:
                 faults.append(str(error))
                 rating = Missing(f"schema: {error}")
             rated[name] = rating
         value, notes = value_and_notes(rated)
         missing = len(notes.get("dimensions", ())) == len(rated)
-        if missing and (faults or not all(name in given for name in asked)):
+        if missing and (faults or not all(name in scores for name in names)):
             raise UnreadableReply(faults[0] if faults else "it scores none of the dimensions")
-        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", asked))
+        read = ReplyReading(value=value, notes=notes, spans=number_spans(text, "score", names))
         if faults:
-            kept = replace(read, notes={**notes, "lenient": ["dimensions"]})
-            raise UnreadableReply(faults[0], [kept])
+            reading = replace(read, notes={**notes, "lenient": ["dimensions"]})
+            raise UnreadableReply(faults[0], [reading])
         return [read]
 
     def rated(
-        self, question: Rating, name: str, given: Mapping[str, Any]
+        self, question: Rating, name: str, scores: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
-        """Return the score on a dimension and what else the reply says of it, or why none."""
-        if name not in given:
+        """Return the score on a dimension and the reply's remarks on it, or why there is none."""
+        if name not in scores:
             return Missing("missing: not in the reply")
-        entry = validated_value(self.entry(question, name), given[name], name)
-        return self.score(question, entry), {"reasons": entry.reason, **self.told(question, entry)}
+        entry = validated_value(self.entry(question, name), scores[name], name)
+        return self.score(question, entry), {
+            "reasons": entry.reason,
+            **self.remarks(question, entry),
+        }
 
 
 def value_and_notes(
     rated: Mapping[str, tuple[float, Mapping[str, Any]] | Missing],
 ) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Return the value (of several dimensions a list), and note -> dimension -> what it says."""
+    """Return the value (a list for several dimensions), and note -> dimension -> remark."""
     scores: list[float | None] = []
     notes: dict[str, dict[str, Any]] = {}
-    for name, found in rated.items():
-        score, told = (None, {"dimensions": str(found)}) if isinstance(found, Missing) else found
+    for name, rating in rated.items():
+        score, remarks = (
+            (None, {"dimensions": str(rating)}) if isinstance(rating, Missing) else rating
+        )
         scores.append(score)
-        for note, said in told.items():
-            notes.setdefault(note, {})[name] = said
+        for note, remark in remarks.items():
+            notes.setdefault(note, {})[name] = remark
     return scores if len(scores) > 1 else scores[0], notes
 
 
 class _Shown(NamedTuple):
-    """A rated text as a prompt shows it: its scores in words, a line each."""
+    """A rated text as it appears in a prompt: its scores in words, one per line."""
 
     text: str
     scores: str
 
 
 def _shown(shot: RatedShot, dimensions: Sequence[str], scale: Scale) -> _Shown:
-    """Return an example with its scores in the order of the dimensions that are asked about."""
+    """Return an example with its scores in the order of the requested dimensions."""
     scores = {n: bool(v) if scale.boolean else v for n, v in shot.scores}
     lines = [f"{name}: {json.dumps(scores[name])}" for name in dimensions if name in scores]
     return _Shown(shot.text, "\n".join(lines))
@@ -273,7 +280,7 @@ def score_type(low: float, high: float) -> type[BaseModel]:
 
 
 def whole_number(low: float, high: float) -> Any:
-    """Return the type of a whole number on a scale, told as a list of them."""
+    """Return the type of a whole number on a scale, described as a list of values."""
     from pydantic import Field, WithJsonSchema
 
     values = list(range(math.ceil(low), math.floor(high) + 1))

@@ -1,4 +1,4 @@
-"""The forms in which arguments are judged with the documents they rest on (ConQRet, Appendix D)."""
+"""Forms for judging arguments together with their documents (ConQRet, Appendix D)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _GRADES = (1, 5)
-"""Of a nugget: poorly to thoroughly covered (Appendix D.4)."""
+"""Grades of a nugget: poorly to thoroughly covered (Appendix D.4)."""
 
 _GROUNDED = "groundedness"
-"""Asked only of points that the argument makes."""
+"""Asked only about points that the argument makes."""
 
 _COMPARED = ("context_relevance", "answer_relevance", "groundedness")
-"""Dimensions on which two arguments are scored side by side, where there are two."""
+"""Dimensions on which two arguments are scored side by side, if there are two."""
 
 
 class EvidenceForm(RatingForm):
@@ -51,14 +51,14 @@ class EvidenceForm(RatingForm):
         first, second = question.text, question.other
         if question.turned:
             first, second = second, first
-        known = dimensions_of(question.task)
+        defined = dimensions_of(question.task)
         return inputs | {
             "dimension": "\n".join(inputs["dimensions"]),
             "first": first,
             "second": second,
             "count": str(question.nuggets),
             "rubric": list(question.rubric),
-            "steps": [step for name in dimensions for step in known[name].steps],
+            "steps": [step for name in dimensions for step in defined[name].steps],
         }
 
 
@@ -79,38 +79,38 @@ class PointsForm(EvidenceForm):
         return _points(len(question.rubric), "grade or none")
 
     def material(self, question: Rating, dimensions: Sequence[str]) -> dict[str, Any]:
-        """See `RatingForm.material`; `dimension` is what is asked of a nugget."""
+        """See `RatingForm.material`; `dimension` is the question about a nugget."""
         inputs = super().material(question, dimensions)
         if not self.holds:
-            known = dimensions_of(question.task)
-            asked = [f"{name}: {known[name].nugget}" for name in dimensions]
-            inputs["dimension"] = "\n".join(asked)
+            defined = dimensions_of(question.task)
+            lines = [f"{name}: {defined[name].nugget}" for name in dimensions]
+            inputs["dimension"] = "\n".join(lines)
         return inputs
 
     def rated(
-        self, question: Rating, name: str, given: Mapping[str, Any]
+        self, question: Rating, name: str, scores: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
-        """See `RatingForm.rated`; without points there is nothing to score."""
+        """See `RatingForm.rated`; without points nothing can be scored."""
         if not question.rubric:
             return Missing(f"format: there are no points to judge {name} by")
-        if not self.holds and name == _GROUNDED and name in given:
-            entry = validated_value(self.entry(question, name), given[name], name)
+        if not self.holds and name == _GROUNDED and name in scores:
+            entry = validated_value(self.entry(question, name), scores[name], name)
             if not any(_values(entry, question.rubric).values()):
                 return Missing("format: the argument makes none of the points")
-        return super().rated(question, name, given)
+        return super().rated(question, name, scores)
 
     def score(self, question: Rating, entry: Any) -> float:
-        """See `RatingForm.score`; a point that the argument does not make (0) does not count."""
+        """See `RatingForm.score`; points that the argument does not make (0) do not count."""
         values = list(_values(entry, question.rubric).values())
         return fmean(values if self.holds else filter(None, values))
 
-    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
-        """Say what was found of each point."""
+    def remarks(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Return the verdict on each point."""
         return {"rubric": _values(entry, question.rubric)}
 
 
 class PreferredPointsForm(PreferenceForm):
-    """Asks of each point (or criterion) which of two serves it better; the most frequent counts."""
+    """Asks for each point (or criterion) which of two is better; the most frequent counts."""
 
     inputs = {**PreferenceForm.inputs, "rubric": True}  # noqa: RUF012
 
@@ -148,15 +148,15 @@ class TriadForm(EvidenceForm):
             return float(entry.second if question.turned else entry.first)
         return super().score(question, entry)
 
-    def told(self, question: Rating, entry: Any) -> Mapping[str, Any]:
-        """Say how the other argument fares."""
+    def remarks(self, question: Rating, entry: Any) -> Mapping[str, Any]:
+        """Return the other argument's score."""
         if not hasattr(entry, "first"):
             return {}
         return {"other": entry.first if question.turned else entry.second}
 
 
 class TriadPointsForm(EvidenceForm):
-    """Has the judge make up nuggets, and grade documents and arguments on each (Appendix D.5)."""
+    """Lets the judge generate nuggets and grade documents and arguments on each (Appendix D.5)."""
 
     keyed = False
 
@@ -165,7 +165,7 @@ class TriadPointsForm(EvidenceForm):
         return _triad(max(1, question.nuggets), bool(question.text), bool(question.other))
 
     def names(self, question: Rating, dimensions: Sequence[str]) -> list[str]:
-        """Return a name for each nugget: the reply is as long as there are."""
+        """Return a name for each nugget, as the length of the reply depends on their number."""
         return [str(number) for number in range(1, max(1, question.nuggets) + 1)]
 
     def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
@@ -188,13 +188,13 @@ _READ = {
     "groundedness": ("findings", "own"),
     "preference": ("nuggets", "better"),
 }
-"""Dimension -> the list of nuggets that tells it, and what is said there."""
+"""Dimension -> the list of nuggets with its grades, and their column."""
 
 
 def _read_table(
     question: Rating, name: str, tables: Mapping[str, Sequence[Any]]
 ) -> tuple[float, dict[str, Any]] | Missing:
-    """Return the score on a dimension by a list of nuggets, and what was said of each."""
+    """Return the score on a dimension from a list of nuggets, and the grade of each."""
     first, others = ("second", "first") if question.turned else ("first", "second")
     table, column = _READ.get(name, ("", ""))
     grades = _graded(tables.get(table, ()), first if column == "own" else column)
@@ -221,15 +221,15 @@ class ByDocumentForm(TriadForm):
         return choice_type() if name == "preference" else score_type(*question.scale)
 
     def rated(  # noqa: D102
-        self, question: Rating, name: str, given: Mapping[str, Any]
+        self, question: Rating, name: str, reply: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | Missing:
         if name != "context_relevance":
-            return super().rated(question, name, given)
+            return super().rated(question, name, reply)
         names = _documents(question)
-        left_out = [name for name in names if name not in given]
+        left_out = [name for name in names if name not in reply]
         if left_out:
             return Missing(f"missing: {left_out[0]} is not in the reply")
-        parts = [validated_value(self.entry(question, name), given[name], name) for name in names]
+        parts = [validated_value(self.entry(question, name), reply[name], name) for name in names]
         scores = [self.score(question, part) for part in parts]
         reasons = " ".join(
             f"[{number}] {part.reason}" for number, part in enumerate(parts, 1) if part.reason
@@ -248,12 +248,12 @@ def _documents(question: Rating) -> list[str]:
 
 
 def _values(entry: Any, rubric: Sequence[str]) -> dict[str, Any]:
-    """Return point -> what an entry says of it."""
+    """Return point -> its value in an entry."""
     return {point: getattr(entry, str(number)) for number, point in enumerate(rubric, 1)}
 
 
 def _graded(table: Sequence[Any], column: str) -> dict[str, Any]:
-    """Return nugget -> what is said of it; nuggets of the same words are told apart."""
+    """Return nugget -> its grade; nuggets with the same words get distinct names."""
     grades: dict[str, Any] = {}
     for number, row in enumerate(table, 1):
         if not hasattr(row, column):
@@ -265,14 +265,14 @@ def _graded(table: Sequence[Any], column: str) -> dict[str, Any]:
 
 
 def _preferred(words: Any) -> str:
-    """Return the most frequent of a, b and tie; as many for one as for another is a tie."""
+    """Return the most frequent of a, b and tie; equal counts of a and b are a tie."""
     winners, _ = most_frequent(words)
     return str(winners[0]) if len(winners) == 1 else "tie"
 
 
-def _preference_score(question: Rating, shown: str) -> float:
-    """Return a preference, of the two as they were shown, as a number on the scale."""
-    side = {"a": "b", "b": "a"}.get(shown, "tie") if question.turned else shown
+def _preference_score(question: Rating, choice: str) -> float:
+    """Return a preference between two, as they were shown, as a number on the scale."""
+    side = {"a": "b", "b": "a"}.get(choice, "tie") if question.turned else choice
     return question.preference(side)
 
 

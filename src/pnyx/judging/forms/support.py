@@ -1,4 +1,4 @@
-"""The forms of yes/no questions: support, and whether a text gives a nugget."""
+"""Forms of yes/no questions: support, and whether a text contains a nugget."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 GRADES = {"support": True, "partial_support": False, "not_support": False}
-"""Word for how far a text gives a nugget -> whether it is given (nuggetizer)."""
+"""Word for how far a text covers a nugget -> whether it counts as covered (nuggetizer)."""
 
 
 class SupportForm(PromptForm):
-    """Asks for yes or no and how sure that is, of one statement, of several, or of a `listing`."""
+    """Asks for yes or no with a confidence, for one statement, several, or a `listing`."""
 
     kind = Support
     inputs = {  # noqa: RUF012
@@ -48,28 +48,28 @@ class SupportForm(PromptForm):
         return _verdict(self.fields)
 
     def put(self, call: FormCall) -> Put:
-        """See `PromptForm.put`; several questions must be about one text under one guideline."""
+        """See `PromptForm.put`; several questions must share one text and one guideline."""
         first = call.question
         several = (self.listed, "listing")
         inputs = {name: getattr(first, name) for name in call.prompt.inputs if name not in several}
         if not self.reorders(call.prompt):
             return inputs, ()
-        shown = [question for _, question in reordered(call.questions, call.sample, first.text)]
+        questions = [question for _, question in reordered(call.questions, call.sample, first.text)]
         if self.listed in call.prompt.inputs:
-            inputs[self.listed] = [self.stated(question) for question in shown]
+            inputs[self.listed] = [self.stated(question) for question in questions]
         if "listing" in call.prompt.inputs:
-            inputs["listing"] = "\n".join(_listing(shown))
-        return inputs, [str(number) for number in range(1, len(shown) + 1)]
+            inputs["listing"] = "\n".join(_listing(questions))
+        return inputs, [str(number) for number in range(1, len(questions) + 1)]
 
     def reorders(self, prompt: Prompt) -> bool:  # noqa: D102
         return prompt.takes_several
 
     def stated(self, question: Support) -> str:
-        """Return what a list of statements says of a question."""
+        """Return the line about a question in a list of statements."""
         return question.statement
 
     def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> ReplyReading:
-        """Return what a verdict says, given where its word stands if that is known."""
+        """Return the reading of a verdict; `spans` has the position of its word if it is known."""
         yes = verdict.answer == "yes"
         of_yes = getattr(verdict, "probability", None)
         if of_yes is None:
@@ -92,18 +92,18 @@ class SupportForm(PromptForm):
             spans = word_spans(text, "answer")
             return [self.reading(verdict, spans if len(spans) == 1 else [])]
         numbers = [str(number) for number in range(1, len(call.questions) + 1)]
-        given = by_name(one_object(text, numbers), numbers)
+        verdict_entries = by_name(one_object(text, numbers), numbers)
         spans = word_spans(text, "answer")
-        exact = len(spans) == len(given)  # not where a key is spelt with escapes
+        exact = len(spans) == len(verdict_entries)  # False if a key contains escapes
         result: dict[str, ReplyReading] = {}
-        for n, (name, entry) in enumerate(given.items()):
+        for n, (name, entry) in enumerate(verdict_entries.items()):
             verdict = validated_value(verdicts, entry, name)
             result[name] = self.reading(verdict, spans[n : n + 1] if exact else [])
         readings: Readings = [None] * len(call.questions)
-        shown = reordered(call.questions, call.sample, call.question.text)
-        for number, (position, _) in enumerate(shown, 1):
+        order = reordered(call.questions, call.sample, call.question.text)
+        for number, (position, _) in enumerate(order, 1):
             readings[position] = result.pop(str(number), None)
-        if not given:
+        if not verdict_entries:
             raise UnreadableReply("it holds no verdict")
         if result:
             name = next(iter(result))[:40]
@@ -112,9 +112,9 @@ class SupportForm(PromptForm):
 
 
 class CitationsForm(SupportForm):
-    """Asks of sentences whether the document that each cites supports it; several documents a call.
+    """Asks whether the document cited by each sentence supports it; several documents per call.
 
-    The input `material` shows each document once, numbered, then the numbered sentences.
+    The input `material` has each document once, numbered, then the numbered sentences.
     """
 
     inputs = {"question": False, "material": False}  # noqa: RUF012
@@ -123,19 +123,19 @@ class CitationsForm(SupportForm):
     def put(self, call: FormCall) -> Put:
         """See `PromptForm.put`."""
         salt = call.question.text
-        shown = [question for _, question in reordered(call.questions, call.sample, salt)]
-        texts = list(dict.fromkeys(question.text for question in shown))
+        questions = [question for _, question in reordered(call.questions, call.sample, salt)]
+        texts = list(dict.fromkeys(question.text for question in questions))
         parts = [f"Document {n}:\n{block('document', text)}" for n, text in enumerate(texts, 1)]
-        for number, question in enumerate(shown, 1):
+        for number, question in enumerate(questions, 1):
             cited = f"Sentence {number}, which cites document {texts.index(question.text) + 1}:"
             parts.append(f"{cited}\n{block('sentence', question.statement)}")
         inputs = {"question": call.question.question, "material": "\n\n".join(parts)}
-        names = [str(number) for number in range(1, len(shown) + 1)]
+        names = [str(number) for number in range(1, len(questions) + 1)]
         return {name: inputs[name] for name in call.prompt.inputs}, names
 
 
 class NuggetForm(SupportForm):
-    """Asks how far a text gives a nugget; in part is no, with the note `partial`."""
+    """Asks how far a text covers a nugget; partly means no, with the note `partial`."""
 
     def reply(self, question: Support) -> type[BaseModel]:
         """Return the type of a verdict."""
@@ -147,11 +147,11 @@ class NuggetForm(SupportForm):
         return f"Question: {question.question}\nAnswer: {question.statement}"
 
     def reading(self, verdict: Any, spans: Sequence[tuple[int, int]]) -> ReplyReading:  # noqa: D102
-        given = GRADES[verdict.answer]
+        grade = GRADES[verdict.answer]
         sure = verdict.confidence
         return ReplyReading(
-            value=given,
-            stated=sure if given else (1.0 - sure) / 2,
+            value=grade,
+            stated=sure if grade else (1.0 - sure) / 2,
             span=spans[0] if spans else None,
             explanation=getattr(verdict, "reason", ""),
             words=GRADES,
@@ -160,15 +160,15 @@ class NuggetForm(SupportForm):
 
 
 class GivenNuggetForm(NuggetForm):
-    """Asks which lines of a listing a text gives: those that a reply does not name are not given.
+    """Asks which lines of a listing a text covers: lines missing in the reply are not covered.
 
-    A line that is not named has no probability, and the note `not_named`.
+    Such a line has no probability, and the note `not_named`.
     """
 
     keyed = False
 
     def reply(self, question: Support) -> type[BaseModel]:
-        """Return the type of a reply: the lines that are given, wholly or in part."""
+        """Return the type of a reply: the lines that are covered, wholly or in part."""
         return _given_lines()
 
     def read(self, call: FormCall, text: str) -> Readings:  # noqa: D102
@@ -182,8 +182,8 @@ class GivenNuggetForm(NuggetForm):
                 raise UnreadableReply(f"found number {entry.number} {problem}"[:120])
             named[entry.number] = self.reading(entry, spans[n : n + 1] if exact else [])
         readings: Readings = [None] * len(call.questions)
-        shown = reordered(call.questions, call.sample, call.question.text)
-        for number, (position, _) in enumerate(shown, 1):
+        order = reordered(call.questions, call.sample, call.question.text)
+        for number, (position, _) in enumerate(order, 1):
             unnamed = ReplyReading(value=False, notes={"not_named": True})
             readings[position] = named.get(number, unnamed)
         return readings
@@ -201,13 +201,13 @@ def _given_lines() -> type[BaseModel]:
 
 
 def _listing(questions: Sequence[Support]) -> Iterator[str]:
-    """Yield the lines of a list: a number comes first in those of statements only."""
+    """Yield the lines of a list: only those of statements start with a number."""
     heading = None
     for number, question in enumerate(questions, 1):
-        asked = " ".join(question.question.split())
-        if asked != heading and (asked or heading):
-            yield f"Question: {asked}" if asked else "No question:"
-        heading = asked
+        line = " ".join(question.question.split())
+        if line != heading and (line or heading):
+            yield f"Question: {line}" if line else "No question:"
+        heading = line
         yield f"{number}. {' '.join(question.statement.split())}"
 
 

@@ -1,4 +1,4 @@
-"""How many things are asked about together in calls of a language model."""
+"""The number of items per call of a language model."""
 
 from __future__ import annotations
 

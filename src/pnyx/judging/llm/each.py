@@ -1,4 +1,4 @@
-"""Asking a language model about each of many things, as many at once as it takes."""
+"""Ask a language model about each of many items, as many at once as it can handle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ S = TypeVar("S")
 R = TypeVar("R")
 
 Progress: TypeAlias = Callable[[int, int, str], None]
-"""Called with how many are done, of how many, and a word on them."""
+"""Called with the number of finished items, the total, and a note."""
 
 
 def each(
@@ -23,7 +23,7 @@ def each(
     on_done: Progress | None = None,
     doing: str = "",
 ) -> list[R]:
-    """Return what `work` makes of each source, in order."""
+    """Return the result of `work` for each source, in order."""
     results: dict[int, R] = {}
 
     async def keep(item: tuple[int, S]) -> None:

@@ -1,8 +1,8 @@
 """Expected scores: the mean of a scale's points by the probabilities of the score's token.
 
-The step by which G-Eval turns integers into finer scores (Liu et al., EMNLP 2023, section 2): the
-sum of p(s) s over the points s, here over the alternatives that a server lists for the token, and
-divided by their mass, which is noted.
+This is how G-Eval turns integers into finer scores (Liu et al., EMNLP 2023, section 2): the sum of
+p(s) s over the points s, here over the alternatives that a server lists for the token, divided by
+their total probability mass, which is recorded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ NO_TOKENS = "logprobs: none for the score"
 
 
 def points_of(scale: Scale) -> dict[str, float]:
-    """Return how each point of a scale is written; InputError where one begins another."""
+    """Return each point of a scale as text; InputError if one is the prefix of another."""
     if scale.boolean:
         return {"true": scale.high, "false": scale.low}
     if scale.low < 0 or scale.high > 9:
-        found = f"{scale.low:g} to {scale.high:g}"
+        bounds = f"{scale.low:g} to {scale.high:g}"
         raise InputError(
-            f"expected scores: found a scale from {found}, expected one within 0 to 9, of which "
-            "no value begins another"
+            f"expected scores: found a scale from {bounds}, expected one within 0 to 9, where no "
+            "value is the prefix of another"
         )
     low, high = math.ceil(scale.low), math.floor(scale.high)
     return {str(point): float(point) for point in range(low, high + 1)}
@@ -41,11 +41,11 @@ def points_of(scale: Scale) -> dict[str, float]:
 def expected_score(
     reply: Reply, span: tuple[int, int], points: Mapping[str, float]
 ) -> tuple[float, float] | None:
-    """Return the mean of the points and the mass they cover; None where no token is a point."""
-    place = token_at(reply, span[0])
-    if place is None:
+    """Return the mean of the points and their probability mass; None if no token is a point."""
+    located = token_at(reply, span[0])
+    if located is None:
         return None
-    token, before = place
+    token, before = located
     chances: dict[str, float] = {}
     for text, logprob in token.alternatives:
         begun = bool(before) and text.startswith(before)
@@ -65,9 +65,9 @@ def expected_cells(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the score on each dimension or why there is none, and notes on them.
 
-    `stated` is what the reply says, `mass` the probability of the points that were listed.
+    `stated` is the score in the reply, `mass` the probability of the listed points.
     """
-    points = points_of(question.scale_told)
+    points = points_of(question.rating_scale)
     values = reading.value if isinstance(reading.value, list) else [reading.value]
     reasons = reading.notes.get("dimensions", {})
     cells: list[Any] = []
@@ -79,10 +79,10 @@ def expected_cells(
             continue
         stated[name] = value
         span = reading.spans.get(name)
-        found = None if span is None else expected_score(reply, span, points)
-        if found is None:
+        expected = None if span is None else expected_score(reply, span, points)
+        if expected is None:
             cells.append(Missing(NO_TOKENS))
         else:
-            cells.append(found[0])
-            masses[name] = found[1]
+            cells.append(expected[0])
+            masses[name] = expected[1]
     return cells, {"stated": stated, "mass": masses}

@@ -1,4 +1,4 @@
-"""The one JSON object of a model's reply, and where its values stand in the text."""
+"""The JSON object in a model's reply, and the positions of its values in the text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pnyx.judging.llm.leniency import bare_word, field_name, mark_departure
 from pnyx.judging.llm.thoughts import answer_span
 
 
-class UnreadableReply(ValueError):  # noqa: N818 - reads as what happened
-    """The reply is not the JSON object asked for; `kept` are readings of what is good in it."""
+class UnreadableReply(ValueError):  # noqa: N818 - the name says what happened
+    """The reply is not the requested JSON object; `readings` are its usable parts."""
 
-    def __init__(self, problem: str, kept: Sequence[Any] = ()) -> None:
+    def __init__(self, problem: str, readings: Sequence[Any] = ()) -> None:
         super().__init__(problem)
-        self.kept = kept
+        self.readings = readings
 
 
 _OPENING = re.compile(r"```(?:json)?[ \t]*\n", re.IGNORECASE)
@@ -29,13 +29,13 @@ _MOST_WRAPPERS = 3
 def one_object(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
     """Decode the only JSON object of a reply's answer: alone, in a fence, in prose or in a list.
 
-    `names` are the fields expected: an object around the one that has them is taken off.
+    `names` are the expected fields: an object around the one that has them is removed.
     """
     return _located(text, names)[0]
 
 
 def _located(text: str, names: Sequence[str] = ()) -> tuple[dict[str, Any], int, int]:
-    """Return the only JSON object of a reply, and where it stands."""
+    """Return the only JSON object of a reply, and its position."""
     span = answer_span(text)
     if span is None:
         raise UnreadableReply("found thinking only, expected one JSON object behind it")
@@ -45,16 +45,16 @@ def _located(text: str, names: Sequence[str] = ()) -> tuple[dict[str, Any], int,
 
 
 def _in_answer(answer: str) -> tuple[dict[str, Any], int, int]:
-    shown = answer
+    text = answer
     try:
         start, end = _object_span(answer)
-        shown = answer[start:end].strip()
-        value = clean_value(_DECODER.decode(shown))
+        text = answer[start:end].strip()
+        value = clean_value(_DECODER.decode(text))
     except (ValueError, RecursionError) as error:
         located = _in_prose(answer)
         if located is None:
-            found = repr(escaped(shown, 60)) if shown else "nothing"
-            problem = f"found {found}, expected one JSON object"
+            excerpt = repr(escaped(text, 60)) if text else "nothing"
+            problem = f"found {excerpt}, expected one JSON object"
             raise (
                 error if isinstance(error, UnreadableReply) else UnreadableReply(problem)
             ) from error
@@ -70,19 +70,19 @@ def _in_answer(answer: str) -> tuple[dict[str, Any], int, int]:
 
 
 _BRACE = re.compile(r"\{\s*(?=[\"'}])")
-"""What begins an object, and not a word in braces."""
+"""Matches the beginning of an object, and not a word in braces."""
 _QUOTES = tuple("\"'`\u201c\u2018\u00ab\u201e")
 
 
 def _in_prose(answer: str) -> tuple[dict[str, Any], int, int] | None:
-    """Return the one object of a reply in other words; None where there could be another answer."""
+    """Return the only object within other words; None if there could be another answer."""
     opening = _BRACE.search(answer)
     if opening is None:
         return None
     start = opening.start()
     before = answer[:start]
     if "```" not in answer and before.endswith(_QUOTES):
-        return None  # of somebody else, maybe of the document
+        return None  # written by someone else, perhaps quoted from the document
     try:
         value, end = _RELAXED.raw_decode(_without_trailing_commas(answer, start), start)
         value = clean_value(value)
@@ -115,18 +115,18 @@ _WRAPPER = re.compile(r'\{\s*"(?:[^"\\]|\\.)*+"\s*:\s*', re.DOTALL)
 def _unwrapped(
     text: str, value: dict[str, Any], start: int, end: int, names: Sequence[str]
 ) -> tuple[dict[str, Any], int, int]:
-    """Take off objects of one field around the object that has the expected fields."""
+    """Remove single-field objects around the object that has the expected fields."""
     expected = dict.fromkeys(names)
-    inner, place = value, start
+    inner, position = value, start
     for _ in range(_MOST_WRAPPERS):
         part = next(iter(inner.values()), None) if len(inner) == 1 else None
-        opening = _WRAPPER.search(text, place, end)
+        opening = _WRAPPER.search(text, position, end)
         if not isinstance(part, dict) or opening is None:
             break
-        inner, place = part, opening.end()
+        inner, position = part, opening.end()
         if any(field_name(key, expected) for key in inner):
             mark_departure("wrapper")
-            return inner, place, end
+            return inner, position, end
     return value, start, end
 
 
@@ -146,7 +146,7 @@ _WORD, _DIGITS = re.compile(r"[^\W\d]+"), re.compile(r"\d+(?:\.\d+)?")
 
 
 def _check_words_after(rest: str, value: Any) -> None:
-    """Raise UnreadableReply where the words after an object may contradict what it says."""
+    """Raise UnreadableReply if the words after an object may contradict it."""
     if not any(character.isalnum() for character in rest):
         return
     problem = "found words after the object that may contradict it"
@@ -181,14 +181,14 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _object_span(answer: str) -> tuple[int, int]:
-    """Return where in an answer its JSON should stand."""
-    # A fence inside of a string is quoted text: a document about Markdown may well hold one.
+    """Return the expected position of the JSON in an answer."""
+    # A fence inside a string is quoted text: a document about Markdown may contain one.
     if "```" not in answer or answer.lstrip().startswith("{"):
         return 0, len(answer)
     outside, fences, end = "", [], 0
     while opening := _OPENING.search(answer, end):
         closing = _CLOSING.search(answer, opening.end())
-        if closing is None:  # nor is any later fence closed: looking again would take for ever
+        if closing is None:  # later fences are not closed either: do not search again
             break
         fences.append((opening.end(), closing.start()))
         outside += answer[end : opening.start()]
@@ -200,7 +200,7 @@ def _object_span(answer: str) -> tuple[int, int]:
 
 
 def bare_word_span(text: str) -> tuple[int, int] | None:
-    """Return where the only word of a reply's answer stands; None where it holds more."""
+    """Return the position of the only word of a reply's answer; None if it has more."""
     span = answer_span(text)
     words = [] if span is None else list(_BARE.finditer(text, *span))
     return words[0].span() if len(words) == 1 else None
@@ -208,23 +208,23 @@ def bare_word_span(text: str) -> tuple[int, int] | None:
 
 _BARE = re.compile(r"\w[\w-]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-"""Of a readable reply every string is closed; one that is not goes on to the end, so that no
-text is looked through twice."""
+"""In a readable reply every string is closed. An unclosed string extends to the end, so that no
+text is scanned twice."""
 _COLON = re.compile(r"\s*:")
 _COMMA = re.compile(_STRING.pattern + r"|,(?=\s*[}\]])", re.DOTALL)
 
 
 def _without_trailing_commas(text: str, start: int) -> str:
-    """Replace commas before a closing bracket by spaces, so that all else keeps its place."""
+    """Replace commas before a closing bracket by spaces, so that all positions stay the same."""
     return text[:start] + _COMMA.sub(
-        lambda found: " " if found.group() == "," else found.group(), text[start:]
+        lambda match: " " if match.group() == "," else match.group(), text[start:]
     )
 
 
 def word_spans(text: str, key: str) -> list[tuple[int, int]]:
-    """Return where the string values of each `key` at any depth stand in a readable reply.
+    """Return the positions of the string values of `key` at any depth in a readable reply.
 
-    Of an answer that is one bare word: that word.
+    For an answer of one bare word: the position of that word.
     """
     try:
         _, start, end = _located(text)
@@ -248,19 +248,21 @@ _VALUE = re.compile(r"\s*:\s*\"?(-?[\d.]+|true|false)")
 
 
 def number_spans(text: str, key: str, names: Sequence[str] = ()) -> dict[str, tuple[int, int]]:
-    """Return where the number (or true, false) of `key` stands in each entry of a reply."""
+    """Return the position of the number (or true, false) of `key` in each entry of a reply."""
     _, start, end = _located(text, names)
     expected = dict.fromkeys(names)
     spans: dict[str, tuple[int, int]] = {}
     depth, entry = 0, ""
     for piece in _PIECE.finditer(text, start, end):
-        found = piece.group()
-        if found in "{}":
-            depth += 1 if found == "{" else -1
+        symbol = piece.group()
+        if symbol in "{}":
+            depth += 1 if symbol == "{" else -1
         elif depth == 1 and _COLON.match(text, piece.end()):
-            entry = str(json.loads(found, strict=False)).strip()
+            entry = str(json.loads(symbol, strict=False)).strip()
             entry = field_name(entry, expected) or entry
-        elif depth == 2 and bare_word(found) == key and (number := _VALUE.match(text, piece.end())):
+        elif (
+            depth == 2 and bare_word(symbol) == key and (number := _VALUE.match(text, piece.end()))
+        ):
             spans[entry] = number.span(1)
     return spans
 

@@ -1,6 +1,6 @@
 """A language model as a judge: a prompt, a strict reading of its reply, a probability.
 
-What cannot be read after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
+A reply that is unreadable after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _METHOD = {"auto": "token", "tok": "token", "ask": "stated", "both": "token+stat
 
 
 class LlmJudge:
-    """Asks a chat model as `asking` says; answers all four kinds of question.
+    """Asks a chat model according to `asking`; answers all four kinds of question.
 
     Args:
-        model: the model, or what `--llm` says of it; its replies are kept in the usual store then.
+        model: the model, or the value of `--llm`; its replies are then kept in the default store.
         asking: how it is asked.
     """
 
@@ -51,24 +51,24 @@ class LlmJudge:
 
     @property
     def name(self) -> str:
-        """The model's name; expected scores are another judge's than those it states."""
+        """The model's name; expected scores make a different judge from stated ones."""
         return f"{self.model.name} expected" if self.asking.expected else self.model.name
 
     @property
     def card(self) -> str:
-        """What is known of this judge before it is measured: of a local model, its notice."""
+        """The card of this judge before it is measured: for a local model, its notice."""
         notice = getattr(self.model.endpoint, "notice", "")
         return notice or (f"no measured card for {escaped(self.name)}: {UNMEASURED}")
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
         refuse_other_kinds(self, questions)
-        asked: list[Item] = []
+        items: list[Item] = []
         for position, question in enumerate(questions):
             if problem := blank(question) or _no_task(question):
                 emit(position, Unscored(problem, Provenance(self.name)))
             else:
-                asked.append((position, question))
+                items.append((position, question))
 
         async def settle(unit: Sequence[Item]) -> None:
             answers = await self._settle([question for _, question in unit])
@@ -76,14 +76,14 @@ class LlmJudge:
                 emit(position, answer)
 
         async with self.model.running():
-            await run_all(self.asking.units(asked), settle, workers=self._workers(asked))
+            await run_all(self.asking.units(items), settle, workers=self._workers(items))
 
-    def _workers(self, asked: Sequence[Item]) -> int:
-        """Return how many units are worked on at once.
+    def _workers(self, items: Sequence[Item]) -> int:
+        """Return the number of units processed at once.
 
-        A local model keeps one text alone: a question's other way round must follow on it.
+        A local model caches only one text: the swapped question must follow directly.
         """
-        both_ways = any(question.swapped is not None for _, question in asked)
+        both_ways = any(question.swapped is not None for _, question in items)
         in_turn = both_ways and getattr(self.model.endpoint, "in_turn", False)
         return 1 if in_turn else self.model.concurrency
 
@@ -93,24 +93,24 @@ class LlmJudge:
         return [await self._both_ways(questions[0])]
 
     async def _both_ways(self, question: Any) -> Answer:
-        """Ask a question and its other way round: only what both agree on is an answer."""
-        (given,) = await self._call([question])
-        if isinstance(given, Unscored):
+        """Ask a question and the swapped one: only an agreement of both is an answer."""
+        (first,) = await self._call([question])
+        if isinstance(first, Unscored):
             if self._is_missing(question):
                 await self._call([question.swapped])  # a plan counts both
-            return given
+            return first
         (turned,) = await self._call([question.swapped])
-        both = (*given.provenance.asked, *turned.provenance.asked)
+        both = (*first.provenance.asked, *turned.provenance.asked)
         if isinstance(turned, Unscored):
             return after(both, replace(turned, reason=f"{turned.reason} (asked with b first)"))
-        settled: Judged = question.settled(given, turned)
+        settled: Judged = question.settled(first, turned)
         return after(both, settled)
 
     def _is_missing(self, question: Any) -> bool:
-        """Whether a question waits to be asked, for the first time or with more room."""
+        """Whether a question still has to be asked, for the first time or with more tokens."""
         request = self.asking.request([question])
         roomier = replace(request, max_tokens=self.asking.most_tokens(request))
-        return any(self.model.key(asked) in self.model.missing for asked in (request, roomier))
+        return any(self.model.key(variant) in self.model.missing for variant in (request, roomier))
 
     async def _call(self, questions: Sequence[Any]) -> list[Answer]:
         first = self.asking.request(questions)
@@ -126,10 +126,10 @@ class LlmJudge:
         request: ChatRequest,
         outcome: Reply | CallFailed,
     ) -> list[Answer]:
-        """Return what a call's outcome answers, after further calls where that is not enough."""
+        """Return the answers from a call's outcome, after further calls if necessary."""
         if isinstance(outcome, Reply) and (fault := cut_reason(outcome, request)):
             self.model.heed(outcome.text, fault)
-        if len(questions) > 1 and _better_apart(outcome, request):
+        if len(questions) > 1 and _better_split(outcome, request):
             return await self._split(questions)
         if isinstance(outcome, CallFailed) or cut_reason(outcome, request):
             return self._failed(questions, request, outcome)
@@ -163,14 +163,14 @@ class LlmJudge:
         again: ChatRequest,
         outcome: Reply | CallFailed,
     ) -> list[Answer]:
-        kept, source, notes = problem.kept, (request, reply), {}
+        usable, source, notes = problem.readings, (request, reply), {}
         if isinstance(outcome, Reply) and not cut_reason(outcome, again):
             try:
                 readings = self._read(questions, outcome)
             except UnreadableReply as second:
                 problem = second
-                if second.kept:
-                    kept, source, notes = second.kept, (again, outcome), {"repaired": True}
+                if second.readings:
+                    usable, source, notes = second.readings, (again, outcome), {"repaired": True}
             else:
                 notes = {"repaired": True}
                 return await self._completed(questions, readings, again, outcome, notes)
@@ -178,8 +178,8 @@ class LlmJudge:
             return self._failed(questions, again, outcome)
         if len(questions) > 1:
             return await self._split(questions)
-        if kept:
-            return await self._completed(questions, kept, *source, notes)
+        if usable:
+            return await self._completed(questions, usable, *source, notes)
         if isinstance(outcome, Reply):
             self.model.note_unreadable(again, str(problem))
         return await self._renewed(questions, request, reply, problem)
@@ -191,8 +191,8 @@ class LlmJudge:
         reply: Reply,
         problem: UnreadableReply,
     ) -> list[Answer]:
-        """Ask anew where the unreadable reply is of an earlier run; unscored if that is no help."""
-        fresh = await self.model.asked_anew(request)
+        """Ask again if the unreadable reply is from an earlier run; unscored if in vain."""
+        fresh = await self.model.ask_again(request)
         if fresh is not None and not cut_reason(fresh, request):
             try:
                 readings = self._read(questions, fresh)
@@ -212,7 +212,7 @@ class LlmJudge:
         reply: Reply,
         notes: Mapping[str, Any],
     ) -> list[Answer]:
-        """Turn readings into answers; what the reply left out of a batch is asked again, alone."""
+        """Turn readings into answers; questions missing in a batch reply are asked again alone."""
         left_out = [q for q, reading in zip(questions, readings, strict=True) if reading is None]
         again: list[Answer] = []
         if left_out and len(left_out) < len(questions):
@@ -240,8 +240,8 @@ class LlmJudge:
             try:
                 readings = form_of(prompt).read(call, reply.text)
             except UnreadableReply as error:
-                self.model.heed(reply.text, None if error.kept else str(error))
-                raise UnreadableReply(str(error), _marked(error.kept, departures)) from error
+                self.model.heed(reply.text, None if error.readings else str(error))
+                raise UnreadableReply(str(error), _marked(error.readings, departures)) from error
         self.model.heed(reply.text, None if any(readings) else "nothing that was asked for")
         return _marked(readings, departures)
 
@@ -269,9 +269,11 @@ class LlmJudge:
             reason = next(iter(unrated.values()))
             return Unscored(reason, provenance, reply.text, notes)
         if self.asking.expected and isinstance(question, Rating):
-            cells, told = expected_cells(question, reading, reply)
+            cells, expectations = expected_cells(question, reading, reply)
             of_tokens = replace(provenance, method="token")
-            return question.compose(cells, of_tokens, notes={**notes, **told}, raw=reply.text)
+            return question.compose(
+                cells, of_tokens, notes={**notes, **expectations}, raw=reply.text
+            )
         return Judged(
             value=reading.value,
             provenance=replace(provenance, method=method),
@@ -314,7 +316,7 @@ class LlmJudge:
 
 
 def _marked(readings: Sequence[ReplyReading | None], departures: set[str]) -> Readings:
-    """Return the readings of a reply with a note on how it departs from what was asked for."""
+    """Return the readings of a reply, with a note on its departures from the requested form."""
     if not departures:
         return list(readings)
     return [
@@ -335,8 +337,8 @@ def _no_task(question: JudgeQuestion) -> str:
     return question.fault()
 
 
-def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
-    """Say whether fewer questions in a call would help: one refused must not cost the others."""
+def _better_split(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
+    """Return whether fewer questions per call would help: one refusal must not affect others."""
     if isinstance(outcome, CallFailed):
         return outcome.reason.startswith(("too_long", "empty"))
     return cut_reason(outcome, request) is not None
@@ -345,9 +347,9 @@ def _better_apart(outcome: Reply | CallFailed, request: ChatRequest) -> bool:
 def _probability(
     wanted: Probability, token: float | None, stated: float | None
 ) -> tuple[float | None, str, dict[str, float]]:
-    """Return P(yes), the method it was had by, and what each method gave."""
-    given = {"token": token, "stated": stated}
-    probabilities = {name: round(p, 6) for name, p in given.items() if p is not None}
+    """Return P(yes), the method that gave it, and the result of each method."""
+    by_method = {"token": token, "stated": stated}
+    probabilities = {name: round(p, 6) for name, p in by_method.items() if p is not None}
     if wanted == "both" and len(probabilities) > 1:
         mean = round(sum(probabilities.values()) / len(probabilities), 6)
         return mean, "token+stated", probabilities
@@ -356,12 +358,12 @@ def _probability(
 
 
 _ALTERNATIVES = 10
-"""Alternatives asked for of each token: more than the spellings of yes and no that occur."""
+"""Alternatives requested per token: more than the spellings of yes and no that occur."""
 
 Probability: TypeAlias = Literal["auto", "ask", "tok", "both"]
 PROBABILITIES: tuple[str, ...] = get_args(Probability)
-"""How P(yes) is had: `tok` from the tokens, `ask` as the model states it, `both` the mean of the
-two, `auto` from the tokens where the endpoint gives them and as stated otherwise."""
+"""The source of P(yes): `tok` from the tokens, `ask` as the model states it, `both` the mean of the
+two, `auto` from the tokens if the endpoint provides them, else as stated."""
 
 Item: TypeAlias = tuple[int, Any]
 """A question with its position in the run."""
@@ -369,18 +371,18 @@ Item: TypeAlias = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How questions become requests; ValueError or InputError for a value that does not fit.
+    """How questions become requests; ValueError or InputError for an invalid value.
 
     Attributes:
-        prompts: task -> prompt, where it is not to be the task's usual one.
+        prompts: task -> prompt, if it is not the task's default one.
         probability: see `PROBABILITIES`; for Support.
-        batch: how many Support questions about one text share a call, at least 1.
-        texts: about how many texts these may be, at least 1, where the prompt takes several.
-        sample: number of the repeat: 0 asks in the order given, others reorder what they can
+        batch: number of Support questions about one text per call, at least 1.
+        texts: maximum number of texts in a call, at least 1, if the prompt takes several.
+        sample: number of the repeat: 0 keeps the original order, others reorder what they can
             (dimensions, documents, statements).
         temperature: 0 for the likeliest reply.
-        max_tokens: the longest reply, in place of the prompt's own limit (of which a second try
-            gets the double).
+        max_tokens: the longest reply, instead of the prompt's own limit (a second attempt gets
+            twice that).
         expected: whether ratings are means by token probabilities (`expected.py`).
     """
 
@@ -395,8 +397,8 @@ class Asking:
 
     def __post_init__(self) -> None:
         if self.probability not in PROBABILITIES:
-            known = ", ".join(PROBABILITIES)
-            raise ValueError(f"probability is {self.probability!r}, expected one of {known}")
+            expected = ", ".join(PROBABILITIES)
+            raise ValueError(f"probability is {self.probability!r}, expected one of {expected}")
         if self.batch < 1:
             raise ValueError(f"batch is {self.batch}, expected at least 1")
         if self.texts < 1:
@@ -405,7 +407,7 @@ class Asking:
             prompt.check_inputs(form_of(prompt, TASKS[name].kind).inputs)
 
     def prompt(self, questions: Sequence[Any]) -> Prompt:
-        """Return the prompt that questions of one call get."""
+        """Return the prompt for the questions of one call."""
         task = TASKS[questions[0].task]
         chosen = self.prompts.get(task.name)
         if len(questions) > 1 and not (chosen and chosen.takes_several):
@@ -413,7 +415,7 @@ class Asking:
         return chosen or load_prompt(task.prompts[0])
 
     def request(self, questions: Sequence[Any]) -> ChatRequest:
-        """Return exactly what is sent first for the questions of one call."""
+        """Return the exact first request for the questions of one call."""
         prompt = self.prompt(questions)
         form = form_of(prompt)
         request = form.request(FormCall(prompt, questions, self.sample))
@@ -428,16 +430,16 @@ class Asking:
         )
 
     def most_tokens(self, request: ChatRequest) -> int:
-        """Return how long a reply to a first request's second try may be, at most `max_tokens`."""
+        """Return the token limit of a second attempt, at most `max_tokens`."""
         return self.max_tokens or 2 * request.max_tokens
 
-    def units(self, asked: Sequence[Item]) -> list[list[Item]]:
+    def units(self, all_items: Sequence[Item]) -> list[list[Item]]:
         """Return the calls to make, each with its questions.
 
         Calls that begin with the same text are adjacent, so that servers can reuse the prompt.
         """
         units = []
-        for items in _grouped(asked, lambda question: question.beginning):
+        for items in _grouped(all_items, lambda question: question.beginning):
             size = self.batch if TASKS[items[0][1].task].many else 1
             alike = _grouped(items, _shared) if size > 1 else [items]
             for group in alike:
@@ -445,7 +447,7 @@ class Asking:
         return self._joined(units)
 
     def _joined(self, units: Sequence[list[Item]]) -> list[list[Item]]:
-        """Join calls on different texts where the prompt takes several."""
+        """Join calls on different texts if the prompt takes several."""
         joined: list[list[Item]] = []
         texts = 0
         for unit in units:
@@ -461,18 +463,18 @@ class Asking:
         return joined
 
     def _continues(self, last: Sequence[Item], unit: Sequence[Item]) -> bool:
-        """Whether a call may ask the questions of another one, too."""
+        """Whether a call may also ask the questions of another one."""
         first, other = last[0][1], unit[0][1]
         alike = first.task == other.task and _shared(first) == _shared(other)
         return alike and len(last) + len(unit) <= self.batch
 
 
 _AGAIN_APART = 1000
-"""Numbers of samples between questions that are asked again; more than samples of one question."""
+"""Distance of sample numbers of repeated questions; more than the samples of one question."""
 
 
 def asked_again(question: Any) -> int:
-    """Return which repeat of a trial a question is, 0 for none."""
+    """Return the number of a question's repeat in a trial, 0 for none."""
     return int(question.extra.get(AGAIN, 0))
 
 

@@ -1,4 +1,4 @@
-"""Harmless departures of a reply from what was asked for, read without loss and marked as such."""
+"""Harmless departures of a reply from the requested form, read without loss and noted."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ COMMENTS = ("reason", "evidence")
 _AROUND_WORDS = " \t\r\n.,;:!*_`\"'\u201c\u201d\u2018\u2019"
 _NUMBER = re.compile(r"([+-]?\d{1,20}(?:\.\d{1,20})?) ?(%?)")
 _LEAST_PERCENT = 10
-"""A larger number where a share is asked for can only be a percentage; 1 to 10 may be of a scale
+"""A larger number where a share is expected can only be a percentage; 1 to 10 may be from a scale
 of ten."""
 _TRUTH = {"true": "yes", "false": "no"}
 
 
 @contextlib.contextmanager
 def watching_departures() -> Iterator[set[str]]:
-    """Yield how replies read within depart from what was asked for: see `answers.NOTES`."""
+    """Yield the departures of the replies read inside the context: see `answers.NOTES`."""
     departures = set[str]()
     token = _departures.set(departures)
     try:
@@ -33,7 +33,7 @@ def watching_departures() -> Iterator[set[str]]:
 
 
 def mark_departure(*names: str) -> None:
-    """Note how the reply that is being read departs from what was asked for."""
+    """Record a departure of the reply that is being read."""
     if (departures := _departures.get()) is not None:
         departures.update(names)
 
@@ -44,7 +44,7 @@ def bare_word(text: str) -> str:
 
 
 def field_name(key: str, names: Mapping[str, Any]) -> str | None:
-    """Return which of the expected names a key means, in any case; None where it means none."""
+    """Return the expected name that a key means, in any case; None if it means none."""
     key = key.strip()
     if key in names:
         return key
@@ -57,9 +57,9 @@ def _spelling(name: str) -> str:
 
 
 def conformed(value: Any, schema: Mapping[str, Any], marks: set[str]) -> Any:
-    """Return a decoded value as its JSON schema asks for it, wherever one reading is possible.
+    """Return a decoded value adapted to its JSON schema, if only one reading is possible.
 
-    What cannot be read so stays as it is; `marks` receives how the value departs.
+    Other values stay unchanged; `marks` receives the departures of the value.
     """
     if "enum" in schema and schema.get("type", "string") == "string":
         return _as_word(value, schema["enum"], marks)
@@ -111,7 +111,7 @@ def _as_comment(value: Any, marks: set[str]) -> Any:
 
 
 def _is_other_verdict(extra: Any, read: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
-    """Whether a field that was not asked for holds another verdict than the one that was."""
+    """Whether an unexpected field contradicts the expected verdict."""
     for name, part in properties.items():
         if "enum" in part and part.get("type", "string") == "string" and name in read:
             word = _as_word(extra, part["enum"], set())

@@ -1,6 +1,6 @@
-"""What a run would ask, before anything is asked: the judge answers from the store alone.
+"""The calls of a run, before any is made: the judge answers from the store alone.
 
-Second tries are estimated; repair turns, splits and failed attempts cannot be foreseen.
+Second attempts are estimated; repair turns, splits and failed attempts cannot be predicted.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from pnyx.models.chat.types import ChatRequest, Message
 
 _PAST = 500
 _LOOKED_AT = 5000
-"""Stored replies that an estimate rests on, and that are looked at for it, at most. They come in
-the order of their keys, which are hashes: a random sample."""
+"""Maximum number of stored replies used for an estimate, and read for it. They are in the order of
+their keys, which are hashes: a random sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedModel:
-    """What one model would be asked."""
+    """The calls to one model."""
 
     model: str
     from_store: int
-    estimate: Estimate  # of the requests that the store does not answer
-    learnt_from: int  # stored replies that the ranges rest on; 0 for bounds
-    second_tries: int = 0  # of those, how many ask again after a cut-off reply
-    expected: Estimate | None = None  # of requests that follow on answers not known
+    estimate: Estimate  # of the requests that are not in the store
+    learnt_from: int  # stored replies behind the ranges; 0 for upper bounds
+    second_tries: int = 0  # requests that repeat a call after a truncated reply
+    expected: Estimate | None = None  # of requests that depend on unknown answers
     least: int | None = None
 
 
@@ -44,7 +44,7 @@ def plan_run(
     questions: Sequence[JudgeQuestion],
     prices: Mapping[str, Price | None],
 ) -> list[PlannedModel]:
-    """Return what a judge would ask its models, all offline; a price of None is not known."""
+    """Return the calls of a judge to its models, all offline; a price of None is unknown."""
     if not all(model.offline for model in models):
         raise ValueError("a plan needs models that are offline")
     if models:
@@ -57,7 +57,7 @@ def planned_models(
     prices: Mapping[str, Price | None],
     chances: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[PlannedModel]:
-    """Return what offline models would be asked; `chances`: model -> key -> that it will be."""
+    """Return the calls to offline models; `chances`: model -> key -> probability of the call."""
     planned = []
     for model in models:
         rows = list(islice(_past(model), _PAST))
@@ -84,11 +84,11 @@ def _uncertain(
     price: Price | None,
     past: Sequence[tuple[int, Mapping[str, int]]],
 ) -> PlannedModel:
-    """Let the ranges begin with what is asked in any case, and say what is expected."""
+    """Let the ranges start at the certain calls, and add the expected calls."""
     certain = [request for key, request in model.missing.items() if chances[key] == 1.0]
     least, most = estimate(certain, price, past), planned.estimate
     cost = most.cost_usd
-    if price is not None and cost is not None:  # a server may have seen what a prompt begins with
+    if price is not None and cost is not None:  # a server may have cached the start of a prompt
         tokens = least.prompt_tokens[0]
         cost = min(price.cost(tokens, least.completion_tokens[0], c) for c in (0, tokens)), cost[1]
     ranges = replace(
@@ -110,7 +110,7 @@ def _past(model: StoredModel) -> Iterator[StoredRow]:
 
 
 def _second_tries(model: StoredModel, past: Sequence[StoredRow]) -> list[ChatRequest]:
-    """Return the second tries to expect of the missing requests: a share as large as before."""
+    """Return the expected second attempts of the missing requests: the same share as before."""
     firsts = [row for row in past if not _is_second(model, row.request)]
     cut = [row.request for row in firsts if row.reply.finish_reason == "length"]
     tried = [r for r in cut if model.store.get(model.key(_roomier(r))) is not None]
@@ -124,7 +124,7 @@ def _roomier(request: ChatRequest) -> ChatRequest:
 
 
 def _is_second(model: StoredModel, request: ChatRequest) -> bool:
-    """Whether a request asks again what was cut off with half the room."""
+    """Whether a request repeats a truncated one with twice the token limit."""
     if request.max_tokens % 2:
         return False
     first = model.store.get(model.key(replace(request, max_tokens=request.max_tokens // 2)))
@@ -132,6 +132,6 @@ def _is_second(model: StoredModel, request: ChatRequest) -> bool:
 
 
 def _first_words(request: ChatRequest) -> str:
-    """Return what tells one prompt from another: its first message, the system's."""
+    """Return the first message, the system's, which distinguishes prompts."""
     first: Message = request.messages[0]
     return first.content if first.role == "system" else ""

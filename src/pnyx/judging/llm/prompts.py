@@ -20,7 +20,7 @@ from pnyx.judging.llm.templates import TemplateFault, check_template, listed_inp
 from pnyx.models.chat.types import ChatRequest, Message
 
 MAX_TOKENS = 1_000_000
-"""The longest reply that may be asked for."""
+"""The maximum of `max_tokens`."""
 
 _FOLDER = "prompts"
 _MAX_BYTES = 256 * 1024
@@ -31,13 +31,13 @@ class Prompt:
     """A prompt file; its templates `system` and `user` may use `block(label, text)`."""
 
     name: str  # of the file, and of the task unless `task` says otherwise
-    version: int  # raised with every change of wording
+    version: int  # incremented with every change of wording
     language: str  # of the wording, as a BCP 47 tag
-    source: str  # the paper that the question comes from
-    inputs: tuple[str, ...]  # the names that `render` needs
-    max_tokens: int  # the longest reply
+    source: str  # the paper that the question is from
+    inputs: tuple[str, ...]  # the arguments of `render`
+    max_tokens: int  # token limit of the reply
     task: str
-    per_item_tokens: int  # longer for each listed item
+    per_item_tokens: int  # additional tokens for each listed item
     form: str  # a key of `pnyx.judging.forms.FORMS`, or empty
     system: str = field(repr=False)
     user: str = field(repr=False)
@@ -51,7 +51,7 @@ class Prompt:
 
     @property
     def takes_several(self) -> bool:
-        """Whether it asks several yes/no questions in one call: about one text, or any."""
+        """Whether it asks several yes/no questions per call: about one text, or any."""
         return "statements" in self.inputs or "listing" in self.inputs or self.takes_texts
 
     @property
@@ -60,10 +60,10 @@ class Prompt:
         return "material" in self.inputs
 
     def render(self, **inputs: str | Sequence[str]) -> tuple[Message, ...]:
-        """Return the messages; TypeError for other inputs, InputError where they do not fit."""
+        """Return the messages; TypeError for wrong inputs, InputError if they do not fit."""
         if set(inputs) != set(self.inputs):
-            wanted, found = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
-            raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {found}")
+            wanted, names = ", ".join(sorted(self.inputs)), ", ".join(sorted(inputs))
+            raise TypeError(f"prompt {self.label} needs the inputs {wanted}; found {names}")
         messages = []
         for role, template in (("system", self.system), ("user", self.user)):
             if template.strip():
@@ -75,11 +75,13 @@ class Prompt:
         return tuple(messages)
 
     def check_inputs(self, there: Mapping[str, bool]) -> None:
-        """Check that what a prompt asks for is there: name -> whether it is a list or a text."""
-        known = ", ".join(sorted(there))
+        """Check that a prompt's inputs exist; `there`: name -> whether it is a list or a text."""
+        expected = ", ".join(sorted(there))
         for name in self.inputs:
             if name not in there:
-                raise self.fault(f"inputs: found {shorten(name, 40)!r}, expected some of {known}")
+                raise self.fault(
+                    f"inputs: found {shorten(name, 40)!r}, expected some of {expected}"
+                )
         for template in (self.system, self.user):
             try:
                 used = listed_inputs(template)
@@ -91,7 +93,7 @@ class Prompt:
                     raise self.fault(f"{shorten(name, 40)!r} is {what}")
 
     def fault(self, problem: str) -> InputError:
-        """Return the error that says what is wrong with the prompt."""
+        """Return an error about the prompt."""
         return InputError(f"prompt {shorten(self.label, 60)}: {problem}", path=self.path or None)
 
     def request(
@@ -101,7 +103,7 @@ class Prompt:
         items: int = 0,
         schema: Mapping[str, Any] | None = None,
     ) -> ChatRequest:
-        """Return the request for inputs, with room for `items` and a reply's JSON schema."""
+        """Return the request for inputs, with tokens for `items` and the JSON schema of a reply."""
         return ChatRequest(
             messages=self.render(**inputs),
             schema=schema,
@@ -129,7 +131,7 @@ _RANGES = {
 
 
 def parse_prompt(content: bytes, *, path: str) -> Prompt:
-    """Read a prompt file (TOML); InputError for a bad field or template."""
+    """Read a prompt file (TOML); InputError for an invalid field or template."""
     table = _table(content, path)
     inputs = table["inputs"]
     if not all(isinstance(name, str) and name.isidentifier() for name in inputs):
@@ -159,12 +161,12 @@ def _table(content: bytes, path: str) -> dict[str, Any]:
         table.setdefault(name, make())
     for name, kind in (_FIELDS | _OPTIONAL).items():
         if not isinstance(table.get(name), kind) or isinstance(table[name], bool):
-            found = "nothing" if name not in table else shorten(_shown(table[name]), 40)
-            raise InputError(f"field {name!r}: found {found}", path=path)
+            value = "nothing" if name not in table else shorten(_shown(table[name]), 40)
+            raise InputError(f"field {name!r}: found {value}", path=path)
     for name, (low, high) in _RANGES.items():
         if not low <= table[name] <= high:
-            found = shorten(_shown(table[name]), 40)
-            raise InputError(f"field {name!r}: found {found}, expected {low} to {high}", path=path)
+            value = shorten(_shown(table[name]), 40)
+            raise InputError(f"field {name!r}: found {value}, expected {low} to {high}", path=path)
     unknown = sorted(set(table) - set(_FIELDS) - set(_OPTIONAL))
     if "schema" in unknown:
         raise InputError("found a schema, expected form, the name of one", path=path)
@@ -181,7 +183,7 @@ def _shown(value: object) -> str:
 
 
 def _line_of(content: bytes, template: str, line: int | None) -> tuple[int | None, str]:
-    """Return the file's line, or how to name the template's where escapes hide the file's."""
+    """Return the line in the file, or else the name of the line in a template with escapes."""
     if line is None:
         return None, ""
     text = content.decode("utf-8").replace("\r\n", "\n")
@@ -197,7 +199,7 @@ def load_prompt(name: str) -> Prompt:
 
 
 def prompt_bytes(name: str) -> bytes:
-    """Return the file of a prompt; see `load_prompt`."""
+    """Return the bytes of a prompt file; see `load_prompt`."""
     if not _is_path(name):
         file = _packaged_files().get(name) or _plugin_files().get(name)
         if file is None:
@@ -235,6 +237,6 @@ def _files_of(folder: Traversable) -> dict[str, Traversable]:
 
 
 def _plugin_files() -> dict[str, Traversable]:
-    """Return the prompts of plugins: an entry point `NAME = "PACKAGE"` for the NAME.toml in it."""
+    """Return the prompts of plugins: entry point `NAME = "PACKAGE"` for NAME.toml in PACKAGE."""
     modules = loaded("prompts", _packaged_files(), ModuleType)
     return {name: resources.files(package).joinpath(f"{name}.toml") for name, package in modules}

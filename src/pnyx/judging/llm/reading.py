@@ -1,4 +1,4 @@
-"""A language model's reply: its agreed shape, asked for and read, and probabilities by token."""
+"""Request and read a language model's structured reply, and probabilities by token."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ M = TypeVar("M", bound="BaseModel")
 
 
 def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
-    """Return why a reply is not a whole answer (one word first), or None where it is."""
-    if reply.finish_reason == "oversized" or is_oversized(reply.text):  # of an old store
+    """Return why a reply is incomplete (one word first), or None if it is complete."""
+    if reply.finish_reason == "oversized" or is_oversized(reply.text):  # from an old store
         return f"oversized: the reply is longer than {MAX_REPLY_BYTES // 2**20} MB"
     if reply.finish_reason == "refusal":
         return f"refusal: {shorten(reply.text)}"
@@ -56,7 +56,7 @@ def cut_reason(reply: Reply, request: ChatRequest) -> str | None:
 
 @cache
 def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema that is sent for a reply of a shape: closed, every field required."""
+    """Return the JSON schema sent for a reply of a shape: closed, with all fields required."""
     schema = shape.model_json_schema()
     return _sent(schema, schema.get("$defs", {}))
 
@@ -76,7 +76,7 @@ def _sent(part: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]
 
 
 def validated(model: type[BaseModel], text: str) -> Any:
-    """Read a reply's one object as a pydantic model; UnreadableReply if it is anything else."""
+    """Read a reply's only object as a pydantic model; UnreadableReply if there is none."""
     schema = schema_of(model)
     try:
         value: Any = one_object(text, tuple(schema["properties"]))
@@ -88,7 +88,7 @@ def validated(model: type[BaseModel], text: str) -> Any:
 
 
 def _bare_word(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the object that a reply of one word stands for, where no more than that is needed."""
+    """Return the object that a one-word reply means, if the schema needs only that word."""
     parts = schema["properties"]
     names = [name for name in parts if name not in COMMENTS]
     span = bare_word_span(text)
@@ -104,13 +104,13 @@ _READS_ITSELF = "reads_itself"
 
 
 def reading_itself(model: type[BaseModel]) -> type[BaseModel]:
-    """Mark a shape whose own validators say which departures lose nothing; return it."""
+    """Mark a shape whose own validators accept harmless departures; return it."""
     setattr(model, _READS_ITSELF, True)
     return model
 
 
 def reads_itself(model: type[BaseModel]) -> bool:
-    """Whether a shape reads departures itself, so that none of its fields are left out before."""
+    """Whether a shape handles departures itself, so that no field is left out before."""
     return bool(getattr(model, _READS_ITSELF, False))
 
 
@@ -122,8 +122,8 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
         return model.model_validate(value)
     marks = set[str]()
     try:
-        asked = value if reads_itself(model) else conformed(value, schema_of(model), marks)
-        read = model.model_validate(asked)
+        candidate = value if reads_itself(model) else conformed(value, schema_of(model), marks)
+        read = model.model_validate(candidate)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         parts = [name, *map(str, first["loc"])] if name else list(map(str, first["loc"]))
@@ -134,7 +134,7 @@ def validated_value(model: type[BaseModel], value: Any, name: str) -> Any:
 
 
 def repair_turn(request: ChatRequest, reply: Reply, error: UnreadableReply) -> ChatRequest:
-    """Return the request that shows the model what it wrote and why that cannot be read."""
+    """Return the request that shows the model its reply and why it is unreadable."""
     (turn,) = load_prompt("repair").render(problem=str(error))
     span = answer_span(reply.text)
     answer = Message("assistant", reply.text if span is None else reply.text[slice(*span)])
@@ -147,8 +147,8 @@ async def ask_structured(
     shape: type[M],
     sent: list[str] | None = None,
 ) -> tuple[M | None, list[str]]:
-    """Return the reply as a `shape` or None, and what went wrong, after at most one repair turn."""
-    asked = request = replace(request, schema=schema_of(shape))
+    """Return the reply as a `shape` or None, and the problems, after at most one repair turn."""
+    original = request = replace(request, schema=schema_of(shape))
     problems: list[str] = []
     most = 2 * request.max_tokens
     for _ in range(2):
@@ -173,16 +173,16 @@ async def ask_structured(
             notes = ["the reply was read after a repair turn"] if problems else []
             lenient = ", ".join(sorted(departures))
             return read, [*notes, *([f"the reply was read leniently ({lenient})"] * bool(lenient))]
-    fresh = await model.asked_anew(asked)
-    if fresh is not None and cut_reason(fresh, asked) is None:
+    fresh = await model.ask_again(original)
+    if fresh is not None and cut_reason(fresh, original) is None:
         with contextlib.suppress(UnreadableReply):
             return validated(shape, fresh.text), ["a stored reply could not be read; asked again"]
-    model.note_unreadable(asked, problems[-1])
+    model.note_unreadable(original, problems[-1])
     return None, problems
 
 
 _LEAST = 1e-6
-"""Answers are kept to 6 decimals."""
+"""Answers are rounded to 6 decimals."""
 
 
 _YES_NO = {"yes": True, "no": False}
@@ -191,13 +191,13 @@ _YES_NO = {"yes": True, "no": False}
 def probability_of_yes(
     reply: Reply, span: tuple[int, int], words: Mapping[str, bool] | None = None
 ) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) where the answer's word begins, summed over spellings.
+    """Return P(yes) / (P(yes) + P(no)) at the answer's first token, summed over spellings.
 
-    `words` are others than yes and no: word -> whether it means yes.
+    `words` replaces yes and no: word -> whether it means yes.
 
-    Where only one of the two is among the alternatives, the other gets the most that it can have.
-    From 1e-6 to 1 - 1e-6; None where tokens are missing or do not spell the text, or neither word
-    is there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
+    If only one of the two is among the alternatives, the other gets its upper bound. The result is
+    in [1e-6, 1 - 1e-6]; None if tokens are missing or do not spell the text, or neither word is
+    there. Source: DIRAS (Ni, Schimanski et al.), section 3, calibration by token probability.
     """
     words = words or _YES_NO
     chances = chances_of_words(reply, span, {word: word for word in words})
@@ -209,7 +209,7 @@ def probability_of_yes(
 def chances_of_words(
     reply: Reply, span: tuple[int, int], words: Mapping[str, str]
 ) -> dict[str, float] | None:
-    """Return each word's probability, at least 1e-6, where the answer's word begins."""
+    """Return each word's probability, at least 1e-6, at the answer's first token."""
     position = token_at(reply, span[0])
     if position is None:
         return None
@@ -219,34 +219,34 @@ def chances_of_words(
         return None
     listed = [math.exp(logprob) for _, logprob in token.alternatives]
     most = min(*listed, max(0.0, 1.0 - math.fsum(listed)))
-    known = {word: most if mass is None else mass for word, mass in masses.items()}
-    whole = sum(known.values())
-    if whole == 0.0:  # listed, but so unlikely that no float holds it
+    bounded = {word: most if mass is None else mass for word, mass in masses.items()}
+    whole = sum(bounded.values())
+    if whole == 0.0:  # listed, but the probabilities underflow
         return None
-    return {words[word]: max(mass / whole, _LEAST) for word, mass in known.items()}
+    return {words[word]: max(mass / whole, _LEAST) for word, mass in bounded.items()}
 
 
 def token_at(reply: Reply, start: int) -> tuple[Token, str] | None:
-    """Return the token at a place of the reply's text, and what of it comes before that place."""
+    """Return the token at a position of the reply's text, and its part before that position."""
     if not reply.tokens:
         return None
     try:
         pieces = [token.text.encode("utf-8", "surrogateescape") for token in reply.tokens]
-    except UnicodeEncodeError:  # half characters: out of a damaged store
+    except UnicodeEncodeError:  # half characters: from a damaged store
         return None
     offset = b"".join(pieces).find(reply.text.encode("utf-8", "replace"))
     if offset < 0:
         return None
-    place = offset + len(reply.text[:start].encode("utf-8", "replace"))
+    position = offset + len(reply.text[:start].encode("utf-8", "replace"))
     for token, piece in zip(reply.tokens, pieces, strict=True):
-        if place < len(piece):
-            return token, piece[:place].decode("utf-8", "replace")
-        place -= len(piece)
+        if position < len(piece):
+            return token, piece[:position].decode("utf-8", "replace")
+        position -= len(piece)
     return None
 
 
 def _mass(token: Token, before: str, word: str) -> float | None:
-    """Return the probability of all alternatives that begin to spell `word`; None without any."""
+    """Return the total probability of alternatives that start to spell `word`; None without any."""
     likely = [math.exp(p) for text, p in token.alternatives if _spells(text, before, word)]
     return sum(likely) if likely else None
 

@@ -44,7 +44,7 @@ _SAMPLES: Final[dict[str, str | Sequence[str]]] = {
     "words": "300",
     "yes": "Towns should make their buses free.",
 }
-"""Name of an input -> what is put there."""
+"""Name of an input -> its sample."""
 
 
 def sample_inputs(prompt: Prompt) -> dict[str, str | Sequence[str]]:

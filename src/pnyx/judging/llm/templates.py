@@ -1,7 +1,7 @@
-"""Prompt templates: a part of Jinja that can only place given texts.
+"""Prompt templates: a subset of Jinja that can only insert given texts.
 
-A template may be a stranger's, so it is checked before anything of it runs: it can print inputs and
-blocks, choose (`if`) and loop over a list once (`for`), and nothing else.
+A template may be from another person, so it is checked before any of it runs: it can print inputs
+and blocks, choose (`if`) and loop over a list once (`for`), and nothing else.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MAX_LIST = 100_000
 _MAX_CHARACTERS = 64 * 1024 * 1024
 
 
-class TemplateFault(ValueError):  # noqa: N818 - reads as what it is
-    """What is wrong with a template; `line` (1-based) is where, or None."""
+class TemplateFault(ValueError):  # noqa: N818 - the name says what it is
+    """A problem in a template; `line` (1-based) is its line, or None."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
@@ -40,13 +40,13 @@ class TemplateFault(ValueError):  # noqa: N818 - reads as what it is
 
 
 def check_template(source: str, inputs: Sequence[str]) -> None:
-    """Raise TemplateFault where a template does anything but place `inputs`."""
+    """Raise TemplateFault if a template does anything except insert `inputs`."""
     _Check(inputs).template(_parsed(source))
 
 
 @lru_cache(maxsize=256)
 def listed_inputs(source: str) -> Mapping[str, bool]:
-    """Return which inputs a checked template uses beyond `if`: as a list (True) or as a text."""
+    """Return the inputs used outside `if`: name -> whether as a list (True) or as a text."""
     inputs: dict[str, bool] = {}
     for node, name, as_list in _uses(_parsed(source)):
         if inputs.setdefault(name, as_list) != as_list:
@@ -57,7 +57,7 @@ def listed_inputs(source: str) -> Mapping[str, bool]:
 
 
 def rendered(source: str, inputs: Mapping[str, Any]) -> str:
-    """Return what a checked template becomes; TemplateFault: too long, or inputs do not fit."""
+    """Render a checked template; TemplateFault if it is too long, or inputs do not fit."""
     for name, value in inputs.items():
         if not isinstance(value, str) and len(value) > _MAX_LIST:
             raise TemplateFault(f"{shorten(name, 40)!r} has more than {_MAX_LIST:,} entries")
@@ -110,13 +110,13 @@ def _parsed(source: str) -> nodes.Template:
 
 
 class _Check:
-    """Refuses what is not on the lists above: no template can work for long without printing."""
+    """Refuses everything not listed above: no template can run for long without printing."""
 
     def __init__(self, inputs: Sequence[str]) -> None:
         self._inputs = set(inputs)
 
     def template(self, tree: nodes.Template) -> None:
-        """Check a whole template; not by recursion, for it may be deeper than the stack."""
+        """Check a whole template; not recursively, as it may be deeper than the stack."""
         left: list[tuple[Any, int, frozenset[str]]] = [(tree, 0, frozenset())]
         while left:
             node, depth, loop = left.pop()
@@ -139,11 +139,11 @@ class _Check:
                 self._value(node, loop)
 
     def _only_tests(self, node: Any, kind: str, within: bool) -> None:
-        """Check that what a choice rests on is looked at as it is, and not made first."""
+        """Check that a condition uses plain inputs and no calculation."""
         tested = [node.test] if kind == "If" else list(node.iter_child_nodes()) if within else []
         for child in tested:
-            made = type(child).__name__ in ("Call", "Filter")
-            if made and getattr(child, "name", "") != "length":
+            calculates = type(child).__name__ in ("Call", "Filter")
+            if calculates and getattr(child, "name", "") != "length":
                 raise TemplateFault("found a calculation, expected an input", child.lineno)
 
     def _value(self, node: Any, loop: frozenset[str]) -> None:
@@ -172,8 +172,8 @@ class _Check:
 
     def _attribute(self, node: Any, loop: frozenset[str]) -> None:
         owner = node.node.name if type(node.node).__name__ == "Name" else ""
-        known = _LOOP if owner == "loop" else _FIELDS
-        if not owner or owner not in loop or node.attr not in known:
+        allowed = _LOOP if owner == "loop" else _FIELDS
+        if not owner or owner not in loop or node.attr not in allowed:
             raise TemplateFault(
                 f"found the attribute {shorten(node.attr, 40)!r}, which a prompt cannot use",
                 node.lineno,
@@ -221,7 +221,7 @@ class _Check:
 
 
 def _uses(tree: nodes.Template) -> Iterator[tuple[nodes.Node, str, bool]]:
-    """Yield where a name is printed or put into a block (False), or gone through (True)."""
+    """Yield each use of a name: printed or put into a block (False), or looped over (True)."""
     from jinja2 import nodes
 
     loops = set()
@@ -250,7 +250,7 @@ _TAGS = (
     # Thinking, tools, answers.
     *("think", "thinking", "thought", "answer", "tool", "tools", "function", "functions"),
     *("response", "results"),
-    # Pictures, sound, places in them.
+    # Images, sound, positions in them.
     *("img", "image", "imagepatch", "images", "video", "audio", "speech", "box", "quad", "ref"),
     # Code models.
     *("filename", "reponame", "empty_output", "global-img", "multimodal"),
@@ -266,8 +266,8 @@ _CONTROL = re.compile(
             # Any word within bars: <|eot_id|>, <|turn>, <turn|>, [|user|]; so are its halves.
             rf"[<\[](?=[{_BAR}])",
             rf"[<\[](?=[^\s<>\[\]{_BAR}]{{1,40}}[{_BAR}][>\]])",
-            # Tags without attributes that are no HTML: <start_of_turn>, </tool_call>, <SPECIAL_12>,
-            # <extra_id_0>, <minimax:tool_call>, <unused7>; and those that one has to know.
+            # Tags without attributes that are not HTML: <start_of_turn>, </tool_call>,
+            # <SPECIAL_12>, <extra_id_0>, <minimax:tool_call>, <unused7>; and others listed by name.
             r"<(?=/?\w{0,40}_\w{0,40}>)",
             r"<(?=/?[a-z]{1,20}:[a-z][a-z_]{0,40}>)",
             r"<(?=(?:unused|reserved|special|mask:|extra|0x)[0-9a-f]{1,6}>)",
@@ -282,20 +282,20 @@ _CONTROL = re.compile(
         )
     )
 )
-"""The first character of what a chat template or a tokenizer gives a meaning to. A space is put
-behind it. By shape where a shape is unlike prose, HTML and code, by name otherwise."""
+"""The first character of a control token of a chat template or tokenizer; a space is inserted after
+it. Matched by shape if the shape is unlike prose, HTML and code, otherwise by name."""
 
 
 def without_control_tokens(text: str) -> str:
-    """Return a text whose control tokens of chat templates are broken up by a space."""
+    """Return a text in which a space breaks up the control tokens of chat templates."""
     return _CONTROL.sub(lambda match: match.group() + " ", text)
 
 
 def block(label: str, text: str) -> str:
-    """Return untrusted text between marks, made of the text alone, that it cannot contain."""
+    """Return untrusted text between marks, derived from the text, that it cannot contain."""
     text = without_control_tokens(clean_text(text))
     nonce, salt = "", 0
-    while not nonce or nonce in text:  # a second round is needed once in never
+    while not nonce or nonce in text:  # a second round is practically never needed
         nonce = hashlib.sha256(f"{salt}\n{text}".encode()).hexdigest()[:16]
         salt += 1
     return f"<<<{label} {nonce}\n{text}\n{label} {nonce}>>>"

@@ -1,7 +1,7 @@
-"""Where a model's thinking ends in a reply, and its answer begins.
+"""Find where a model's thinking ends in a reply, and its answer begins.
 
-Everything up to the last closing mark is thinking, whoever opened it: chat templates often open it
-in the prompt, so that only the closing mark is in the reply.
+Everything up to the last closing mark is thinking, even without an opening mark: chat templates
+often open it in the prompt, so that only the closing mark is in the reply.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CHANNEL = "<|channel|>"
 _FINAL = re.compile(r"<\|channel\|>\s*final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>")
 _FINAL_ENDS = re.compile(r"<\|(?:return|end|call)\|>")
 _BARE_ANALYSIS, _BARE_FINAL = re.compile(r"analysis(?=[A-Z\"{])"), "assistantfinal"
-"""gpt-oss behind a server that leaves out the marks themselves."""
+"""gpt-oss behind a server that omits the marks themselves."""
 
 
 def answer_span(text: str) -> tuple[int, int] | None:
-    """Return where the answer stands in a reply; None where all of it is thinking."""
+    """Return the position of the answer in a reply; None if all of it is thinking."""
     if _is_object(text):  # a mark in one of its strings is quoted
         return 0, len(text)
     if _CHANNEL in text:
@@ -47,7 +47,7 @@ def answer_span(text: str) -> tuple[int, int] | None:
 
 
 def _of_channels(text: str) -> tuple[int, int] | None:
-    """Return where the final channel of gpt-oss stands, which must be the last one."""
+    """Return the position of the final channel of gpt-oss, which must be the last one."""
     start = text.rfind(_CHANNEL)
     final = _FINAL.match(text, start)
     if final is None:

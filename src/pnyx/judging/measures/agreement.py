@@ -1,4 +1,4 @@
-"""A judge's answers measured against people's labels: pooled, by group and by dimension."""
+"""A judge's answers measured against human labels: pooled, by group and by dimension."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ from pnyx.stats.weighted_measures import (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Result):
-    """How well one judge's answers agree with labels, by the measures that these allow.
+    """How well a judge's answers agree with labels, by the measures that the labels allow.
 
-    `measures` are over all pairs, ranking measures as means over the groups; `macro` the means over
-    the groups that have a value (`macro_groups` many). `per_group` has no intervals, and is what
-    these means are made of: files and frames have `published_figures`. Of quality are
+    `measures` are over all pairs, ranking measures as means over the groups. `macro` has the means
+    over the groups with a value (`macro_groups` of them). `per_group` has no intervals; these means
+    are computed from it, and files and frames have `published_figures`. Only quality has
     `per_dimension`, `dimension_mean` and `per_aspect` (the means over each branch of the taxonomy,
-    and over `all` but its root), the `reliability` bins of other tasks, `summary` (DIRAS's
-    dimensions and their mean) of relevance. The bootstrap draws `clusters`, groups or, where no
-    pair has one, items; `undefined_draws` counts draws without a value (`cogency.spearman`).
+    and over `all` except its root); other tasks have `reliability` bins, and relevance has
+    `summary` (DIRAS's dimensions and their mean). The bootstrap draws `clusters`: groups or, if no
+    pair has one, items. `undefined_draws` counts draws without a value (`cogency.spearman`).
     """
 
     joined: LabelledVerdicts
@@ -76,7 +76,7 @@ class Agreement(Result):
 
     @property
     def counts(self) -> dict[str, Any]:
-        """How much was joined, scored and left out, for JSON."""
+        """The number of answers joined, scored and left out, for JSON."""
         joined, pairs = self.joined, PairColumns.of(self.joined.pairs)
         valued, stated = np.isfinite(pairs.value()), np.isfinite(pairs.probability())
         without = int(np.count_nonzero(valued & ~stated))
@@ -122,12 +122,12 @@ class Agreement(Result):
         return {name: plain(value) for name, value in result.items()}
 
 
-def counts_of(asked: int, unscored: Sequence[str]) -> dict[str, Any]:
-    """Return how many were asked, scored and unscored, and the reasons, the commonest first."""
+def counts_of(total: int, unscored: Sequence[str]) -> dict[str, Any]:
+    """Return the numbers asked, scored and unscored, and the reasons, most frequent first."""
     reasons = Counter(reason.partition(":")[0] for reason in unscored)
     return {
-        "asked": asked,
-        "scored": asked - len(unscored),
+        "asked": total,
+        "scored": total - len(unscored),
         "unscored": len(unscored),
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
     }
@@ -144,19 +144,19 @@ def measure_agreement(
     """Measure a judge's answers against labels, each value with a cluster-bootstrap interval.
 
     Args:
-        answers: what `pnyx.ask` returned, a file or results folder of it, or `LabelledVerdicts`.
-        labels: labels of people, a file or in memory; see `join_labels`. `LabelledVerdicts` need
-            none.
-        task: support, relevance or quality; by default what the first answer is about.
-        judge: whose answers count, where there are several judges'.
+        answers: the result of `pnyx.ask`, a file or results folder, or `LabelledVerdicts`.
+        labels: human labels, a file or in memory; see `join_labels`. Not needed for
+            `LabelledVerdicts`.
+        task: support, relevance or quality; by default the task of the first answer.
+        judge: the judge whose answers count, if there are several.
         bootstrap: how intervals are drawn.
 
     Returns:
-        Values are None where undefined. Intervals are None where fewer than two clusters have a
-        scored pair or fewer than half of the resamples have a value.
+        Values are None if undefined. Intervals are None if fewer than two clusters have a scored
+        pair or fewer than half of the resamples have a value.
 
     Raises:
-        InputError: answers or labels are malformed, or none belong together.
+        InputError: answers or labels are malformed, or none match.
     """
     if not isinstance(answers, LabelledVerdicts):
         answers = join_labels(answers, labels, task, judge=judge)
@@ -164,7 +164,7 @@ def measure_agreement(
 
 
 def _rows_by(names: Iterable[str]) -> Iterator[tuple[str, Index]]:
-    """Yield each name, sorted, with the rows that have it; the empty one is left out."""
+    """Yield each name, sorted, with its row numbers; the empty name is left out."""
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(names):
         rows.setdefault(name, []).append(row)
@@ -212,7 +212,9 @@ class _Agreeing:
         pairs, quality = self.pairs, self.joined.task == "quality"
         pooled = self._cells(np.arange(len(pairs)))
         by_group = self._by_group(pooled)
-        by_dimension = dict(self._split(said.dimension for said in pairs.said) if quality else ())
+        by_dimension = dict(
+            self._split(verdict.dimension for verdict in pairs.verdicts) if quality else ()
+        )
         means = self._group_means(pooled, by_group)
         yes, probability = self.columns["yes"], self.columns["probability"]
         stated = np.isfinite(probability)
@@ -241,7 +243,7 @@ class _Agreeing:
         )
 
     def _draws(self) -> Iterator[Weights]:
-        """Yield weights of the pairs; ratings have measures that need them written out."""
+        """Yield weights of the pairs, written out for ratings, whose measures need that."""
         if self.joined.task == "quality":
             yield from draw_weights(self.clusters, self.bootstrap)
             return
@@ -258,12 +260,12 @@ class _Agreeing:
             label = self.columns["yes" if gold_name == "correct" else gold_name]
             if not np.isfinite(label).any():
                 continue
-            asked = defined_places(label, places)
-            scored = defined_places(self.columns[score_name], asked)
+            labelled = defined_places(label, places)
+            scored = defined_places(self.columns[score_name], labelled)
             gold, score = (self.columns[n] for n in (gold_name, score_name))
             if len(scored) < len(gold):
                 gold, score = gold[scored], score[scored]
-            cells[name] = pooled_cell(measure, gold, score, scored, asked)
+            cells[name] = pooled_cell(measure, gold, score, scored, labelled)
         for name, ranking in RANKING_MEASURES.items():
             if task == ranking.task and any(self.groups):
                 gold, score = self.columns[ranking.gold], self.columns["probability"]
@@ -275,30 +277,30 @@ class _Agreeing:
         return cells
 
     def _labelled_groups(self, places: Index, gold: Floats) -> list[Index]:
-        """Return the places of each group's labelled pairs, in the answers' order."""
+        """Return the positions of each group's labelled pairs, in the order of the answers."""
         inside = np.zeros(len(self.groups), dtype=np.bool_)
         inside[places] = np.isfinite(gold[places])
         ordered = self.order[inside[self.order]]
         return [ordered[rows] for _, rows in _rows_by([self.groups[row] for row in ordered])]
 
     def _by_group(self, pooled: Mapping[str, AnswersCell]) -> dict[str, dict[str, Measured]]:
-        """Return the measures of the pairs of each group by themselves."""
-        names = sorted(set(filter(None, self.groups)))  # by whose place their clusters are numbered
+        """Return the measures of each group's pairs separately."""
+        names = sorted(set(filter(None, self.groups)))  # clusters are numbered in this order
         if not names:
             return {}
         weights = EachCluster(self.clusters, int(self.clusters.max()) + 1)
         columns = {}
         for name, cell in pooled.items():
             values, *counts = (column[: len(names)].tolist() for column in cell.each(weights))
-            known = (value if math.isfinite(value) else None for value in values)
-            columns[name] = list(map(Measured, known, *counts))
+            finite = (value if math.isfinite(value) else None for value in values)
+            columns[name] = list(map(Measured, finite, *counts))
         return {
             group: dict(zip(columns, row, strict=True))
             for group, row in zip(names, zip(*columns.values(), strict=True), strict=True)
         }
 
     def _summary(self, pooled: Mapping[str, AnswersCell]) -> dict[str, Measured]:
-        """Return DIRAS's dimensions by their short names, and their mean if all are there."""
+        """Return DIRAS's dimensions by their short names, and their mean if all exist."""
         if self.joined.task not in SUMMARY_AVERAGE.tasks:
             return {}
         summary = {short: pooled[name] for short, name in SUMMARY.items() if name in pooled}
@@ -307,7 +309,7 @@ class _Agreeing:
         return self._measured(summary, "summary.")
 
     def _split(self, names: Iterable[str]) -> Iterator[tuple[str, dict[str, AnswersCell]]]:
-        """Yield the measures of the pairs of each name; pairs without one are in none."""
+        """Yield the measures of the pairs of each name; pairs without a name are left out."""
         for name, rows in _rows_by(names):
             yield name, self._cells(rows)
 
@@ -352,7 +354,7 @@ class _Agreeing:
     def _aspects(
         self, by_dimension: Mapping[str, Mapping[str, AnswersCell]]
     ) -> dict[str, dict[str, Measured]]:
-        """Return the means over the dimensions of each aspect, and of all that have one."""
+        """Return the means over the dimensions of each aspect, and of all dimensions with one."""
         aspects = {
             aspect: {name: by_dimension[name] for name in names if name in by_dimension}
             for aspect, names in aspects_of(self.joined.task).items()
@@ -370,7 +372,7 @@ class _Agreeing:
         }
 
     def _places(self, dimension: str) -> Index:
-        named = [said.dimension == dimension for said in self.pairs.said]
+        named = [verdict.dimension == dimension for verdict in self.pairs.verdicts]
         return np.flatnonzero(np.array(named, dtype=np.bool_))
 
     def _dimension_mean(
@@ -379,7 +381,7 @@ class _Agreeing:
         pooled: Mapping[str, AnswersCell],
         by_dimension: Mapping[str, Mapping[str, AnswersCell]],
     ) -> dict[str, Measured]:
-        """Return the means over dimensions; a draw counts where each has a value."""
+        """Return the means over dimensions; a draw counts if every dimension has a value."""
         means: dict[str, Measured] = {}
         for name, cell in pooled.items() if by_dimension else ():
             cells = [c[name] for c in by_dimension.values() if c[name].value is not None]

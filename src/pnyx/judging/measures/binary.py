@@ -1,4 +1,4 @@
-"""How well yes/no answers with probabilities agree with labels (checked against scikit-learn)."""
+"""Agreement of yes/no answers and probabilities with labels (checked against scikit-learn)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 ECE_BINS = 10
 
 _SCORES, _PAIRS = 512, 100_000  # Distinct scores and pairs of clusters that are ranked at once
-_LEAST = 1e-300  # What a precision of nothing is divided by
+_LEAST = 1e-300  # Divisor that replaces 0 in a precision
 
 _AtScores: TypeAlias = Callable[[Floats, Floats, Floats, Floats], Floats]
 
@@ -44,15 +44,15 @@ def weighted_accuracy(gold: Floats, score: Floats, weights: Weights) -> Floats:
 
 
 def weighted_f1(gold: Floats, score: Floats, weights: Weights) -> Floats:
-    """F1 of the yes class, in [0, 1]; undefined where there is neither a yes nor a label yes."""
+    """F1 of the yes class, in [0, 1]; undefined without any yes among answers and labels."""
     return ratio(2 * (weights @ (gold * score)), weights @ (gold + score))
 
 
 class _Ranked:
-    """Pairs by falling score: what lies above each distinct score that a pair of label yes has.
+    """Pairs by descending score: sums above each distinct score of a pair labelled yes.
 
-    `of` takes, for scores by draws, the weight of yes at a score, of yes down to it, of no above
-    it and of no down to it; what it returns is summed over the scores.
+    `of` takes, for scores by draws, the weight of yes at a score, of yes down to it, of no above it
+    and of no down to it; its results are summed over the scores.
     """
 
     def __init__(self, gold: Floats, score: Floats) -> None:
@@ -84,7 +84,7 @@ class _Ranked:
             np.subtract(yes[0], above, out=here[0])
             np.subtract(yes[1:], yes[:-1], out=here[1:])
             above = yes[-1].copy()
-            if (no_ends[:, 0] == no_ends[:, 1]).all():  # no yes shares its score with a no
+            if (no_ends[:, 0] == no_ends[:, 1]).all():  # no ties between yes and no
                 before = down_to = no_sums.first(no_ends[:, 0])
             else:
                 both = no_sums.first(no_ends.ravel())
@@ -93,7 +93,7 @@ class _Ranked:
         return total
 
     def _each(self, weights: EachCluster, of: _AtScores) -> Floats:
-        """Rank each cluster's pairs by themselves, those of many at once."""
+        """Rank each cluster's pairs separately, many clusters at once."""
         by_cluster = np.argsort(weights.clusters, kind="stable")
         ends = np.flatnonzero(np.diff(weights.clusters[by_cluster], append=-1)) + 1
         total, start = np.zeros(len(weights)), 0
@@ -104,17 +104,17 @@ class _Ranked:
         return total
 
     def _some(self, weights: EachCluster, places: Index, of: _AtScores) -> Floats:
-        """Rank the pairs at some places, all those of some clusters."""
+        """Rank the pairs at these positions, which are all pairs of some clusters."""
         order = places[np.lexsort((-self._score[places], weights.clusters[places]))]
         cluster, score, yes = weights.clusters[order], self._score[order], self._gold[order] > 0
         last = np.append((cluster[1:] != cluster[:-1]) | (score[1:] != score[:-1]), len(score) > 0)
         owner = cluster[last[: len(score)]]
         sums = []
         for side in (yes, ~yes):
-            own = np.bincount(cluster, side, len(weights))
+            totals = np.bincount(cluster, side, len(weights))
             down_to = np.cumsum(side)[last[: len(score)]].astype(np.float64)
             before = np.append(0.0, down_to)[: len(down_to)]
-            others = (np.cumsum(own) - own)[owner]
+            others = (np.cumsum(totals) - totals)[owner]
             sums += [before - others, down_to - others]
         values = of(sums[1] - sums[0], sums[1], sums[2], sums[3])
         return np.bincount(owner, values, len(weights)).astype(np.float64)
@@ -122,7 +122,7 @@ class _Ranked:
 
 @prepared
 def weighted_auroc(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
-    """Area under the ROC curve, in [0, 1], ties counting half; undefined with one class only."""
+    """Area under the ROC curve, in [0, 1], ties counting half; undefined for a single class."""
     ranked = _Ranked(gold, score)
 
     def auroc(weights: Weights) -> Floats:
@@ -136,7 +136,7 @@ def weighted_auroc(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
 
 @prepared
 def weighted_average_precision(gold: Floats, score: Floats) -> Callable[[Weights], Floats]:
-    """Average precision over thresholds, ties one, not interpolated, as in scikit-learn."""
+    """Average precision over thresholds, ties as one, not interpolated, as in scikit-learn."""
     ranked = _Ranked(gold, score)
 
     def precisions(here: Floats, yes: Floats, _: Floats, down_to: Floats) -> Floats:
@@ -163,8 +163,8 @@ def weighted_ece(gold: Floats, score: Floats, weights: Weights) -> Floats:
 def ece_bias(score: Floats) -> float:
     """Return the expected ECE of a calibrated judge that states these probabilities.
 
-    In a bin of n the share of yes strays from the mean probability p by sqrt(p (1 - p) / n) without
-    any fault of the judge, and the mean of its absolute value is sqrt(2 / pi) of that.
+    In a bin of n, the share of yes deviates from the mean probability p by sqrt(p (1 - p) / n) even
+    for a perfect judge; the mean absolute deviation is sqrt(2 / pi) of that.
     """
     counts: Floats = np.bincount(_bins(score), minlength=ECE_BINS).astype(np.float64)
     means = ratio(np.bincount(_bins(score), score, ECE_BINS).astype(np.float64), counts)
@@ -179,9 +179,9 @@ def _bins(score: Floats) -> npt.NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The pairs whose probability of yes lies in (start, end]; the first bin holds 0, too.
+    """The pairs whose probability of yes is in (start, end]; the first bin includes 0.
 
-    `share` is that of the label yes, with Wilson's 95 % interval; None in an empty bin.
+    `share` is the share labelled yes, with Wilson's 95 % interval; None in an empty bin.
     """
 
     start: float
@@ -201,14 +201,14 @@ class ReliabilityBin:
 def reliability(
     labels: Sequence[bool] | Sequence[float] | Floats, probabilities: Sequence[float] | Floats
 ) -> tuple[ReliabilityBin, ...]:
-    """Return the ten bins of a reliability diagram, those of `ece` (Murphy and Winkler 1977).
+    """Return the ten bins of a reliability diagram, as used by `ece` (Murphy and Winkler 1977).
 
     Args:
         labels: (n,) yes as 1, no as 0.
         probabilities: (n,) of yes, in [0, 1].
 
     Raises:
-        ValueError: not one probability for each label.
+        ValueError: the numbers of labels and probabilities differ.
     """
     gold = np.asarray(labels, dtype=np.float64)
     score = np.asarray(probabilities, dtype=np.float64)
@@ -229,13 +229,13 @@ def reliability(
 
 
 def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[str, Measured]:
-    """Measure Support answers against labels, leaving the unscored out and counting them."""
-    asked = len(labels)
+    """Measure Support answers against labels; unscored answers are left out and counted."""
+    total = len(labels)
     judged = [(x, a) for x, a in zip(labels, answers, strict=True) if isinstance(a, Judged)]
     truth, values = [x for x, _ in judged], [bool(a.value) for _, a in judged]
     right = sum(a == b for a, b in zip(truth, values, strict=True))
     f1 = measured_once(weighted_f1, truth, values)
-    out = {"accuracy": share_of(right, len(judged), asked), "f1": Measured(f1, len(judged), asked)}
+    out = {"accuracy": share_of(right, len(judged), total), "f1": Measured(f1, len(judged), total)}
     graded = [(x, a.probability) for x, a in judged if a.probability is not None]
     truth, scores = [x for x, _ in graded], [p for _, p in graded]
     for name, measure in (
@@ -243,5 +243,5 @@ def against_labels(answers: Sequence[Answer], labels: Sequence[bool]) -> dict[st
         ("average_precision", weighted_average_precision),
         ("brier", weighted_brier),
     ):
-        out[name] = Measured(measured_once(measure, truth, scores), len(graded), asked)
+        out[name] = Measured(measured_once(measure, truth, scores), len(graded), total)
     return out

@@ -1,4 +1,4 @@
-"""The scores of single documents by judges of arguments, as verdicts of relevance."""
+"""Scores of single documents by judges of arguments, as verdicts of relevance."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pnyx.judging.measures.pairs import Gold, Pair
 from pnyx.judging.verdicts import Source, Verdict, file_of, of_one_judge, read_verdicts
 
 _HALF = 0.5
-"""Score on a scale of 0 to 1 from which a document counts as called relevant."""
+"""Score on a scale of 0 to 1 from which a document counts as relevant."""
 
 
 def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -> LabelledVerdicts:
-    """Join the documents of answers of `pnyx judge rag` with what people say of each.
+    """Join the documents in answers of `pnyx judge rag` with human labels.
 
-    A document's score (`notes.documents`), as a share of the scale, is its probability of being
-    relevant, and from .5 on a yes; one without a score is unscored. Its id is ITEM/DOCUMENT.
+    A document's score (`notes.documents`), normalised to [0, 1], is its probability of being
+    relevant, and a yes from 0.5; one without a score is unscored. Its id is ITEM/DOCUMENT.
 
     Args:
         answers: a file or a results folder of the task rag, in a format that scores documents.
         truth: see `truth_of_qrels`; the topic is the item's `question_id`, else its group.
-        judge: whose answers count, where there are several judges'.
+        judge: the judge whose answers count, if there are several.
 
     Raises:
-        InputError: no answer scores documents, or none of these is judged.
+        InputError: no answer scores documents, or none of these is labelled.
     """
     path = file_of(answers) if isinstance(answers, str | Path) else "rows"
     pairs: list[Pair] = []
@@ -45,9 +45,9 @@ def join_documents(answers: Source, truth: Truth, *, judge: str | None = None) -
             problem = "notes, scale or doc_ids: expected those of an answer of pnyx judge rag"
             raise located(InputError(problem), path, line.line) from error
         scored |= any(document.value is not None for document in documents)
-        known = [(d, yes) for d, yes in zip(documents, labels, strict=True) if yes is not None]
-        pairs += [Pair(document, Gold(yes=yes)) for document, yes in known]
-        unlabelled += len(documents) - len(known)
+        labelled = [(d, yes) for d, yes in zip(documents, labels, strict=True) if yes is not None]
+        pairs += [Pair(document, Gold(yes=yes)) for document, yes in labelled]
+        unlabelled += len(documents) - len(labelled)
     if not scored:
         raise InputError(
             "holds no scores of single documents, which pnyx judge rag gives with --format "

@@ -1,4 +1,4 @@
-"""What people say, and a judge's verdicts joined with it (docs/measures.md)."""
+"""Human labels, and their join with a judge's verdicts (docs/measures.md)."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from pnyx.judging.measures.pairs import Gold, Pair, PairColumns
 from pnyx.judging.value_rows import joined_values, rows_in_form
 from pnyx.judging.verdicts import (
     YES_NO_TASKS,
-    Said,
     Source,
     Verdict,
+    VerdictRow,
     file_of,
     of_one_judge,
-    read_said,
+    read_verdict_rows,
     shown_value,
     yes_or_no,
 )
 
 Key: TypeAlias = tuple[str, str]  # (id, dimension); the dimension is empty except for ratings
-LabelKey: TypeAlias = str | Key  # The id alone where there is no dimension
+LabelKey: TypeAlias = str | Key  # The id alone if there is no dimension
 
 Truth: TypeAlias = Callable[[Verdict], bool | None]
-"""Says whether a pair is relevant; None where nobody has said."""
+"""Returns whether a pair is relevant; None if it is not labelled."""
 
 _LARGEST = 1e9
-"""Larger ratings, gains and labels are refused; their squares would lose all precision."""
+"""Larger ratings, gains and labels are refused: their squares would lose all precision."""
 
 _TAKEN: Mapping[str, tuple[str, ...]] = {
     "support": ("support", "perspectives", "stance", *YES_NO_TASKS),
     "relevance": ("relevance", *YES_NO_TASKS),
     "quality": ("quality",),
 }
-"""What is measured -> tasks whose answers can be; the first that takes a task is the usual one."""
+"""Measured task -> tasks whose answers it accepts; the first match is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Gold of several annotators by key; questions without a majority are `tied` and have none.
+    """Combined labels by key; questions without a majority are `tied` and have none.
 
-    `scale_note` says that numbers look like a scale on which no label is a no; empty if not.
+    `scale_note` warns that numbers look like a scale on which no label is a no; else empty.
     """
 
     gold: Mapping[LabelKey, Gold]
@@ -64,9 +64,8 @@ class LabelledVerdicts(Result):
     """A judge's answers with labels of the same questions, on support, relevance or quality.
 
     `tied` counts labels without a majority, which are left out; `labels_without_answer` those whose
-    question has no line among the answers; `unlabelled` how many answers without a label that
-    counts say what, by group and value. Of the verdicts' `extra` little is kept. `scale_note`: as
-    in `Labels`.
+    question has no answer; `unlabelled` counts answers without a usable label by group and value.
+    Only some of the verdicts' `extra` is kept. `scale_note`: as in `Labels`.
     """
 
     task: str
@@ -79,7 +78,7 @@ class LabelledVerdicts(Result):
     scale_note: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each pair: what the judge says of an item, and what people say."""
+        """Return a row for each pair: the judge's verdict on an item, and its label."""
         return [
             {
                 "id": pair.verdict.id,
@@ -103,7 +102,7 @@ class LabelledVerdicts(Result):
 
 
 class _Scale:
-    """Notices numbers that all count as yes, though they look like a scale or like shares."""
+    """Detects numbers that all count as yes although they look like a scale or like shares."""
 
     def __init__(self) -> None:
         self._least, self._largest, self._has_no, self._count = math.inf, -math.inf, False, 0
@@ -115,7 +114,7 @@ class _Scale:
         self._least, self._largest = min(self._least, grade), max(self._largest, grade)
 
     def note(self) -> str:
-        """Return a warning, or nothing where some label is a no or all are 1."""
+        """Return a warning, or "" if some label is a no or all are 1."""
         if self._has_no or not self._count or self._least == self._largest == 1:
             return ""
         span = f"{self._least:g} to {self._largest:g}"
@@ -126,7 +125,7 @@ class _Scale:
 
 
 class _Label(NamedTuple):
-    """What one person says of an item."""
+    """One person's label of an item."""
 
     line: int
     group: str
@@ -136,13 +135,13 @@ class _Label(NamedTuple):
     graded: bool
 
 
-def _label(said: Said, task: str) -> _Label:
+def _label(row: VerdictRow, task: str) -> _Label:
     """Read one label; `graded` is whether its value is a grade rather than yes or no."""
-    verdict, _, value, _, line = said
+    verdict, _, value, _, line = row
     gain, unsure = verdict.extra.get("gain"), verdict.extra.get("uncertain")
     partly = isinstance(value, str) and value.strip().lower() == PARTLY
     return _Label(
-        line if verdict.group else 0,  # so that equal ones can be shared where they name none
+        line if verdict.group else 0,  # so that equal labels without a group can be shared
         verdict.group,
         _rating(value, "value") if task == "quality" else grade_of(value),
         None if gain is None else _rating(gain, "gain"),
@@ -151,8 +150,8 @@ def _label(said: Said, task: str) -> _Label:
     )
 
 
-def _key(said: Said) -> LabelKey:
-    return (said[1], said[0].dimension) if said[0].dimension else said[1]
+def _key(row: VerdictRow) -> LabelKey:
+    return (row[1], row[0].dimension) if row[0].dimension else row[1]
 
 
 def _sorted_by(key: LabelKey) -> tuple[str, str]:
@@ -160,25 +159,25 @@ def _sorted_by(key: LabelKey) -> tuple[str, str]:
 
 
 def _votes(source: Source, task: str) -> Iterator[tuple[LabelKey, bool, _Label]]:
-    """Yield each label: of what, whether it decides, and what it says."""
+    """Yield each label: its key, whether it is decisive, and its content."""
     last, alike = None, dict[bool, _Label]()
-    for said in read_said(source, "labels"):
-        if said[0] is not last:
-            last, alike = said[0], {}
-        value = said[2]
+    for row in read_verdict_rows(source, "labels"):
+        if row[0] is not last:
+            last, alike = row[0], {}
+        value = row[2]
         label = alike.get(value) if isinstance(value, bool) and not last.group else None
         if label is None:
             try:
-                label = _label(said, task)
+                label = _label(row, task)
             except InputError as error:
-                raise located(error, _path(source), said[4]) from error
+                raise located(error, _path(source), row[4]) from error
             if isinstance(value, bool):
                 alike[value] = label
-        yield _key(said), last.annotator == ADJUDICATED, label
+        yield _key(row), last.annotator == ADJUDICATED, label
 
 
 def read_labels(source: Source, task: str) -> Labels:
-    """Read labels; several annotators become one gold (`grade_of`), `adjudicated` counts alone."""
+    """Read labels; several annotators are combined (`grade_of`), `adjudicated` counts alone."""
     votes, several = counted(_votes(source, task))
     every = chain(votes.values(), *several.values())
     explicit = graded = False
@@ -189,7 +188,7 @@ def read_labels(source: Source, task: str) -> Labels:
         scale.add(label.grade)
     gold: dict[LabelKey, Gold] = {}
     single: dict[_Label, Gold] = {}
-    alike: dict[Gold, Gold] = {}  # Most labels of a group say the same
+    alike: dict[Gold, Gold] = {}  # Most labels of a group are equal
     tied = set[LabelKey]()
     for key, first in votes.items():
         labels = several.get(key) or [first]
@@ -199,16 +198,16 @@ def read_labels(source: Source, task: str) -> Labels:
         group = _one_group(labels, source)
         grades = [label.grade for label in labels]
         if task == "quality":
-            one = Gold(rating=_mean(grades), group=group)
+            combined = Gold(rating=_mean(grades), group=group)
         elif (yes := consensus([grade > 0 for grade in grades])) is not None:
             stated = [label.gain for label in labels if label.gain is not None]
             gains = stated if explicit else grades if graded else []
             unsure = [label.uncertain for label in labels if label.uncertain is not None]
-            one = Gold(yes, _mean(gains), consensus(unsure), group=group)
+            combined = Gold(yes, _mean(gains), consensus(unsure), group=group)
         else:
             tied.add(key)
             continue
-        gold[key] = alike.setdefault(one, one)
+        gold[key] = alike.setdefault(combined, combined)
         if len(labels) == 1:
             single[first] = gold[key]
     return Labels(gold, frozenset(tied), scale.note())
@@ -218,8 +217,8 @@ def _one_group(labels: Sequence[_Label], source: Source) -> str:
     first = labels[0].group
     for label in labels:
         if label.group != first:
-            found = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
-            problem = InputError(f"group: found {found} for the same id, expected one")
+            names = f"{shorten(label.group, 40)!r} and {shorten(first, 40)!r}"
+            problem = InputError(f"group: found {names} for the same id, expected one")
             raise located(problem, _path(source), label.line or labels[0].line)
     return first
 
@@ -229,7 +228,7 @@ def _path(source: Source) -> str:
 
 
 def grade_of(value: Any) -> float:
-    """Return what a yes/no label says, yes where it is above 0; InputError: it says neither."""
+    """Return the grade of a label, yes if above 0; InputError if it is not valid."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and value.strip().lower() in GRADE_WORDS:
@@ -261,30 +260,30 @@ def join_labels(
     """Join a judge's answers with labels on id and dimension.
 
     Args:
-        answers: answers JSONL, a results folder, `-`, what `pnyx.ask` returned, id -> value, or a
+        answers: answers JSONL, a results folder, `-`, the result of `pnyx.ask`, id -> value, or a
             data frame or rows with `id` and `value`. Lists of values are joined by position, two
-            series of pandas by index.
+            pandas series by index.
         labels: labels JSONL, `-`, or the same in memory; by default each answer's own field
-            `label`, carried along from its item.
-        task: support, relevance or quality; by default what the first answer is about.
-        judge: whose answers count, where there are several judges'.
+            `label`, copied from its item.
+        task: support, relevance or quality; by default the task of the first answer.
+        judge: the judge whose answers count, if there are several.
 
     Raises:
-        InputError: a line is malformed or occurs twice, the answers are another task's or several
-            judges', or no answer has a label.
-        ValueError: there is no such task.
+        InputError: a line is malformed or occurs twice, the answers have another task or several
+            judges, or no answer has a label.
+        ValueError: the task is unknown.
     """
     if task is not None and task not in _TAKEN:
         raise ValueError(f"no task {task!r}, expected support, relevance or quality")
     if not isinstance(answers, str | Path):
         answers, labels = joined_values(answers, labels)
         answers = rows_in_form(answers, "answers", task)
-    taken: dict[str, str] = {}  # the answers' task -> what is measured
+    taken: dict[str, str] = {}  # the answers' task -> the measured task
     last: Verdict | None = None
 
-    def checked(said: Said) -> Said:
+    def checked(row: VerdictRow) -> VerdictRow:
         nonlocal last
-        verdict, key, value, probability, line = said
+        verdict, key, value, probability, line = row
         if verdict is not last:
             _check_task(verdict.task, taken, task)
             last = verdict
@@ -292,33 +291,35 @@ def join_labels(
             value = _answer(value, taken[verdict.task])
         return verdict, key, value, probability, line
 
-    rows = iter(_distinct(answers, of_one_judge(read_said(answers), judge, answers, checked)))
+    rows = iter(
+        _distinct(answers, of_one_judge(read_verdict_rows(answers), judge, answers, checked))
+    )
     first = next(rows)
     task = next(iter(taken.values()))
     gold = None if labels is None else read_labels(labels, task)
     joining = _Joining(gold, _path(answers))
-    for said in chain((first,), rows):
-        joining.add(said)
+    for row in chain((first,), rows):
+        joining.add(row)
     return joining.joined(task, first[0].judge)
 
 
 def _check_task(task: str, taken: dict[str, str], wanted: str | None) -> None:
-    """Note what answers to a task are measured as, unless they cannot be."""
+    """Record the measured task of the answers; InputError if they cannot be measured."""
     measured = wanted or next((n for n, tasks in _TAKEN.items() if task in tasks), "support")
     if task not in _TAKEN[measured]:
         expected = " or ".join(_TAKEN[measured])
         raise InputError(f"task: found {shorten(task, 40)!r}, expected {expected}")
     if taken and task not in taken:
-        found = f"{task!r} after {next(iter(taken))!r}"
-        raise InputError(f"task: found {found}, expected one task in the file")
+        order = f"{task!r} after {next(iter(taken))!r}"
+        raise InputError(f"task: found {order}, expected one task in the file")
     taken[task] = measured
 
 
-def _distinct(source: Source, rows: Iterator[Said]) -> Iterable[Said]:
-    """Let the last of several verdicts on one item count; files do not hold several."""
+def _distinct(source: Source, rows: Iterator[VerdictRow]) -> Iterable[VerdictRow]:
+    """Keep the last of several verdicts on an item in memory; files cannot have several."""
     if isinstance(source, str | Path):
         return rows
-    return {_key(said): said for said in rows}.values()
+    return {_key(row): row for row in rows}.values()
 
 
 class _Joining:
@@ -332,36 +333,36 @@ class _Joining:
         self._others = Counter[tuple[str, Any]]()
         self._scale, self._graded = _Scale(), False
 
-    def add(self, said: Said) -> None:
+    def add(self, row: VerdictRow) -> None:
         """Add an answer."""
-        key = _key(said)
-        gold = self._own_label(said) if self._own else self._labels.gold.get(key)
+        key = _key(row)
+        gold = self._own_label(row) if self._own else self._labels.gold.get(key)
         if gold is not None:
-            self._pairs.add(said, gold)
+            self._pairs.add(row, gold)
             return
         if len(self._shown) < 2:
             self._shown.append(key)
         tied = key in self._labels.tied
-        if not said[0].dimension:
-            self._others[said[0].group or said[0].question_id, said[2]] += 1
+        if not row[0].dimension:
+            self._others[row[0].group or row[0].question_id, row[2]] += 1
         self._tied |= tied
         self._unlabelled += not tied
 
-    def _own_label(self, said: Said) -> Gold | None:
-        label = said[0].extra.get("label")
+    def _own_label(self, row: VerdictRow) -> Gold | None:
+        label = row[0].extra.get("label")
         if label is None:
             return None
         try:
             grade = grade_of(label)
         except InputError as error:
             problem = InputError(f"label: {error.problem.removeprefix('value: ')}")
-            raise located(problem, self._path, said[4]) from error
+            raise located(problem, self._path, row[4]) from error
         self._graded |= not isinstance(label, bool | str)
         self._scale.add(grade)
         return _OWN[grade > 0]
 
     def joined(self, task: str, judge: str) -> LabelledVerdicts:
-        """Return what was joined; InputError where it is nothing."""
+        """Return the joined pairs; InputError if there are none."""
         if not len(self._pairs):
             raise InputError(self._no_pairs(), path=self._path)
         return LabelledVerdicts(
@@ -395,13 +396,13 @@ _OWN = (Gold(yes=False), Gold(yes=True))
 def _answer(value: Any, task: str) -> Any:
     if task == "quality":
         return None if value is None else _rating(value, "value")
-    if isinstance(value, str):  # a judge's answer is no label: it is not written in words
+    if isinstance(value, str):  # unlike a label, a judge's answer is never written in words
         raise InputError(f"value: found {shown_value(value)}, expected true, false or null")
     return yes_or_no(value)
 
 
 def truth_of_labels(source: Source) -> Truth:
-    """Return what people's labels say, joined on id; of several, the majority."""
+    """Return a function that looks up human labels by id; of several, the majority counts."""
     gold = read_labels(source, "relevance").gold
 
     def truth(verdict: Verdict) -> bool | None:
@@ -412,10 +413,10 @@ def truth_of_labels(source: Source) -> Truth:
 
 
 def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) -> Truth:
-    """Return what TREC or BEIR qrels say, joined on question and document.
+    """Return a function that looks up TREC or BEIR qrels by question and document.
 
-    Yes is from grade `least` on. With `unjudged`, pairs that are not there are irrelevant.
-    InputError: a line is broken.
+    Grades of at least `least` mean yes. With `unjudged`, missing pairs are irrelevant. InputError
+    if a line is malformed.
     """
     labels: dict[tuple[str, str], bool] = {}
     for qrel in read_qrels(str(path)):
@@ -424,8 +425,8 @@ def truth_of_qrels(path: str | Path, *, least: int = 1, unjudged: bool = False) 
 
     def truth(verdict: Verdict) -> bool | None:
         if not (verdict.question_id and verdict.doc_id):
-            lacking = f"pair {shorten(verdict.id, 40)!r} lacks question_id or doc_id"
-            raise InputError(f"{lacking}, which qrels need")
+            problem = f"pair {shorten(verdict.id, 40)!r} has no question_id or doc_id"
+            raise InputError(f"{problem}, which qrels need")
         return labels.get((verdict.question_id, verdict.doc_id), False if unjudged else None)
 
     return truth

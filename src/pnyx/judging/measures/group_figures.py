@@ -10,9 +10,9 @@ from pnyx.judging.measures.registry import RANKING_MEASURES
 from pnyx.stats.base import Measured
 
 MIN_GROUP_LABELS = 20
-"""Labelled answers that a group must have for its figures to be shown.
+"""Minimum number of labelled answers of a group for its figures to be shown.
 
-Of 19, even if all stand alone, an accuracy of 0.8 has a 95 % interval as wide as 0.34 (Wilson).
+With 19 independent answers, the 95 % interval (Wilson) of an accuracy of 0.8 is 0.34 wide.
 """
 
 GroupFigures: TypeAlias = Mapping[str, Mapping[str, Measured]]
@@ -31,7 +31,7 @@ def small_groups(groups: GroupFigures) -> frozenset[str]:
 def published_figures(groups: GroupFigures) -> GroupFigures:
     """Return the figures without the values of small groups, but with their counts.
 
-    Measures of a ranking keep theirs: the ranking of one question is one observation.
+    Ranking measures are kept: the ranking of one question is one observation.
     """
     small = small_groups(groups)
     return {

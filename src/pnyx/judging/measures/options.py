@@ -1,4 +1,4 @@
-"""Specs that several measures share. Light: nothing here loads numpy."""
+"""Specs shared by several measures. Nothing here imports numpy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BootstrapSpec(Spec, heading="Intervals", rare="draws seed"):
 
     @property
     def bootstrap(self) -> Bootstrap:
-        """What the measures take."""
+        """The bootstrap settings for the measures."""
         return Bootstrap(self.draws, self.seed)
 
 
@@ -37,17 +37,17 @@ class ComparingSpec(BootstrapSpec, heading="Comparison"):
 
 
 class JudgedSpec(Spec):
-    """Whose verdicts are measured."""
+    """The judge whose verdicts are measured."""
 
     judge: Words | None = opt(None, "Judge to measure, if the file has several.", metavar="NAME")
 
 
 class TruthSpec(JudgedSpec, heading="Labels"):
-    """What annotations are held against."""
+    """The labels that annotations are compared with."""
 
     labels: FileName | None = file_opt(None, "People's labels (JSONL), by id.", metavar="LABELS")
     qrels: FileName | None = file_opt(
-        None, "TREC or BEIR qrels, in place of --labels.", metavar="QRELS"
+        None, "TREC or BEIR qrels, instead of --labels.", metavar="QRELS"
     )
     relevant_from: int = opt(1, "Lowest relevant grade of the qrels.", needs="qrels")
     unjudged: Literal["skip", "irrelevant"] = opt(
@@ -55,7 +55,7 @@ class TruthSpec(JudgedSpec, heading="Labels"):
     )
 
     def truth(self) -> Truth:
-        """Return what the labels or the qrels say; OptionError: both are given, or neither."""
+        """Return the lookup of labels or qrels; OptionError if both are given, or neither."""
         from pnyx.judging.measures.ground_truth import truth_of_labels, truth_of_qrels
 
         if (self.labels is None) == (self.qrels is None):
@@ -68,7 +68,7 @@ class TruthSpec(JudgedSpec, heading="Labels"):
 
 
 class SidesSpec(Spec, heading="Perspectives"):
-    """How the sides of perspectives are known."""
+    """How the sides of perspectives are determined."""
 
     sides: Literal["stance", "order"] = opt(
         "stance",
@@ -77,7 +77,7 @@ class SidesSpec(Spec, heading="Perspectives"):
 
 
 class CorrectionSpec(Spec, heading="Correction"):
-    """What corrects measures for the judge's own errors."""
+    """How measures are corrected for the judge's own errors."""
 
     labelled: FileName | None = file_opt(
         None,
@@ -90,7 +90,7 @@ class CorrectionSpec(Spec, heading="Correction"):
     )
 
     def joined(self, judge: str | None = None) -> LabelledVerdicts | None:
-        """Return the answers with their labels, if there are any."""
+        """Return the labelled answers, if there are any."""
         from pnyx.judging.measures.ground_truth import join_labels
 
         if self.labelled is None:

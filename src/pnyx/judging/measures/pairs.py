@@ -1,4 +1,4 @@
-"""Answers with their labels: as pairs, and as columns, of which a million fit in memory."""
+"""Answers with their labels, as pairs and as memory-efficient columns (for a million pairs)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from pnyx.judging.verdicts import Said, Verdict
+from pnyx.judging.verdicts import Verdict, VerdictRow
 from pnyx.stats.weighted_measures import Floats, Index, numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What people say of a question: majority, mean grade, whether most doubted, mean rating."""
+    """The labels of a question: majority, mean grade, whether most were unsure, mean rating."""
 
     yes: bool | None = None
     gain: float | None = None
@@ -26,24 +26,24 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A labelled question that was asked: the judge's verdict, and what people say."""
+    """A labelled question: the judge's verdict, and its label."""
 
     verdict: Verdict
     gold: Gold
 
     @property
     def group(self) -> str:
-        """The topic of the label, else of the answer; empty where neither names one."""
+        """The topic of the label, else of the answer; empty if neither has one."""
         return self.gold.group or self.verdict.group or self.verdict.question_id
 
 
 class PairColumns(Sequence[Pair]):
-    """Pairs held as columns, each made when it is looked at; most share a verdict and a label."""
+    """Pairs stored as columns, created on access; most share a verdict and a label."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.values: list[Any] = []
-        self.said: list[Verdict] = []
+        self.verdicts: list[Verdict] = []
         self.gold: list[Gold] = []
         self._probabilities, self._lines = array("d"), array("q")
 
@@ -58,10 +58,10 @@ class PairColumns(Sequence[Pair]):
             columns.add((v, v.id, v.value, v.probability, v.line), pair.gold)
         return columns
 
-    def add(self, said: Said, gold: Gold) -> None:
+    def add(self, row: VerdictRow, gold: Gold) -> None:
         """Add a pair."""
-        verdict, key, value, probability, line = said
-        self.said.append(verdict)
+        verdict, key, value, probability, line = row
+        self.verdicts.append(verdict)
         self.ids.append(key)
         self.values.append(value)
         self._probabilities.append(np.nan if probability is None else probability)
@@ -79,10 +79,10 @@ class PairColumns(Sequence[Pair]):
 
     def __getitem__(self, at: int | slice) -> Pair | Sequence[Pair]:
         if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
+            return [self[position] for position in range(*at.indices(len(self)))]
         stated = self._probabilities[at]
         verdict = replace(
-            self.said[at],
+            self.verdicts[at],
             id=self.ids[at],
             value=self.values[at],
             probability=None if np.isnan(stated) else stated,
@@ -93,11 +93,14 @@ class PairColumns(Sequence[Pair]):
     def by_id(self) -> PairColumns:
         """Return the pairs by id, then dimension."""
         order = np.argsort(np.array(self.ids, dtype=object), kind="stable")
-        if any(said.dimension for said in {id(said): said for said in self.said}.values()):
-            named = np.array([said.dimension for said in self.said], dtype=object)
+        if any(
+            verdict.dimension
+            for verdict in {id(verdict): verdict for verdict in self.verdicts}.values()
+        ):
+            named = np.array([verdict.dimension for verdict in self.verdicts], dtype=object)
             order = np.lexsort((named, np.array(self.ids, dtype=object)))
         columns = PairColumns()
-        for name in ("ids", "values", "said", "gold"):
+        for name in ("ids", "values", "verdicts", "gold"):
             column = np.empty(len(order), dtype=object)
             column[:] = getattr(self, name)
             setattr(columns, name, column[order].tolist())
@@ -108,17 +111,17 @@ class PairColumns(Sequence[Pair]):
     @property
     def groups(self) -> list[str]:
         """The group of each pair."""
-        both = zip(self.gold, self.said, strict=True)
-        return [gold.group or said.group or said.question_id for gold, said in both]
+        both = zip(self.gold, self.verdicts, strict=True)
+        return [gold.group or verdict.group or verdict.question_id for gold, verdict in both]
 
     @property
     def unscored(self) -> list[str]:
-        """Why there is no value, of each answer that has none."""
-        both = zip(self.said, self.values, strict=True)
-        return [said.unscored for said, value in both if value is None]
+        """The reason of each unscored answer."""
+        both = zip(self.verdicts, self.values, strict=True)
+        return [verdict.unscored for verdict, value in both if value is None]
 
     def in_order(self) -> Index:
-        """Return the places of the pairs in the order of the answers' lines."""
+        """Return the positions of the pairs in the order of the answers' lines."""
         return np.argsort(np.frombuffer(self._lines, dtype=np.int64), kind="stable")
 
     def value(self) -> Floats:
@@ -132,6 +135,6 @@ class PairColumns(Sequence[Pair]):
     def labels(self, of: Callable[[Gold], float | None]) -> Floats:
         """Return a number for each pair's label, (pairs,), NaN for none."""
         distinct = {id(gold): gold for gold in self.gold}
-        code = {key: place for place, key in enumerate(distinct)}
+        code = {key: position for position, key in enumerate(distinct)}
         codes = np.fromiter(map(code.__getitem__, map(id, self.gold)), np.intp, len(self))
         return numbers([of(gold) for gold in distinct.values()])[codes]

@@ -1,10 +1,9 @@
-"""Prediction-powered inference: few labels of people correct many scores of a judge.
+"""Prediction-powered inference: few human labels correct many scores of a judge.
 
-The mean of people's labels over all topics is estimated by what they said of few topics, plus a
-share of what the judge's mean over the other topics differs by from its mean over these. The
-estimate is unbiased whatever the judge does; a good judge makes it more precise (Angelopoulos,
-Bates, Fannjiang, Jordan and Zrnic, Science 382, 2023; PPI++: Angelopoulos, Duchi and Zrnic,
-arXiv:2311.01453).
+The mean of human labels over all topics is estimated from the labels of few topics, plus a share of
+the difference between the judge's mean over the other topics and over these. The estimate is
+unbiased for any judge; a good judge makes it more precise (Angelopoulos, Bates, Fannjiang, Jordan
+and Zrnic, Science 382, 2023; PPI++: Angelopoulos, Duchi and Zrnic, arXiv:2311.01453).
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from pnyx.stats.intervals import Range, log_odds_interval
 from pnyx.stats.weighted_measures import Floats
 
 LEAST_LABELLED = 4
-"""Two numbers are estimated of the labelled topics, and Student's t needs two degrees."""
+"""Two parameters are estimated from the labelled topics, and Student's t needs two degrees."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PredictionPowered(Result):
-    """A mean of people's labels, estimated with a judge's help.
+    """A mean of human labels, estimated with the help of a judge.
 
     Attributes:
-        corrected: the estimate over all topics, of which `scored` are labelled; None with too few.
+        corrected: the estimate over all topics, of which `scored` are labelled; None for too few.
         people: the mean over the labelled topics alone, with its interval.
         judge: the judge's own mean over all topics, without an interval: it may be biased.
-        trust: how much the judge counts, lambda of PPI++ in [0, 1].
-        worth: how many labels would make people's own mean as precise, None where there is no
+        trust: the weight of the judge, lambda of PPI++ in [0, 1].
+        worth: number of labels with which the human mean alone would be as precise; None without
             variance.
-        p: of the test that the mean is 0, two-sided; for differences.
+        p: of the two-sided test that the mean is 0; for differences.
     """
 
     corrected: Measured
@@ -73,29 +72,29 @@ def prediction_powered(
     unit: float | None = None,
     bounds: Range | None = None,
 ) -> PredictionPowered:
-    """Estimate the mean that people's labels would have over all topics.
+    """Estimate the mean that human labels would have over all topics.
 
     lambda is that of PPI++, Cov(people, judge) / ((1 + n/N) Var(judge)) within [0, 1]. The variance
-    is lambda^2 Var(judge)/N + Var(people - lambda judge)/n, of which the second is taken with n - 2
-    degrees of freedom, and so is Student's quantile: the normal quantile of the papers holds for
-    many labels and covers too little with few (docs/decisions/people-and-judges.md).
+    is lambda^2 Var(judge)/N + Var(people - lambda judge)/n. Its second term and Student's quantile
+    have n - 2 degrees of freedom: the papers' normal quantile is for many labels and covers too
+    little with few (docs/decisions/people-and-judges.md).
 
     Args:
-        people: labels (n,) of the labelled topics, a random sample of all topics. Where a list has
-            None, or a dict no entry, nobody has labelled the topic of the judge's score.
-        judge: the judge's scores (n,) of the same topics, in the same order or by the same ids;
-            two series of pandas are joined by index.
+        people: labels (n,) of the labelled topics, a random sample of all topics. None in a list,
+            or a missing entry of a dict, means that the topic of the judge's score is not labelled.
+        judge: the judge's scores (n,) of the same topics, in the same order or by the same ids; two
+            pandas series are joined by index.
         further: the judge's scores (N,) of the other topics.
-        confidence: of the intervals.
-        unit: values are shares in [0, 1], of which one answer is so much: the interval is symmetric
-            in log-odds, with a 0 and a 1 of that weight added (Agresti and Coull, Am. Stat. 52,
-            1998). There is no test then.
-        bounds: the least and the greatest value that a label can have. The interval is made with
-            one more label at each of them, because Student's interval contains too few means where
-            most labels are at a bound (docs/benchmarks/corrected-means.md).
+        confidence: level of the intervals.
+        unit: the weight of one answer if values are shares in [0, 1]: the interval is symmetric in
+            log-odds, with a 0 and a 1 of that weight added (Agresti and Coull, Am. Stat. 52, 1998).
+            There is no test in this case.
+        bounds: the lowest and highest value of a label. The interval is computed with one more
+            label at each of them, because Student's interval covers too few means if most labels
+            are at a bound (docs/benchmarks/corrected-means.md).
 
     Raises:
-        InputError: a value is not a number, or people and judge are not of the same topics.
+        InputError: a value is not a number, or people and judge have different topics.
     """
     return _estimate(*_samples(people, judge, further), confidence, unit, bounds)
 
@@ -114,21 +113,21 @@ def _estimate(
     plain, alone = _plain(people, n + others, confidence, bounds)
     if n < LEAST_LABELLED or (others == 1 and unit is None and bounds is None):
         return PredictionPowered(Measured(None, n, n + others), plain, judged_mean)
-    if plain.low is None and unit is None:  # equal labels, of which lambda is 0
+    if plain.low is None and unit is None:  # equal labels, for which lambda is 0
         return PredictionPowered(plain, plain, judged_mean, 0.0)
     trust = _trust(people, judge, everything, others)
     value, unlabelled = float(people.mean()), 0.0
     if trust:
         value += trust * float(further.mean() - judge.mean())
         low, high = bounds or (0.0, 1.0)
-        most = (high - low) ** 2 / 4  # variance of what is half at each end
+        most = (high - low) ** 2 / 4  # variance of labels half at each end
         unlabelled = trust**2 * (float(further.var(ddof=1)) / others if others > 1 else most)
     errors = people - trust * judge
     if unit is not None:
         value = min(1.0, max(0.0, value))
         ends = _share_bounds(value, errors, unlabelled, unit, confidence)
         return PredictionPowered(Measured(value, n, n + others, *ends), plain, judged_mean, trust)
-    degrees = n - 2 if trust else n - 1  # of people alone no lambda was estimated
+    degrees = n - 2 if trust else n - 1  # lambda is not estimated for people alone
     if bounds is None:
         middle = value
         variance = float(errors.var()) / (n - 2) if trust else alone
@@ -179,7 +178,7 @@ def _samples(people: Scores, judge: Scores, further: Scores) -> tuple[Floats, Fl
 
 
 def _numbers(values: Any, name: str) -> Floats:
-    """Return numbers, NaN where there is none; InputError for what is not a list of these."""
+    """Return numbers, NaN for missing ones; InputError if this is not a list of numbers."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
         return values
     expected = "a list of numbers, or of yes and no"
@@ -199,7 +198,7 @@ def _numbers(values: Any, name: str) -> Floats:
 
 
 def _trust(people: Floats, judge: Floats, everything: Floats, others: int) -> float:
-    """Return lambda of PPI++, the share of the judge's values that makes the variance least."""
+    """Return lambda of PPI++, the weight of the judge's values that minimises the variance."""
     spread = float(everything.var(ddof=1))
     if not others or not spread > 0:
         return 0.0
@@ -225,7 +224,7 @@ def _ends(
     confidence: float,
     bounds: Range | None,
 ) -> tuple[float, float]:
-    """Return Student's interval, which holds the value and stays within the bounds."""
+    """Return Student's interval, which contains the value and stays within the bounds."""
     half = student_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance)
     low, high = min(value, middle - half), max(value, middle + half)
     return (low, high) if bounds is None else (max(bounds[0], low), min(bounds[1], high))
@@ -245,19 +244,19 @@ def _share_bounds(
 
 
 def _plain(
-    people: Floats, asked: int, confidence: float, bounds: Range | None
+    people: Floats, total: int, confidence: float, bounds: Range | None
 ) -> tuple[Measured, float]:
-    """Return the mean of the labels alone, with an interval from three on, and its variance."""
+    """Return the mean of the labels alone, its interval (from three labels), and its variance."""
     n = len(people)
     if not n:
-        return Measured(None, 0, asked), 0.0
+        return Measured(None, 0, total), 0.0
     mean = float(people.mean())
-    # Without bounds equal labels tell nothing of their spread; rounding must not look like some.
+    # Without bounds, equal labels say nothing about their spread; ignore rounding errors.
     if n < 3 or (bounds is None and float(np.ptp(people)) <= 1e-12):
-        return Measured(mean, n, asked), 0.0
+        return Measured(mean, n, total), 0.0
     if bounds is None:
         middle, variance = mean, float(people.var(ddof=1)) / n
     else:
         middle, variance = _with_ends(mean, people, bounds)
     ends = _ends(mean, middle, variance, n - 1, confidence, bounds)
-    return Measured(mean, n, asked, *ends), variance
+    return Measured(mean, n, total, *ends), variance

@@ -1,4 +1,4 @@
-"""Agreement of a judge with people, beside that of people with each other."""
+"""Agreement of a judge with people, compared with the agreement between people."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _PAIRED: dict[str, Weighted] = {
     "kendall": weighted_kendall,
 }
 RATER_MEASURES = (*(f"alpha_{level}" for level in ALPHA_LEVELS), *_PAIRED)
-"""Names of what is measured, each in [-1, 1], 1 being best (docs/measures.md)."""
+"""Names of the measures, each in [-1, 1], 1 is best (docs/measures.md)."""
 
 _PREFERRED = {"a": 1.0, "tie": 0.0, "b": -1.0}
 _COMMON = 2  # Items that two raters must share to be compared
-_DRAWN_PAIRS = 200  # Of more pairs of raters no intervals are drawn
+_DRAWN_PAIRS = 200  # With more pairs of raters, no intervals are drawn
 
 Between = Literal["human-judge", "human-human", "raters"]
 Index = npt.NDArray[np.intp]
@@ -50,13 +50,13 @@ class Compared:
     """Two sides, or the raters within one file, compared."""
 
     kind: Between  # a judge with people, two files of labels, or one file
-    names: tuple[str, ...]  # of the sides; of one file, the file's
+    names: tuple[str, ...]  # of the sides; for one file, its name
     raters: int
     per_dimension: Mapping[str, Mapping[str, Measured]]
-    mean: Mapping[str, Measured]  # over the dimensions that have a value
+    mean: Mapping[str, Measured]  # over the dimensions with a value
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json`."""
+        """Return the object in `--json` output."""
         return {
             "kind": self.kind,
             "between": list(self.names),
@@ -92,7 +92,7 @@ class RaterAgreement(Result):
         ]
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json`; `measures` are those of the judge and the first labels."""
+        """Return the `--json` object; `measures` are those of the judge and the first labels."""
         facts = {"clusters": self.clusters, "clustered_by": self.clustered_by}
         return {
             "measures": plain(self.compared[0].mean) if self.compared else {},
@@ -104,15 +104,15 @@ class RaterAgreement(Result):
 
 @dataclass(slots=True)
 class _Side:
-    """What one side says, as numbers; `numbered` is whether it said them as numbers."""
+    """The labels of one side as numbers; `numbered` is whether they were numbers."""
 
     name: str
     labels: list[Verdict] = field(default_factory=list)
     numbered: bool = False
-    asked: set[Key] = field(default_factory=set)
+    keys: set[Key] = field(default_factory=set)
 
     def raters(self) -> list[dict[Key, float]]:
-        """Return what each rater says; who adjudicates is none."""
+        """Return the labels of each rater; an adjudicator is not a rater."""
         raters: dict[str, dict[Key, float]] = {}
         for label in self.labels:
             if label.annotator != ADJUDICATED:
@@ -120,7 +120,7 @@ class _Side:
         return list(raters.values())
 
     def together(self) -> dict[Key, float]:
-        """Return one value for each key: of several raters' numbers the mean, else the majority."""
+        """Return one value per key: the mean of several raters' numbers, else the majority."""
         votes = counted_labels(self.labels, lambda label: float(label.value))
         if self.numbered:
             return {key: float(np.mean(values)) for key, values in votes.items()}
@@ -136,23 +136,23 @@ def measure_raters(
     names: Sequence[str] = (),
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> RaterAgreement:
-    """Measure the agreement of a judge with people, of files of labels, and of raters within one.
+    """Measure the agreement of a judge with people, between label files, and within a file.
 
     Args:
         answers: a judge's answers (yes or no, numbers, or a, b and tie); None for people alone.
-        labels: people's labels, one or more files; raters within one have an `annotator`.
-            `adjudicated` is no rater: what it says replaces what they say together.
-        judge: whose answers count, where there are several judges'.
-        names: of the labels, in their order; by default their files', or `labels 1`, `labels 2`.
-        bootstrap: how intervals are drawn: groups or, where no item has one, items.
+        labels: human labels, one or more files; raters within one have an `annotator`.
+            `adjudicated` is not a rater: its labels replace the combined labels of the others.
+        judge: the judge whose answers count, if there are several.
+        names: of the labels, in order; by default their files', or `labels 1`, `labels 2`.
+        bootstrap: how intervals are drawn: over groups or, if no item has one, over items.
 
     Returns:
-        First the judge with each file, then the files with each other, then the raters within each
-        file that has several. Values are None where undefined. Where more than 200 pairs of raters
-        are compared, accuracy, kappa, Spearman and Kendall have no intervals.
+        The judge with each file, then the files with each other, then the raters within each file
+        with several. Values are None if undefined. If more than 200 pairs of raters are compared,
+        accuracy, kappa, Spearman and Kendall have no intervals.
 
     Raises:
-        InputError: a file is malformed, or nothing of it belongs together.
+        InputError: a file is malformed, or none of its items match.
     """
     groups: dict[str, str] = {}
     people = [_read(label, f"labels {n}", groups) for n, label in enumerate(labels, 1)]
@@ -163,14 +163,14 @@ def measure_raters(
     if answers is not None:
         answered = _read(answers, "judge", groups, judge=judge)
         for side in people:
-            known, theirs = answered.together(), side.together()
-            asked = answered.asked & theirs.keys()
-            if not asked:
+            ratings, theirs = answered.together(), side.together()
+            common = answered.keys & theirs.keys()
+            if not common:
                 raise InputError(
                     f"no answer of {shorten(answered.name, 40)!r} has a label in {side.name}"
                 )
-            unscored = max(unscored, len(asked - known.keys()))
-            sides.append(("human-judge", (answered.name, side.name), [known, theirs], asked))
+            unscored = max(unscored, len(common - ratings.keys()))
+            sides.append(("human-judge", (answered.name, side.name), [ratings, theirs], common))
     for first, second in combinations(people, 2):
         pair = [first.together(), second.together()]
         if pair[0].keys() & pair[1].keys():
@@ -182,18 +182,18 @@ def measure_raters(
     ]
     named = any(groups.values())
     compared = [
-        _compare(kind, names, raters, asked, groups, bootstrap)
-        for kind, names, raters, asked in sides
+        _compare(kind, names, raters, common, groups, bootstrap)
+        for kind, names, raters, common in sides
     ]
     count = len({group or f"item {item}" for item, group in groups.items()})
     return RaterAgreement(compared, count, "group" if named else "item", bootstrap, unscored)
 
 
 def check_labels(labels: Sequence[Source], items: Collection[str]) -> None:
-    """Refuse files of labels, before anything is asked, of which none is of one of the items."""
+    """Refuse label files, before anything is asked, without a label for any of the items."""
     for number, label in enumerate(labels, 1):
         side = _read(label, f"labels {number}", {})
-        if not any(item in items for item, _ in side.asked):
+        if not any(item in items for item, _ in side.keys):
             raise InputError(f"no label in {side.name} is of one of the items")
 
 
@@ -210,7 +210,7 @@ def _read(source: Source, name: str, groups: dict[str, str], *, judge: str | Non
             value = _number(row.value)
         except InputError as error:
             raise located(error, path or "rows", row.line) from error
-        side.asked.add(row.key)
+        side.keys.add(row.key)
         groups[row.id] = groups.get(row.id) or row.group or row.question_id
         if value is not None:
             side.numbered |= isinstance(row.value, int | float) and not isinstance(row.value, bool)
@@ -237,7 +237,7 @@ def _compare(
     kind: Between,
     names: tuple[str, ...],
     raters: Sequence[Mapping[Key, float]],
-    asked: set[Key] | None,
+    all_keys: set[Key] | None,
     groups: Mapping[str, str],
     bootstrap: Bootstrap,
 ) -> Compared:
@@ -252,7 +252,7 @@ def _compare(
         for name in dimensions
     }
     counts = {
-        name: len(columns) if asked is None else sum(key[1] == name for key in asked)
+        name: len(columns) if all_keys is None else sum(key[1] == name for key in all_keys)
         for name, columns in by_dimension.items()
     }
     functions_of = {name: _functions(table[:, columns]) for name, columns in by_dimension.items()}
@@ -266,8 +266,8 @@ def _compare(
     for weights in draw_weights(clusters, bootstrap):
         for name, measure in values:
             if not (many and measure in _PAIRED):
-                own = weights[:, by_dimension[name]]
-                drawn[name, measure].append(functions_of[name][measure](own))
+                sampled = weights[:, by_dimension[name]]
+                drawn[name, measure].append(functions_of[name][measure](sampled))
     per_dimension = {
         name: {
             measure: _measured(
@@ -325,15 +325,15 @@ def _measured(
     value: float,
     drawn: Sequence[Floats],
     scored: int,
-    asked: int,
+    total: int,
     clusters: int,
     bootstrap: Bootstrap,
     spread: Spread,
 ) -> Measured:
     if not np.isfinite(value):
-        return Measured(None, scored, asked)
+        return Measured(None, scored, total)
     draws = np.concatenate(drawn) if drawn else np.empty(0)
-    return Measured(value, scored, asked, *spread.interval(value, draws, clusters, bootstrap))
+    return Measured(value, scored, total, *spread.interval(value, draws, clusters, bootstrap))
 
 
 def _mean_of(
@@ -345,21 +345,30 @@ def _mean_of(
     clusters: int,
     bootstrap: Bootstrap,
 ) -> Measured:
-    """Return the mean over the dimensions that have a value; a draw counts where each has one."""
-    known = [name for name in dimensions if np.isfinite(values[name, measure])]
+    """Return the mean over the dimensions with a value; a draw counts if each has one."""
+    defined = [name for name in dimensions if np.isfinite(values[name, measure])]
     scored = sum(per_dimension[name][measure].scored for name in dimensions)
-    asked = sum(per_dimension[name][measure].asked for name in dimensions)
-    if not known:
-        return Measured(None, scored, asked)
-    value = float(np.mean([values[name, measure] for name in known]))
-    tables = [np.concatenate(drawn[name, measure]) for name in known if drawn[name, measure]]
-    lacking = [measured for name in known if (measured := per_dimension[name][measure]).low is None]
-    if not tables or lacking:
-        return Measured(value, scored, asked, None, None, lacking[0].no_interval if lacking else "")
+    total = sum(per_dimension[name][measure].asked for name in dimensions)
+    if not defined:
+        return Measured(None, scored, total)
+    value = float(np.mean([values[name, measure] for name in defined]))
+    tables = [np.concatenate(drawn[name, measure]) for name in defined if drawn[name, measure]]
+    without_interval = [
+        measured for name in defined if (measured := per_dimension[name][measure]).low is None
+    ]
+    if not tables or without_interval:
+        return Measured(
+            value,
+            scored,
+            total,
+            None,
+            None,
+            without_interval[0].no_interval if without_interval else "",
+        )
     if len(dimensions) == 1:
         return per_dimension[dimensions[0]][measure]
     ends = interval_of(value, np.mean(tables, axis=0), clusters, bootstrap, bounds=_bounds(measure))
-    return Measured(value, scored, asked, *ends)
+    return Measured(value, scored, total, *ends)
 
 
 def _bounds(measure: str) -> Range:
@@ -367,7 +376,7 @@ def _bounds(measure: str) -> Range:
 
 
 def _spread(measure: str, table: Floats) -> Spread:
-    """Return what `pnyx measure` draws the interval by; the last rater's values are the labels."""
+    """Return the interval settings of `pnyx measure`; the last rater's values are the labels."""
     gold = np.where(np.isfinite(table[-1]), table[-1], np.nanmax(table, axis=0))
     spread = MEASURES[measure].spread(gold, gold)
     return replace(spread, bounds=_bounds(measure))

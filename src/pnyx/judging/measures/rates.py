@@ -1,9 +1,10 @@
-"""A judge's share of yes, corrected for its errors by people's labels of some answers.
+"""A judge's share of yes, corrected for its errors with human labels of some answers.
 
 Two corrections side by side (docs/measures.md, "Corrected rates"). Rogan and Gladen (Am. J.
-Epidemiol. 107, 1978) turn the judge's share by its sensitivity and specificity on the labels; it
-needs these to be the same among all answers. Prediction-powered inference (`core.ppi`) adds what
-people and the judge differ by; it needs the labelled answers to be picked at random.
+Epidemiol. 107, 1978) invert the judge's share with its sensitivity and specificity on the labels,
+and assume that these are the same among all answers. Prediction-powered inference (`core.ppi`) adds
+the difference between people and the judge, and assumes that the labelled answers are a random
+sample.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from pnyx.stats.weighted_measures import Floats
 
 _ESTIMATES = "judged people rogan_gladen prediction_powered sensitivity specificity"
 _JEFFREYS = 0.5  # A yes and a no of this weight stand for what few labels have not shown
-_FREE = 2  # Degrees of freedom that two shares take
+_FREE = 2  # Degrees of freedom used by two shares
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CorrectedRate(Result):
-    """The share of yes among all answers, as the judge has it and corrected.
+    """The share of yes among all answers, by the judge and corrected.
 
     Attributes:
         judged: the judge's share over all scored answers, without an interval: it may be biased.
         people: people's share over the labelled answers alone.
         rogan_gladen: corrected by sensitivity and specificity; `scored` labels of `asked` answers.
-            None where the judge is no better than chance on the labels, or one kind is not there.
-        prediction_powered: corrected by the differences; None with fewer than four labels.
-        sensitivity: share of people's yes to which the judge says yes.
-        specificity: share of people's no to which it says no.
+            None if the judge is no better than chance on the labels, or if one class is missing.
+        prediction_powered: corrected by the differences; None for fewer than four labels.
+        sensitivity: share of people's yes that the judge answers with yes.
+        specificity: share of people's no that it answers with no.
     """
 
     judged: Measured
@@ -57,7 +58,7 @@ class CorrectedRate(Result):
         return [{"estimate": n, **getattr(self, n).row()} for n in _ESTIMATES.split()]
 
     def row(self) -> dict[str, Any]:
-        """Return the object `rate` of `--json`."""
+        """Return the object `rate` in `--json` output."""
         return row_of(self, _ESTIMATES)
 
 
@@ -68,19 +69,19 @@ def corrected_rate(
     judge: str | None = None,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> CorrectedRate:
-    """Correct a judge's share of yes by the labels of some of its answers.
+    """Correct a judge's share of yes with the labels of some of its answers.
 
-    Answers of one group may be alike, which widens the intervals. Unscored answers are left out.
+    Answers of one group may correlate, which widens the intervals. Unscored answers are left out.
 
     Args:
-        answers: yes/no answers, or what `join_labels` returned, which has labels already.
-        labels: people's labels of some of them; see `join_labels`.
-        judge: whose answers count, where there are several judges'.
-        bootstrap: its confidence counts, and its draws for the shares that need no correction;
-            without draws there are no intervals.
+        answers: yes/no answers, or the result of `join_labels`, which includes labels.
+        labels: human labels of some of them; see `join_labels`.
+        judge: the judge whose answers count, if there are several.
+        bootstrap: its confidence level, and its draws for the shares without correction; without
+            draws there are no intervals.
 
     Raises:
-        InputError: answers or labels are malformed, none belong together, or they are ratings.
+        InputError: answers or labels are malformed, none match, or they are ratings.
     """
     joined = (
         answers
@@ -100,18 +101,18 @@ def corrected_rate(
     ]
     for (group, value), count in joined.unlabelled.items():
         if value is not None:
-            place = numbers.setdefault(group, len(numbers)) if group else -1
-            rows.append((np.nan, float(value), place, count))
-    asked = len(pairs) + sum(joined.unlabelled.values())
-    return _Sample(np.array(rows, dtype=np.float64).reshape(-1, 4), asked, bootstrap).rate()
+            cluster = numbers.setdefault(group, len(numbers)) if group else -1
+            rows.append((np.nan, float(value), cluster, count))
+    total = len(pairs) + sum(joined.unlabelled.values())
+    return _Sample(np.array(rows, dtype=np.float64).reshape(-1, 4), total, bootstrap).rate()
 
 
 class _Sample:
-    """Rows of people's label (NaN without), judge's answer, cluster (below 0: none), how many."""
+    """Rows of label (NaN without), judge's answer, cluster (below 0: none), count."""
 
-    def __init__(self, rows: Floats, asked: int, bootstrap: Bootstrap) -> None:
+    def __init__(self, rows: Floats, total: int, bootstrap: Bootstrap) -> None:
         self._labels, self._answers, self._clusters, self._count = rows.T
-        self._asked, self._bootstrap = asked, bootstrap
+        self._asked, self._bootstrap = total, bootstrap
         self._has = np.isfinite(self._labels)
         self._people, self._judge, self._places, _ = rows[self._has].T
         self._yes, self._no = self._people == 1, self._people == 0
@@ -169,8 +170,9 @@ class _Sample:
     def _fieller(self, widened: float) -> tuple[float, float]:
         """Return the shares x at which share - x hits - (1 - x) alarms may be 0 (Fieller 1954).
 
-        (over - x gain)^2 <= limit (known + (a - x)^2 of_hits + (b - 1 + x)^2 of_alarms): the share
-        of all answers errs by the others' (known), and with hits and alarms by the labelled ones'.
+        (over - x gain)^2 <= limit (known + (a - x)^2 of_hits + (b - 1 + x)^2 of_alarms): the error
+        of the overall share comes from the unlabelled answers (known), and from hits and alarms of
+        the labelled ones.
         """
         limit, others = self._quantile**2 * widened, self._size - self._n
         (hits, of_hits), (alarms, of_alarms) = map(
@@ -178,12 +180,12 @@ class _Sample:
         )
         gain, over = hits - alarms, self._share - alarms
         a, b = (float(kind.sum()) / self._size for kind in (self._yes, self._no))
-        known = (a + b) ** 2 * gain**2 * _smoothed(self._people)[1]
+        variance = (a + b) ** 2 * gain**2 * _smoothed(self._people)[1]
         if others:
-            known += (1 - a - b) ** 2 * self._share * (1 - self._share) / others
+            variance += (1 - a - b) ** 2 * self._share * (1 - self._share) / others
         square = gain**2 - limit * (of_hits + of_alarms)
         linear = 2 * (limit * (a * of_hits + (1 - b) * of_alarms) - gain * over)
-        plain = over**2 - limit * (known + a**2 * of_hits + (1 - b) ** 2 * of_alarms)
+        plain = over**2 - limit * (variance + a**2 * of_hits + (1 - b) ** 2 * of_alarms)
         inner = linear**2 - 4 * square * plain
         if square <= 0 or inner < 0:
             return UNIT
@@ -192,7 +194,7 @@ class _Sample:
         return low, high
 
     def _design_effect(self, errors: Floats, slope: float) -> float:
-        """Return by how much the variance grows as answers of a cluster are alike, at least 1."""
+        """Return the factor by which correlation in clusters increases the variance, at least 1."""
         every = slope * (self._answers - self._share) / max(1, self._size)
         every[self._has] += errors
         alone = self._clusters < 0

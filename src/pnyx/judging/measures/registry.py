@@ -19,11 +19,11 @@ from pnyx.stats.rankings import ndcg, ranking_average_precision
 from pnyx.stats.weighted_measures import Floats, Weighted, measured_once
 
 GoldColumn: TypeAlias = Literal["yes", "gain", "grade", "uncertain", "correct", "rating"]
-"""What labels say: yes or no; how much; that, or yes as 1; whether people were unsure; whether the
-answer is right; a rating."""
+"""The meaning of labels: yes or no; a grade; a grade, or yes as 1; whether people were unsure;
+whether the answer is right; a rating."""
 
 ScoreColumn: TypeAlias = Literal["value", "probability", "confidence", "doubt"]
-"""What answers say: the value, the probability of yes, that of the value, 1 less that."""
+"""The meaning of scores: the value, the probability of yes, that of the value, 1 minus that."""
 
 Inputs: TypeAlias = Mapping[str, tuple[GoldColumn, ScoreColumn]]
 
@@ -36,12 +36,12 @@ def _both(gold: GoldColumn, score: ScoreColumn) -> Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What an interval is drawn by besides the draws; see `pnyx.stats.intervals`."""
+    """The settings of an interval besides the draws; see `pnyx.stats.intervals`."""
 
     bounds: Range | None = UNIT
     units: int | None = None
-    unseen: float = 0.0  # weight of one more pair on which the loss is 1
-    bias: float = 0.0  # how far, at most, a sample puts the value above the truth
+    unseen: float = 0.0  # weight of one additional pair with a loss of 1
+    bias: float = 0.0  # maximum by which a sample exceeds the true value
 
     def interval(self, value: float, drawn: Floats, clusters: int, bootstrap: Bootstrap) -> Bounds:
         """Return the interval of a value with these draws."""
@@ -54,7 +54,7 @@ class Spread:
             return None, None, why
         if self.bounds is None:
             return low, high, ""
-        # Draws are biased as the value is, and once more: only their spread is used.
+        # Draws are biased like the value, and a second time: only their spread is used.
         least, most = self.bounds
         return max(least, low - max(0.0, self.bias)), min(most, high - min(0.0, self.bias)), ""
 
@@ -68,12 +68,12 @@ class Measure:
     low: float = 0
     high: float = 1
     best: float = 1
-    units: Literal["all", "yes", "rarer"] = "all"  # the pairs that show whether it could be worse
+    units: Literal["all", "yes", "rarer"] = "all"  # the pairs that could make the value worse
     unseen: float = 0.0  # see `Spread`
     bias: Callable[[Floats], float] | None = None  # see `Spread`
 
     def spread(self, gold: Floats, score: Floats) -> Spread:
-        """Return what an interval of these pairs is drawn by."""
+        """Return the settings of an interval of these pairs."""
         bounds = None if math.isinf(self.high) else (float(self.low), float(self.high))
         units = len(gold)
         if self.units != "all" and np.isin(gold, (0.0, 1.0)).all():
@@ -85,7 +85,7 @@ class Measure:
     def value(
         self, gold: Sequence[float] | Floats, score: Sequence[float] | Floats
     ) -> float | None:
-        """Return the measure of scored pairs, None where it is undefined."""
+        """Return the measure of scored pairs, None if it is undefined."""
         return measured_once(self.weighted, gold, score)
 
 
@@ -96,12 +96,12 @@ MEASURES: dict[str, Measure] = {
         _both("yes", "probability"), binary.weighted_average_precision, units="yes"
     ),
     "auroc": Measure(_both("yes", "probability"), binary.weighted_auroc, units="rarer"),
-    # Is a right answer given with more confidence than a wrong one? (DIRAS, Ni et al. 2024, 3.1)
+    # Are right answers given with more confidence than wrong ones? (DIRAS, Ni et al. 2024, 3.1)
     "auroc_correct": Measure(_both("correct", "confidence"), binary.weighted_auroc, units="rarer"),
     "ece": Measure(_both("yes", "probability"), binary.weighted_ece, best=0, bias=binary.ece_bias),
-    # Good judges seldom show how wrong they can be: half an answer that is surely wrong is added.
+    # Good judges rarely show how wrong they can be: half a confident wrong answer is added.
     "brier": Measure(_both("yes", "probability"), binary.weighted_brier, best=0, unseen=0.5),
-    # Is the answer doubted on items that people were unsure of? (DIRAS, 3.1)
+    # Is the judge less confident on items that people were unsure about? (DIRAS, 3.1)
     "uncertainty_average_precision": Measure(
         _both("uncertain", "doubt"), binary.weighted_average_precision, units="yes"
     ),
@@ -139,20 +139,20 @@ RANKING_MEASURES: dict[str, RankingMeasure] = {
 
 @dataclass(frozen=True, slots=True)
 class DerivedMeasure:
-    """The mean of other measures, in [0, 1]; of those `turned`, 1 less the value counts."""
+    """The mean of other measures, in [0, 1]; measures in `turned` count as 1 minus the value."""
 
     parts: tuple[str, ...]
     turned: frozenset[str] = frozenset()
     tasks: tuple[str, ...] = ("relevance",)
 
     def mean(self, values: Sequence[Floats]) -> Floats:
-        """Return the mean of the parts' values, one array for each part; NaN where one is."""
+        """Return the mean of the parts' values, one array per part; NaN where any part is NaN."""
         pairs = zip(self.parts, values, strict=True)
         total = sum((1 - v if n in self.turned else v for n, v in pairs), np.zeros(1))
         return np.asarray(total / len(self.parts))
 
     def bias(self, biases: Mapping[str, float]) -> float:
-        """Return the bias of the mean by those of its parts; see `Spread`."""
+        """Return the bias of the mean from those of its parts; see `Spread`."""
         signed = (-bias if name in self.turned else bias for name, bias in biases.items())
         return sum(signed) / len(self.parts)
 
@@ -169,6 +169,6 @@ DERIVED_MEASURES: dict[str, DerivedMeasure] = {  # DIRAS, 3.1
 SUMMARY = {
     "unc": "uncertainty_average_precision", "bin": "f1", "cal": "calibration", "info": "info"
 }  # fmt: skip
-"""DIRAS's four dimensions of a relevance judge -> the measure of each."""
+"""DIRAS's four dimensions of a relevance judge -> their measures."""
 
 SUMMARY_AVERAGE = DerivedMeasure(tuple(SUMMARY.values()))

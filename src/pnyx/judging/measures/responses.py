@@ -1,7 +1,8 @@
-"""Sentence and citation precision of a response whose citations alone were judged (`pnyx argue`).
+"""Sentence and citation precision of a response with judged citations (`pnyx argue`).
 
-The measures are those of a judged report, and have one definition with them. A sentence that
-stands in the passage which it cites supports itself: such quotations are apart, and in no measure.
+The measures have the same definitions as those of a judged report. A sentence that appears word for
+word in the passage that it cites supports itself: such quotations are counted separately, and not
+in the measures.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pnyx.stats.base import Measured
 from pnyx.stats.intervals import share_of
 
 Support = Mapping[tuple[int, str], Answer]
-"""(position of the sentence, document id) -> whether the one supports the other."""
+"""(position of the sentence, document id) -> whether the document supports the sentence."""
 
 _LACKING = {
     "negative": NodeAnswer(False, "rule"),
@@ -33,7 +34,7 @@ _LACKING = {
 def judged_response(response: Response, support: Support) -> JudgedReport:
     """Return a response as a judged report; every sentence needs a citation, by rule.
 
-    Left out are citations of what is quoted, and sentences that have no others.
+    Citations of quoted passages are left out, and sentences without any others.
     """
     judged = []
     for position, sentence in enumerate(response.sentences):
@@ -55,25 +56,26 @@ def _attests(answer: Answer | None) -> NodeAnswer:
 
 
 def sentence_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored sentences that each of their citations supports (Wilson, 95 %).
+    """Return the share of scored sentences supported by all their citations (Wilson, 95 %).
 
-    A sentence without citations is not supported; one with a missing verdict and no no is unscored.
+    A sentence without citations is not supported. One with a missing verdict is unscored, unless
+    another verdict on it is a no.
     """
     return _with_interval(sentences.sentence_precision(judged_response(response, support)))
 
 
 def citation_precision(response: Response, support: Support) -> Measured:
-    """Return the share of scored citations, each once by sentence, that support it."""
+    """Return the share of scored citations, once per sentence, that support their sentence."""
     return _with_interval(sentences.citation_precision(judged_response(response, support)))
 
 
 def quoted(response: Response, support: Support) -> int:
-    """Return how many sentences all their citations quote: those that no measure counts."""
+    """Return the number of sentences that only quote; no measure counts them."""
     return len(response.sentences) - len(judged_response(response, support).sentences)
 
 
 def precisions(response: Response, support: Support) -> dict[str, Measured]:
-    """Return sentence and citation precision by name; nothing where all is quoted."""
+    """Return sentence and citation precision by name; empty if everything is quoted."""
     judged = judged_response(response, support)
     if response.sentences and not judged.sentences:
         return {}

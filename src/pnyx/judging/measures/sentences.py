@@ -1,8 +1,8 @@
 """Measures of a judged report's sentences and citations (Auto-ARGUE, 2.2).
 
-Everything is three-valued: what is open is neither true nor false, and counts as asked, not scored.
-Where sentences say which one they repeat (`JudgedSentence.repeats`), a yes counts once for all of
-them, and each no counts: repeating a sentence gains nothing, and hides nothing.
+Everything is three-valued: an open question is neither true nor false, and counts as asked, but not
+as scored. If sentences are marked as repetitions (`JudgedSentence.repeats`), a yes counts once for
+all of them, and each no counts: repeating a sentence gains nothing, and hides nothing.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from pnyx.stats.base import Measured
 
 
 def share(truths: Iterable[bool | None]) -> Measured:
-    """Return the share of the true among the known; None where nothing is known."""
+    """Return the share of true among known values; None if nothing is known."""
     every = list(truths)
-    known = [truth for truth in every if truth is not None]
-    return Measured(sum(known) / len(known) if known else None, len(known), len(every))
+    decided = [truth for truth in every if truth is not None]
+    return Measured(sum(decided) / len(decided) if decided else None, len(decided), len(every))
 
 
 def _share_once(truths: Iterable[tuple[Hashable, bool | None]]) -> Measured:
-    """Return the share of the true among the known; the true ones of one key count once."""
+    """Return the share of true among known values; true values with one key count once."""
     every = list(truths)
     true = dict.fromkeys(key for key, truth in every if truth)
     return share([True] * len(true) + [truth for _, truth in every if not truth])
 
 
 def _by_group(report: JudgedReport) -> Iterator[tuple[int, JudgedSentence]]:
-    """Yield the sentences, each after the position of the one that it repeats, or its own."""
+    """Yield the sentences, each after the position of the sentence it repeats, or its own."""
     for position, sentence in enumerate(report.sentences):
         yield position if sentence.repeats is None else sentence.repeats, sentence
 
@@ -45,10 +45,10 @@ def _not(value: bool | None) -> bool | None:
 
 
 def needs_citation(sentence: JudgedSentence) -> bool | None:
-    """Return whether sentence precision counts a sentence: it has citations or lacks them.
+    """Return whether sentence precision counts a sentence: it has citations or needs them.
 
-    One without citations lacks them unless it is a negative statement, needs none, or repeats what
-    was said and cited before; None where that is open.
+    A sentence without citations needs them unless it is a negative statement, needs none, or
+    repeats a statement cited before; None if that is open.
     """
     if sentence.citations:
         return True
@@ -60,9 +60,9 @@ def needs_citation(sentence: JudgedSentence) -> bool | None:
 def sentence_precision(report: JudgedReport) -> Measured:
     """Return the share of sentences that each of their citations attests.
 
-    Of the sentences that have citations or lack them (`needs_citation`); those that lack them are
-    not attested. Neutral and negative sentences without citations are left out: so does Auto-ARGUE,
-    whose score files divide by `sentences_with_citations_or_requiring_citations`.
+    The base is the sentences that have citations or need them (`needs_citation`); those without
+    citations are not attested. Neutral and negative sentences without citations are left out, as in
+    Auto-ARGUE, whose score files divide by `sentences_with_citations_or_requiring_citations`.
     """
     return _precision(_by_group(report))
 
@@ -77,17 +77,17 @@ def _precision(sentences: Iterable[tuple[int, JudgedSentence]]) -> Measured:
 
 
 def sentence_precision_own(report: JudgedReport) -> Measured:
-    """Return sentence precision of the sentences that quote no document; see `quoted`."""
+    """Return the sentence precision of sentences that do not quote a document; see `quoted`."""
     return _precision(pair for pair in _by_group(report) if not pair[1].quoted)
 
 
 def sentence_precision_all(report: JudgedReport) -> Measured:
-    """Return the share of all sentences that have citations, each of which attests them."""
+    """Return the share of all sentences that have citations and are attested by all of them."""
     return _share_once((group, sentence.attested) for group, sentence in _by_group(report))
 
 
 def citation_precision(report: JudgedReport) -> Measured:
-    """Return the share of citations, each document once a sentence, that attest their sentence."""
+    """Return the share of citations, once per document and sentence, that attest the sentence."""
     return _share_once(
         ((group, citation.doc_id), citation.attests.value)
         for group, sentence in _by_group(report)
@@ -96,9 +96,9 @@ def citation_precision(report: JudgedReport) -> Measured:
 
 
 def citation_relevance(report: JudgedReport) -> Measured:
-    """Return the share of citations whose document is relevant: it attests an answer of a nugget.
+    """Return the share of citations whose document is relevant: it attests a nugget's answer.
 
-    It need not be one that the sentence gives.
+    The sentence need not contain that answer.
     """
     return _share_once(
         ((group, citation.doc_id), citation.relevant.value)
@@ -110,7 +110,7 @@ def citation_relevance(report: JudgedReport) -> Measured:
 def citation_recall(report: JudgedReport) -> Measured:
     """Return the share of the bank's relevant documents that the report cites.
 
-    Relevant are the documents that attest an answer of the bank. It is not the citation recall of
+    Documents that attest an answer of the bank are relevant. This is not the citation recall of
     ALCE, which is a share of sentences.
     """
     cited = _cited(report)
@@ -120,8 +120,8 @@ def citation_recall(report: JudgedReport) -> Measured:
 def negatives_confirmed(report: JudgedReport) -> Measured:
     """Return the share of negative statements without citations that a nugget confirms.
 
-    A nugget without answers confirms that the collection has none. Asked are also sentences of
-    which it is open whether they are negative.
+    A nugget without answers confirms that the collection has none. Sentences that may be negative
+    also count as asked.
     """
     return _share_once(
         (group, _found(sentence, "unanswerable") if negative else None)
@@ -134,30 +134,30 @@ def negatives_confirmed(report: JudgedReport) -> Measured:
 
 
 def reward(report: JudgedReport) -> Measured:
-    """Return the sum of the rewards; None where a step is unscored, as it could add to it."""
+    """Return the sum of the rewards; None if a step is unscored, as it could add to it."""
     return _summed(report, lambda weight: max(weight, 0.0))
 
 
 def penalty(report: JudgedReport) -> Measured:
-    """Return the sum of the penalties, at most 0; None where a step is unscored."""
+    """Return the sum of the penalties, at most 0; None if a step is unscored."""
     return _summed(report, lambda weight: min(weight, 0.0))
 
 
 def net_reward(report: JudgedReport) -> Measured:
-    """Return rewards and penalties together; None where a step is unscored."""
+    """Return the sum of rewards and penalties; None if a step is unscored."""
     return _summed(report, lambda weight: weight)
 
 
 def reward_per_step(report: JudgedReport) -> Measured:
-    """Return the mean of the scored steps' rewards and penalties: a balance also of some steps."""
+    """Return the mean of the scored steps' rewards and penalties, even if some are unscored."""
     weights = _weights(report)
-    known = [weight for weight in weights if weight is not None]
-    mean = math.fsum(known) / len(known) if known else None
-    return Measured(mean, len(known), len(weights))
+    scored = [weight for weight in weights if weight is not None]
+    mean = math.fsum(scored) / len(scored) if scored else None
+    return Measured(mean, len(scored), len(weights))
 
 
 def _weights(report: JudgedReport) -> list[float | None]:
-    """Return the weights of all steps; a reward for the same thing counts once by repetitions."""
+    """Return the weights of all steps; repetitions get a reward for the same content once."""
     rewarded: set[tuple[int, tuple[str, ...], str]] = set()
     weights = []
     for group, sentence in _by_group(report):
@@ -172,9 +172,9 @@ def _weights(report: JudgedReport) -> list[float | None]:
 
 def _summed(report: JudgedReport, part: Callable[[float], float]) -> Measured:
     weights = _weights(report)
-    known = [weight for weight in weights if weight is not None]
-    total = math.fsum(map(part, known)) if len(known) == len(weights) else None
-    return Measured(total, len(known), len(weights))
+    scored = [weight for weight in weights if weight is not None]
+    total = math.fsum(map(part, scored)) if len(scored) == len(weights) else None
+    return Measured(total, len(scored), len(weights))
 
 
 # Lengths and counts -------------------------------------------------------------------------------
@@ -194,24 +194,24 @@ def sentences(report: JudgedReport) -> Measured:
 
 
 def words(report: JudgedReport) -> Measured:
-    """Return the number of words between white space, after NFKC, as TREC RAG counts them."""
+    """Return the number of words separated by white space, after NFKC, as in TREC RAG."""
     return _length(report, lambda text: len(text.split()))
 
 
 def characters(report: JudgedReport) -> Measured:
-    """Return the number of characters of the sentences, after NFKC, as RAGTIME counts them."""
+    """Return the number of characters of the sentences, after NFKC, as in RAGTIME."""
     return _length(report, len)
 
 
 def _length(report: JudgedReport, of: Callable[[str], int]) -> Measured:
-    """Return the length of all sentences; None where their texts were left out (`--no-text`)."""
+    """Return the length of all sentences; None if their texts were left out (`--no-text`)."""
     if NO_TEXT in report.notes:
         return Measured(None, 0, 0)
     return _count(sum(of(normalize("NFKC", sentence.text)) for sentence in report.sentences))
 
 
 def citations(report: JudgedReport) -> Measured:
-    """Return the number of citations, each document once a sentence."""
+    """Return the number of citations, each document once per sentence."""
     return _count(sum(len(sentence.citations) for sentence in report.sentences))
 
 

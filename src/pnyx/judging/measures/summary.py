@@ -20,7 +20,7 @@ from pnyx.stats.intervals import cluster_mean
 FEW_YES, MOST_YES = 0.05, 0.95
 """Shares of yes below and above which a threshold may not fit the data."""
 LEAST_WARNED = 20
-"""Scored answers that a warning about such a share requires."""
+"""Scored answers required for a warning about such a share."""
 _WARNED: Final = ("support", "rag")
 """Tasks in which such shares are unusual; in a deep run, few relevant documents are normal."""
 
@@ -33,14 +33,14 @@ _UNITS: Final = {
     "needs-citation": ("sentence", "in need of a citation"),
     "unanswerable": ("statement", "about what the question asks"),
 }
-"""Task of yes and no -> what is judged, and what it is called if the answer is yes."""
+"""Yes/no task -> the judged unit, and its description if the answer is yes."""
 
 RULE: Final = "An answer is supported if each of its sentences is."
 
 
 @dataclass(frozen=True, slots=True)
 class YesShare:
-    """The share of units that are a yes, such as answers that are supported."""
+    """The share of units with a yes, such as supported answers."""
 
     unit: str
     word: str
@@ -62,7 +62,7 @@ class RunSummary:
         return {**shares, **self.means}
 
     def measure_rows(self) -> dict[str, dict[str, Any]]:
-        """Return the object `measures` of `--json`."""
+        """Return the object `measures` in `--json` output."""
         return {name: measured.row() for name, measured in self.measures.items()}
 
 
@@ -71,10 +71,10 @@ class AnswerSummary(Result):
     """Summary of a judge's answers without labels.
 
     Attributes:
-        whole: of all answers: shares of yes, the first one is the headline, and mean ratings.
-        runs: the same by run, where there are several.
-        clusters: what intervals are drawn from: groups (questions), or answers without one.
-        reasons: why answers are unscored, with how many each.
+        whole: of all answers: shares of yes, of which the first is the headline, and mean ratings.
+        runs: the same for each run, if there are several.
+        clusters: the units that intervals are drawn from: groups (questions), or single answers.
+        reasons: the reasons of unscored answers, with their counts.
     """
 
     task: str
@@ -87,17 +87,17 @@ class AnswerSummary(Result):
 
     @property
     def is_by_answer(self) -> bool:
-        """Whether sentences are counted by the answer that they are of."""
+        """Whether sentences are counted by the answer that contains them."""
         return len(self.whole.shares) > 1
 
     @property
     def headline(self) -> YesShare | None:
-        """The first share; None where there are ratings only."""
+        """The first share; None if there are only ratings."""
         return next(iter(self.whole.shares), None)
 
     @property
     def warned(self) -> YesShare | None:
-        """The headline, if its share is beyond `FEW_YES` or `MOST_YES`: does the threshold fit?"""
+        """The headline, if it is beyond `FEW_YES` or `MOST_YES`: the threshold may not fit."""
         share = self.headline
         if share is None or share.share.value is None or self.task not in _WARNED:
             return None
@@ -105,7 +105,7 @@ class AnswerSummary(Result):
         return share if unusual and share.share.scored >= LEAST_WARNED else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one flat object for each share and mean, of all and of each run."""
+        """Return one flat object for each share and mean, of all answers and of each run."""
         return [
             {**({"run": run} if self.runs else {}), "measure": name, **row}
             for run, summary in {"": self.whole, **self.runs}.items()
@@ -132,8 +132,8 @@ def summarise_answers(
 
     Args:
         answers: answers JSONL, a results folder, `-`, or what `pnyx.ask` returned.
-        judge: whose answers count, where there are several judges'.
-        bootstrap: how intervals are drawn: over groups, as answers of one group are alike.
+        judge: the judge whose answers count, if there are several.
+        bootstrap: how intervals are drawn: over groups, as answers of one group correlate.
 
     Raises:
         InputError: a line is malformed, or the answers are neither yes and no nor ratings.
@@ -166,7 +166,7 @@ def summarise_answers(
 
 
 class _OtherValueError(Exception):
-    """An answer is of another kind."""
+    """An answer has an unexpected value."""
 
 
 def _path(answers: Source) -> str:
@@ -196,7 +196,7 @@ def _share(
 
 
 def _yes_shares(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
-    """Return the share of yes: of answers, where lines are their sentences, and of lines."""
+    """Return the share of yes: of answers, if lines are their sentences, and of lines."""
     verdicts = [(_yes(line), _cluster(line)) for line in lines]
     task = lines[0].task
     unit, word = _UNITS.get(task, ("answer", "yes"))
@@ -225,7 +225,7 @@ def _yes(line: Verdict) -> bool | None:
 
 
 def _ratings(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
-    """Return the mean of each dimension and, of groundedness by sentences, shares of yes."""
+    """Return the mean of each dimension and, for groundedness by sentences, shares of yes."""
     by_dimension: dict[str, list[Verdict]] = {}
     for line in lines:
         by_dimension.setdefault(line.dimension or "rating", []).append(line)
@@ -249,7 +249,7 @@ def _ratings(lines: Sequence[Verdict], bootstrap: Bootstrap) -> RunSummary:
 
 
 def _sentences(line: Verdict) -> Iterator[bool | None]:
-    """Yield whether each sentence of a judged answer is supported, in the format that says so."""
+    """Yield whether each sentence of a judged answer is supported, if the format says so."""
     notes = line.extra.get("notes")
     rows = notes.get("sentences") if isinstance(notes, dict) else None
     for row in rows if isinstance(rows, list) else ():

@@ -1,7 +1,7 @@
-"""How much relevant information there is, and which documents to take (DIRAS, section 5).
+"""The amount of relevant information, and which documents to take (DIRAS, section 5).
 
-Questions have different amounts of it, so a fixed k leaves some of it out or takes in what is not
-relevant; a threshold on a calibrated probability need not.
+Questions differ in this amount, so a fixed k either misses relevant documents or includes
+irrelevant ones; a threshold on a calibrated probability need not.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ GRID: tuple[float, ...] = tuple(n / 100 for n in range(1, 100))
 CUTOFFS: tuple[int, ...] = (
     *range(1, 51), *range(55, 101, 5), *range(110, 201, 10), *range(250, 1001, 50)
 )  # fmt: skip
-"""Values of k that are tried, as far as some question has so many documents."""
+"""Values of k to try, if some question has that many documents."""
 
 _SERIES = "f1 precision recall mean_f1"
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of what was judged is relevant to a question, by the judge's probabilities.
+    """The amount of relevant information for a question, by the judge's probabilities.
 
-    `documents` are scored pairs; `expected` is the sum of their probabilities, the expected number
-    of relevant documents if they are calibrated, and `mean` that by document, in [0, 1] (DIRAS,
-    Fig. 5); `reaching` counts the documents with at least each threshold.
+    `documents` are scored pairs. `expected` is the sum of their probabilities, the expected number
+    of relevant documents if they are calibrated, and `mean` is that per document, in [0, 1] (DIRAS,
+    Fig. 5). `reaching` counts the documents that reach each threshold.
     """
 
     documents: int
@@ -47,7 +47,7 @@ class Amount:
     reaching: Mapping[float, int]
 
     def row(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return it as JSON."""
         counts = [
             {"threshold": t, "count": n, "share": n / self.documents if self.documents else None}
             for t, n in self.reaching.items()
@@ -56,7 +56,7 @@ class Amount:
 
 
 class Amounts(Result, dict[str, Amount]):
-    """Question -> amount, the greatest mean first, questions with nothing scored last."""
+    """Question -> amount, highest mean first, questions without scored pairs last."""
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each question, with a column for each threshold."""
@@ -66,10 +66,10 @@ class Amounts(Result, dict[str, Amount]):
 
 
 def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -> Amounts:
-    """Return the amount of relevant information of each question; no labels are needed.
+    """Return the amount of relevant information for each question; no labels are needed.
 
     Args:
-        annotations: a judge's: a file, what `read_annotations` yields or `pnyx.ask` returned.
+        annotations: a judge's: a file, or the result of `read_annotations` or `pnyx.ask`.
         at: thresholds, each above 0 and at most 1.
     """
     scores: dict[str, list[float]] = {}
@@ -103,7 +103,7 @@ def measure_amount(annotations: Source, at: Sequence[float] = (0.5, 0.7, 0.9)) -
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How good it is to stop at each place: all documents together, and questions' mean F1."""
+    """The quality at each cutoff: of all documents together, and questions' mean F1."""
 
     at: tuple[float, ...]
     f1: tuple[Measured, ...]
@@ -112,7 +112,7 @@ class Curve:
     mean_f1: tuple[Measured, ...]
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """Return one object for each point, with its place under `name`."""
+        """Return one object for each point, with its cutoff under `name`."""
         series = row_of(self, _SERIES)
         return [
             {name: at, **{n: points[i] for n, points in series.items()}}
@@ -122,22 +122,22 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class BestThreshold:
-    """Where F1 is highest; `f1` was chosen by itself, `held_out` by the other questions."""
+    """The cutoff with the highest F1; `f1` on the same data, `held_out` on other questions."""
 
     at: float
     f1: Measured
     held_out: Measured
 
     def row(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return it as JSON."""
         return {"at": self.at, "f1": self.f1.row(), "held_out_f1": self.held_out.row()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Thresholds(Result):
-    """Thresholds against numbers of documents (cutoffs), and the best of each.
+    """Thresholds compared with numbers of documents (cutoffs), and the best of each.
 
-    `gain` is how much higher F1 is by threshold than by k, both chosen on the other questions.
+    `gain` is the increase in F1 by threshold over k, both chosen on the other questions.
     `per_question` has `documents`, `relevant`, `unscored`, and F1 at the best threshold, at the
     best k, and at the question's own best k; `counts` has `asked`, `scored`, `unscored`,
     `unlabelled`, `relevant` pairs and `questions`.
@@ -163,7 +163,7 @@ class Thresholds(Result):
         ]
 
     def row(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
+        """Return everything as JSON."""
         clusters = self.counts["questions"]
         return {
             **row_of(self, "judge counts"),
@@ -185,7 +185,7 @@ class _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What is taken of each question at each place, (questions, places), and what is relevant."""
+    """The documents taken per question and cutoff, (questions, cutoffs), and the relevant ones."""
 
     at: Floats
     hits: Floats
@@ -193,7 +193,7 @@ class _Taken:
     relevant: Floats
 
     def f1(self, weights: Floats) -> Floats:
-        """Return F1 of all documents together, (draws, places)."""
+        """Return F1 of all documents together, (draws, cutoffs)."""
         bottom = weights @ self.taken + (weights @ self.relevant)[:, None]
         return ratio(2 * (weights @ self.hits), bottom)
 
@@ -204,7 +204,7 @@ class _Taken:
         return ratio(weights @ self.hits, (weights @ self.relevant)[:, None])
 
     def each(self) -> Floats:
-        """Return F1 of each question, (questions, places), NaN where undefined."""
+        """Return F1 of each question, (questions, cutoffs), NaN if undefined."""
         return ratio(2 * self.hits, self.taken + self.relevant[:, None])
 
     def mean_f1(self, weights: Floats) -> Floats:
@@ -213,7 +213,7 @@ class _Taken:
         return ratio(weights @ np.where(has, each, 0.0), weights @ has.astype(np.float64))
 
     def held_out(self) -> _Taken:
-        """Return the same with one place for each question: the one that is best for the others."""
+        """Return the same with one cutoff per question: the best one for the other questions."""
         bottom = self.taken + self.relevant[:, None]
         others = ratio(2 * (self.hits.sum(axis=0) - self.hits), bottom.sum(axis=0) - bottom)
         rows, places = np.arange(len(others)), [_highest(other) for other in others]
@@ -222,7 +222,7 @@ class _Taken:
 
 
 def _highest(f1: Floats) -> int:
-    """Return the place of the highest value, the middle one of several; NaN is the lowest."""
+    """Return the position of the highest value, the middle one of ties; NaN is the lowest."""
     f1s = np.nan_to_num(f1, nan=-1.0)
     places = np.flatnonzero(f1s >= f1s.max() - 1e-12)
     return int(places[(len(places) - 1) // 2])
@@ -235,24 +235,23 @@ def measure_thresholds(
     grid: Sequence[float] = GRID,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Thresholds:
-    """Measure how well probabilities tell which documents to take, beside the first k.
+    """Measure how well probabilities select documents, compared with the first k.
 
-    A document is taken where its probability is at least the threshold. The first k are those of
-    the question with the highest probabilities; equal ones count with the mean over all their
-    orders.
+    A document is taken if its probability is at least the threshold. The first k are the question's
+    documents with the highest probabilities; ties count with the mean over all their orders.
 
     Args:
         annotations: a judge's, as for `read_annotations`; unscored ones are left out and counted.
-        truth: people's labels by id, as for `join_labels`, or `truth_of_qrels`; pairs without one
-            are left out and counted.
+        truth: human labels by id, as for `join_labels`, or `truth_of_qrels`; pairs without one are
+            left out and counted.
         grid: thresholds to try, in (0, 1].
-        bootstrap: draws whole questions.
+        bootstrap: resamples whole questions.
 
     Raises:
         InputError: no pair is both scored and labelled, or none is relevant.
     """
-    known = truth if callable(truth) else truth_of_labels(truth)
-    judge, pairs, counts = _read(annotations, known)
+    label_of = truth if callable(truth) else truth_of_labels(truth)
+    judge, pairs, counts = _read(annotations, label_of)
     ready = [q for q in pairs.values() if q.probability]
     if not ready:
         raise InputError("no scored pair has a label")
@@ -306,7 +305,7 @@ def _read(annotations: Source, truth: Truth) -> tuple[str, dict[str, _Pairs], di
 
 
 def _from_threshold(pairs: _Pairs, grid: Sequence[float]) -> tuple[Floats, Floats]:
-    """Return how many relevant documents, and how many, reach each threshold."""
+    """Return the numbers of relevant and of all documents that reach each threshold."""
     order = np.sort(np.asarray(pairs.probability))
     hits = np.sort(np.asarray(pairs.probability)[np.asarray(pairs.relevant)])
     at = np.asarray(grid)
@@ -316,7 +315,7 @@ def _from_threshold(pairs: _Pairs, grid: Sequence[float]) -> tuple[Floats, Float
 
 
 def _first(pairs: _Pairs, cutoffs: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return how many relevant documents are expected among the first k, and how many there are."""
+    """Return the expected number of relevant documents among the first k, and their number."""
     probability = np.asarray(pairs.probability)
     values, block, sizes = np.unique(-probability, return_inverse=True, return_counts=True)
     hits = np.bincount(block, np.asarray(pairs.relevant, dtype=np.float64), len(values))
@@ -331,17 +330,17 @@ def _stacked(at: Floats, parts: Sequence[tuple[Floats, Floats]], pairs: Sequence
 
 
 class _Drawn:
-    """All questions once, then draws of them, the same for whatever is measured."""
+    """All questions once, then draws of them, shared by all measures."""
 
-    def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, asked: int) -> None:
+    def __init__(self, questions: int, bootstrap: Bootstrap, scored: int, total: int) -> None:
         drawn = draw_weights(np.arange(questions), bootstrap) if questions > 1 else ()
         self.weights = [np.ones((1, questions)), np.concatenate([np.empty((0, questions)), *drawn])]
-        self._base = scored, asked, questions, bootstrap
+        self._base = scored, total, questions, bootstrap
 
     def measured(
         self, measure: Callable[[Floats], Floats], bounds: Range | None = UNIT
     ) -> tuple[Measured, ...]:
-        """Return a measure's value at each place, (draws, places), with its interval."""
+        """Return a measure's value at each cutoff, (draws, cutoffs), with its interval."""
         (values,), draws = map(measure, self.weights)
         return tuple(
             drawn_value(v, draws[:, i], *self._base, bounds=bounds) for i, v in enumerate(values)

@@ -1,4 +1,4 @@
-"""What a trial shows: does a score fall as items get worse, does a verdict stay as it should?"""
+"""Results of trials: does a score fall as items get worse, does a verdict stay the same?"""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decline(Result):
-    """A score over levels at which items are worse and worse.
+    """A score over levels at which items become worse.
 
     Attributes:
         levels: ascending.
-        points: the mean score at each, over the items that reach it.
-        pearson: correlation of level and mean score, in [-1, 1] (ConQRet, 6.2); undefined where
-            the score never changes, or of two levels, which any line goes through.
-        steps: how much lower the score is at each level after the first than at the one before,
-            over items scored at both.
-        fall: from the first level to the last that counts.
+        points: the mean score at each level, over the items that reach it.
+        pearson: correlation of level and mean score, in [-1, 1] (ConQRet, 6.2); undefined if the
+            score never changes, or for two levels, which any line fits.
+        steps: the decrease of the score from each level to the next, over items scored at both.
+        fall: the decrease from the first level to the last that counts.
         strictly: whether every step that counts is above 0 (strict monotonic decrease, Table 17);
-            None where one has no value.
-        counted: levels that count, from the first on: those that half of the items reach.
+            None if one has no value.
+        counted: number of levels that count, from the first: those that half of the items reach.
     """
 
     levels: Sequence[float]
@@ -53,7 +52,7 @@ class Decline(Result):
         return [f"Fall from the first level to the last: {self.fall}"]
 
     def row(self) -> dict[str, Any]:
-        """Return the object of a trial's `summary.json`."""
+        """Return the object in a trial's `summary.json`."""
         return {
             "levels": list(self.levels),
             **row_of(self, "points pearson steps fall counted"),
@@ -69,23 +68,23 @@ def numbered(clusters: Sequence[str]) -> Index:
 def measure_decline(
     levels: Sequence[float],
     table: Floats,
-    asked: npt.NDArray[np.bool_],
+    present: npt.NDArray[np.bool_],
     clusters: Index,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Decline:
-    """Measure how a score falls.
+    """Measure the decrease of a score over levels.
 
     Args:
         levels: (n,) ascending, two or more.
-        table: (items, n) scores in [0, 1]; NaN where there is none.
-        asked: (items, n) whether the item was asked at that level.
-        clusters: (items,) what the bootstrap draws.
+        table: (items, n) scores in [0, 1]; NaN if missing.
+        present: (items, n) whether the item was asked at that level.
+        clusters: (items,) the units that the bootstrap draws.
         bootstrap: how intervals are drawn.
     """
-    reached = asked.sum(axis=0)
+    reached = present.sum(axis=0)
     counted = max(2, int((2 * reached >= reached[0]).sum()))
     points = [
-        cluster_mean(table[:, n], clusters, bootstrap, int(asked[:, n].sum()))
+        cluster_mean(table[:, n], clusters, bootstrap, int(present[:, n].sum()))
         for n in range(len(levels))
     ]
     steps = [
@@ -97,8 +96,8 @@ def measure_decline(
     whole = table[:, 0] - table[:, counted - 1]
     fall = cluster_mean(whole, clusters, bootstrap, int(reached[counted - 1]), SIGNED)
     falls = [step.value for step in steps[: counted - 1]]
-    known = [value for value in falls if value is not None]
-    strictly = all(value > 1e-12 for value in known) if len(known) == len(falls) else None
+    defined = [value for value in falls if value is not None]
+    strictly = all(value > 1e-12 for value in defined) if len(defined) == len(falls) else None
     pearson = _pearson(
         np.array(levels)[:counted], table[:, :counted], clusters, bootstrap, int(reached[0])
     )
@@ -106,14 +105,14 @@ def measure_decline(
 
 
 def _pearson(
-    levels: Floats, table: Floats, clusters: Index, bootstrap: Bootstrap, asked: int
+    levels: Floats, table: Floats, clusters: Index, bootstrap: Bootstrap, total: int
 ) -> Measured:
     has = np.isfinite(table)
     scored = int(has.all(axis=1).sum())
     means = np.array([defined_mean(column) for column in table.T], dtype=np.float64)
     value = float(_correlated(levels, means[None, :])[0])
     if not np.isfinite(value) or len(levels) < 3:
-        return Measured(None, scored, asked)
+        return Measured(None, scored, total)
     filled = np.where(has, table, 0.0)
     drawn = [
         _correlated(levels, ratio(weights @ filled, weights @ has.astype(np.float64)))
@@ -121,7 +120,7 @@ def _pearson(
     ]
     draws = np.concatenate(drawn) if drawn else np.empty(0)
     ends = interval_of(value, draws, int(clusters.max()) + 1, bootstrap, bounds=SIGNED)
-    return Measured(value, scored, asked, *ends)
+    return Measured(value, scored, total, *ends)
 
 
 def _correlated(levels: Floats, means: Floats) -> Floats:

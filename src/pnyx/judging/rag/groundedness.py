@@ -1,7 +1,8 @@
-"""The format in which an argument is judged by verdicts on its parts, sentence by sentence.
+"""The format that judges an argument by verdicts on its parts, sentence by sentence.
 
-Any judge of relevance and support answers it, the packaged one too. It tells which documents help
-and which sentences follow from what they cite, and nothing of answer relevance or preference.
+Any judge of relevance and support can answer it, including the packaged one. It decides which
+documents help and which sentences follow from their citations, but not answer relevance or
+preference.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from pnyx.judging.formats import JudgingFormat, Part
 from pnyx.judging.questions import Rating, Support
 from pnyx.judging.stances import ask_relevance
 
-TOLD_BY_SUPPORT = ("context_relevance", "groundedness")
+SUPPORT_DIMENSIONS = ("context_relevance", "groundedness")
 """Dimensions that follow from verdicts of relevance and support."""
 
 
-def _only_told(question: Rating) -> Rating:
-    """Keep the dimensions that verdicts of support tell, unless none would be left."""
-    kept = tuple(name for name in question.dimensions if name in TOLD_BY_SUPPORT)
-    return replace(question, scale=(0, 1), dimensions=kept or question.dimensions)
+def _supported_dimensions(question: Rating) -> Rating:
+    """Keep the dimensions that follow from verdicts of support, unless none would be left."""
+    dimensions = tuple(name for name in question.dimensions if name in SUPPORT_DIMENSIONS)
+    return replace(question, scale=(0, 1), dimensions=dimensions or question.dimensions)
 
 
 def _of_support(question: Rating) -> list[Part]:
-    """Ask whether each document helps, and whether each sentence follows from what it cites."""
+    """Ask whether each document helps, and whether each sentence follows from its citations."""
     parts = []
     if "context_relevance" in question.dimensions:
         parts += [Part(relevance, "relevance") for relevance in _relevances(question)]
@@ -46,12 +47,12 @@ def _relevances(question: Rating) -> list[Support]:
 
 
 def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
-    """Return each sentence, the documents it cites (or all), and what is asked."""
+    """Return each sentence, the documents it cites (or all), and the questions about it."""
     supports = []
     count = len(question.documents)
     for number, (sentence, cited) in enumerate(cited_sentences(question.text), 1):
-        known = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
-        asked = [
+        numbers = [n for n in cited if 1 <= n <= count] or list(range(1, count + 1))
+        questions = [
             Support(
                 id=f"{question.id}/{number}/{n}",
                 text=question.documents[n - 1],
@@ -60,17 +61,17 @@ def _supports(question: Rating) -> list[tuple[str, list[int], list[Support]]]:
                 group=question.group,
                 from_answer=True,
             )
-            for n in known
+            for n in numbers
         ]
-        supports.append((sentence, known, asked))
+        supports.append((sentence, numbers, questions))
     return supports
 
 
 def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return the expected share of documents that help, and of sentences that are borne out.
+    """Return the expected share of helpful documents, and of supported sentences.
 
     It is the mean probability: without a threshold it follows added noise more closely
-    (docs/decisions/rag-formats.md). The share of those called so is noted.
+    (docs/decisions/rag-formats.md). The share of positive verdicts is recorded as a note.
     """
     by_id = {answer.question.id: answer for answer in answers if answer.question is not None}
     verdicts: dict[str, list[Answer]] = {}
@@ -81,10 +82,10 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
         notes["documents"] = {"context_relevance": list(map(_chance, by_order))}
     if "groundedness" in question.dimensions:
         sentences = []
-        for text, documents, asked in _supports(question):
-            if not asked:
+        for text, documents, questions in _supports(question):
+            if not questions:
                 continue
-            by_order = [by_id[support.id] for support in asked]
+            by_order = [by_id[support.id] for support in questions]
             verdicts.setdefault("groundedness", []).append(_any(by_order))
             sentences.append(_sentence_row(text, documents, by_order))
         notes["sentences"] = {"groundedness": sentences}
@@ -95,11 +96,11 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
     notes["yes"] = {
         name: share
         for name, verdict in verdicts.items()
-        if not isinstance(share := _mean(verdict, _said_yes), Missing)
+        if not isinstance(share := _mean(verdict, _is_yes), Missing)
     }
     cells = [
         _mean(verdicts.get(name, ()), _expected)
-        if name in TOLD_BY_SUPPORT
+        if name in SUPPORT_DIMENSIONS
         else Missing(f"format: support tells no {name}")
         for name in question.dimensions
     ]
@@ -109,7 +110,7 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
 
 
 def _sentence_row(text: str, documents: Sequence[int], answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return what is noted of a sentence: whether it is borne out, and how likely by which."""
+    """Return the note on a sentence: whether it is supported, and the probability by document."""
     verdict = _any(answers)
     chances = zip(map(str, documents), map(_chance, answers), strict=True)
     supported = verdict.value if isinstance(verdict, Judged) else None
@@ -121,7 +122,7 @@ def _chance(answer: Answer) -> float | None:
 
 
 def _any(answers: Sequence[Answer]) -> Answer:
-    """Return the likeliest yes of several verdicts, else one that is missing, else a no."""
+    """Return the most likely yes of several verdicts, else a missing one, else a no."""
     judged = [answer for answer in answers if isinstance(answer, Judged)]
     likeliest = max(judged, key=lambda a: (a.value is True, _expected(a)), default=None)
     if likeliest is not None and likeliest.value is True:
@@ -130,15 +131,15 @@ def _any(answers: Sequence[Answer]) -> Answer:
 
 
 def _expected(answer: Judged) -> float:
-    return _said_yes(answer) if answer.probability is None else answer.probability
+    return _is_yes(answer) if answer.probability is None else answer.probability
 
 
-def _said_yes(answer: Judged) -> float:
+def _is_yes(answer: Judged) -> float:
     return float(answer.value is True)
 
 
 def _mean(answers: Sequence[Answer], number: Callable[[Judged], float]) -> Any:
-    """Return the mean over the verdicts that are scored, or why there is none."""
+    """Return the mean over the scored verdicts, or why there is none."""
     scored = [number(answer) for answer in answers if isinstance(answer, Judged)]
     if scored:
         return fmean(scored)
@@ -150,7 +151,7 @@ SUPPORT_FORMAT = JudgingFormat(
     "support",
     "each document: does it help? each sentence and citation: does it follow?",
     ("support", "relevance"),
-    shape=_only_told,
+    shape=_supported_dimensions,
     parts=_of_support,
     join=_joined_support,
     packaged=True,

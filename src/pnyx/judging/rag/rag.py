@@ -1,6 +1,6 @@
-"""The formats in which an argument is judged with its documents (ConQRet, Table 3, Appendix D).
+"""Formats for judging an argument together with its documents (ConQRet, Table 3, Appendix D).
 
-They rate the same dimensions, each on a scale of its own (docs/decisions/rag-formats.md).
+They rate the same dimensions, each on its own scale (docs/decisions/rag-formats.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pnyx.judging.questions import Preference, Rating
 from pnyx.judging.rag.groundedness import SUPPORT_FORMAT
 
 NUGGETS = 20
-"""Points that a rubric has where it is made for the question (Appendix D.4, D.5)."""
+"""Number of points in a rubric that is generated for the question (Appendix D.4, D.5)."""
 
 RAG_DIMENSIONS = ("context_relevance", "answer_relevance", "groundedness", "preference")
 """The RAG triad and the preference between two arguments."""
@@ -28,28 +28,28 @@ SEEN: Mapping[str, frozenset[str]] = {
     "answer_relevance": frozenset({"argument"}),
     "groundedness": frozenset({"documents", "argument"}),
 }
-"""Dimension -> what its value depends on beside the question."""
+"""Dimension -> what its value depends on besides the question."""
 
 _OVERALL = "overall"
 
 
 def dimensions_for(argument: str, other: str) -> tuple[str, ...]:
-    """Return the dimensions that can be rated where there are these arguments, or none ("")."""
+    """Return the dimensions that can be rated for these arguments (empty: no argument)."""
     if not argument:
         return RAG_DIMENSIONS[:1]
     return RAG_DIMENSIONS if other else RAG_DIMENSIONS[:3]
 
 
-# --- what is asked
+# --- the questions
 
 
 def _scaled(low: float, high: float, nuggets: int = 0) -> Callable[[Rating], Rating]:
-    """Return what gives a question its scale."""
+    """Return a function that sets the scale of a question."""
     return lambda question: replace(question, scale=(low, high), nuggets=nuggets)
 
 
 def _with_quality(question: Rating) -> Rating:
-    """Ask for the 15 dimensions of argument quality as well, unless the item names its own."""
+    """Also ask for the 15 dimensions of argument quality, unless the item names its own."""
     shaped = replace(question, scale=(0, 5))
     usual = dimensions_for(question.text, question.other)
     if not question.text or question.dimensions != usual:
@@ -58,11 +58,11 @@ def _with_quality(question: Rating) -> Rating:
 
 
 def _about(question: Rating, name: str) -> Rating:
-    """Return the question about one dimension, with what that is about and nothing else."""
-    asked = replace(question, dimensions=(name,), other="", turned=False)
+    """Return the question about one dimension, with only the texts that this is about."""
+    narrowed = replace(question, dimensions=(name,), other="", turned=False)
     if name == "context_relevance":
-        return replace(asked, text="")
-    return replace(asked, documents=()) if name == "answer_relevance" else asked
+        return replace(narrowed, text="")
+    return replace(narrowed, documents=()) if name == "answer_relevance" else narrowed
 
 
 def _preferring(question: Rating, criterion: str, rubric: Sequence[str] = ()) -> Preference:
@@ -83,7 +83,7 @@ def _by_metric(
     preference: Callable[[Rating], Part],
     rubric: Callable[[Rating, str], Sequence[str]] | None = None,
 ) -> Callable[[Rating], list[Part]]:
-    """Return what asks for each dimension on its own; the preference of two in both orders."""
+    """Ask for each dimension separately, and for the preference of two in both orders."""
 
     def parts(question: Rating) -> list[Part]:
         result = []
@@ -123,13 +123,13 @@ def _by_nuggets(question: Rating) -> Part:
 
 
 def _both_orders(question: Rating) -> list[Part]:
-    """Ask about two arguments twice, the other one first the second time."""
-    given = [Part(question)]
-    return [*given, Part(replace(question, turned=True))] if question.other else given
+    """Ask about two arguments twice, with the other one first the second time."""
+    parts = [Part(question)]
+    return [*parts, Part(replace(question, turned=True))] if question.other else parts
 
 
 def _one_by_one(question: Rating) -> list[Part]:
-    """Rate each argument on its own: the better one is that of the higher overall quality."""
+    """Rate each argument separately: the one with the higher overall quality is better."""
     rated = tuple(name for name in question.dimensions if name != "preference")
     rating = replace(question, dimensions=rated, other="")
     if "preference" not in question.dimensions or not question.other:
@@ -139,12 +139,12 @@ def _one_by_one(question: Rating) -> list[Part]:
     return [Part(rating), Part(replace(rating, text=question.other))]
 
 
-# --- what is made of the answers
+# --- combining the answers
 
 
 @dataclass(slots=True)
-class _Told:
-    """What was found out about one dimension, in one order or in both."""
+class _DimensionVerdict:
+    """The result on one dimension, in one order or in both."""
 
     cells: list[Any]
     notes: dict[str, Any]
@@ -152,64 +152,69 @@ class _Told:
 
 
 def _joined(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
-    """Return one rating: where both orders were asked, their mean, or a tie if they disagree."""
-    by_name: dict[str, _Told] = {}
+    """Return one rating: the mean of both orders, or a tie if they disagree."""
+    by_name: dict[str, _DimensionVerdict] = {}
     for answer in answers:
-        asked: Any = answer.question
-        if isinstance(asked, Preference):
+        part: Any = answer.question
+        if isinstance(part, Preference):
             if isinstance(answer, Unscored):
                 cell: Any = Missing(answer.reason)
             else:
                 cell = question.preference(str(answer.value))
             _take(by_name, "preference", cell, answer, flat=True)
             continue
-        for name, cell in zip(asked.dimensions, asked.votes(answer), strict=True):
+        for name, cell in zip(part.dimensions, part.votes(answer), strict=True):
             _take(by_name, name, cell, answer)
     cells = [_cell(question, name, by_name.get(name)) for name in question.dimensions]
     return _composed(question, cells, by_name, answers, judge)
 
 
 def _take(
-    by_name: dict[str, _Told], name: str, cell: Any, answer: Answer, *, flat: bool = False
+    by_name: dict[str, _DimensionVerdict],
+    name: str,
+    cell: Any,
+    answer: Answer,
+    *,
+    flat: bool = False,
 ) -> None:
-    """Note what an answer says of a dimension; `flat` where it is about nothing else."""
-    kept = by_name.setdefault(name, _Told([], {}))
-    kept.cells.append(cell)
-    if len(kept.cells) > 1:  # the other order: numbers are means of both, words of the first stay
-        first, second = kept.notes.pop("other", None), answer.notes.get("other", {}).get(name)
+    """Record an answer's content on a dimension; `flat` if it is about nothing else."""
+    entry = by_name.setdefault(name, _DimensionVerdict([], {}))
+    entry.cells.append(cell)
+    if len(entry.cells) > 1:  # second order: average the numbers, keep the words of the first
+        first, second = entry.notes.pop("other", None), answer.notes.get("other", {}).get(name)
         if first is not None and second is not None:
-            kept.notes["other"] = fmean((first, second))
+            entry.notes["other"] = fmean((first, second))
         return
     for note in ("rubric", "other", "documents", "orders", "stated", "mass"):
         value = answer.notes.get(note)
         if not flat:
             value = (value or {}).get(name)
         if value is not None:
-            kept.notes[note] = value
-    kept.reason = answer.notes.get("reasons", {}).get(name, "")
+            entry.notes[note] = value
+    entry.reason = answer.notes.get("reasons", {}).get(name, "")
     if flat and isinstance(answer, Judged):
-        kept.reason = answer.explanation
+        entry.reason = answer.explanation
 
 
-def _cell(question: Rating, name: str, told: _Told | None) -> Any:
-    if told is None:
+def _cell(question: Rating, name: str, entry: _DimensionVerdict | None) -> Any:
+    if entry is None:
         return Missing(f"format: it rates no {name} here")
-    for n, cell in enumerate(told.cells):
+    for n, cell in enumerate(entry.cells):
         if isinstance(cell, Missing):
             return Missing(f"{cell} (asked with the other first)") if n else cell
-    first, *rest = told.cells
+    first, *rest = entry.cells
     if not rest:
         return first
-    told.notes["orders"] = list(told.cells)
+    entry.notes["orders"] = list(entry.cells)
     if name != "preference":
-        return fmean(told.cells)
+        return fmean(entry.cells)
     return first if rest == [first] else fmean(question.scale)
 
 
 def _composed(
     question: Rating,
     cells: Sequence[Any],
-    by_name: Mapping[str, _Told],
+    by_name: Mapping[str, _DimensionVerdict],
     answers: Sequence[Answer],
     judge: str,
 ) -> Answer:
@@ -228,22 +233,22 @@ def _composed(
     return replace(composed, raw=raw)
 
 
-def _joined_apart(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
+def _joined_separately(question: Rating, answers: Sequence[Answer], judge: str) -> Answer:
     """Return the rating of the question's own argument, compared with that of the other."""
     if not answers:
         return _joined(question, (), judge)
     first, *rest = answers
-    by_name: dict[str, _Told] = {}
-    asked: Any = first.question
-    for name, cell in zip(asked.dimensions, asked.votes(first), strict=True):
+    by_name: dict[str, _DimensionVerdict] = {}
+    part: Any = first.question
+    for name, cell in zip(part.dimensions, part.votes(first), strict=True):
         _take(by_name, name, cell, first)
     if rest:
-        theirs = dict(zip(asked.dimensions, asked.votes(rest[0]), strict=True))
+        theirs = dict(zip(part.dimensions, part.votes(rest[0]), strict=True))
         for name, value in theirs.items():
             if name != "context_relevance" and not isinstance(value, Missing):
                 by_name[name].notes["other"] = value
         pair = by_name[_OVERALL].cells[0], theirs[_OVERALL]
-        by_name["preference"] = _Told([_better(question, *pair)], {})
+        by_name["preference"] = _DimensionVerdict([_better(question, *pair)], {})
     cells = [_cell(question, name, by_name.get(name)) for name in question.dimensions]
     return _composed(question, cells, by_name, answers, judge)
 
@@ -315,7 +320,7 @@ RAG_FORMATS = (
         ("rag-listwise",),
         shape=_with_quality,
         parts=_one_by_one,
-        join=_joined_apart,
+        join=_joined_separately,
     ),
     JudgingFormat(
         "listwise-rag-fine",
@@ -323,8 +328,8 @@ RAG_FORMATS = (
         ("rag-listwise-documents",),
         shape=_with_quality,
         parts=_one_by_one,
-        join=_joined_apart,
+        join=_joined_separately,
     ),
     SUPPORT_FORMAT,
 )
-"""The ways to judge an argument with its documents, the usual one first."""
+"""The formats for judging an argument with its documents, the default one first."""

@@ -1,4 +1,4 @@
-"""From RAG records to questions: each sentence of an answer, or the answer with its documents."""
+"""Make questions from RAG records: each sentence of an answer, or the answer with its documents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pnyx.judging.questions import JudgeQuestion, Rating, Support
 from pnyx.judging.rag.rag import dimensions_for
 
 RAG_TASKS: Final = ("support", "rag")
-"""Tasks whose items are also made of RAG records."""
+"""Tasks whose items can also be made from RAG records."""
 
 RECORD: Final = "record"
-"""Field of an answer about a sentence: the id of the record whose answer the sentence is of."""
+"""Field of an answer about a sentence: the id of the record that contains the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class RagItems:
     questions: Sequence[JudgeQuestion]
 
     def lines(self) -> list[str]:
-        """Return what was read and, if any rows were skipped, which, a line each."""
+        """Return what was read and which rows were skipped, one line each."""
         what = "sentence" if self.task == "support" else "answer"
         count = len(self.questions)
         lines = [self.read.line(count, f"{what}{'s' * (count != 1)} to judge")]
@@ -43,7 +43,7 @@ def read_rag_items(
 ) -> RagItems | None:
     """Return the questions of a task about the RAG records of a file, or of rows in memory.
 
-    See `read_rag`; `items` are the fields of the task's own items, which are read otherwise.
+    See `read_rag`; `items` are the fields of the task's own items, which are read differently.
     """
     read = read_rag(source, columns, items=items, needs_question=task == "rag")
     if read is None:

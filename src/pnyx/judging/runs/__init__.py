@@ -1,1 +1,1 @@
-"""Runs of a judge over many items: asked, answered, resumed, sharded."""
+"""Runs of a judge over many items, with resuming and sharding."""

@@ -1,8 +1,8 @@
-"""Asking a judge about very many items, streaming; a run that was killed continues.
+"""Ask a judge about very many items, streaming; a run that was killed can resume.
 
-The folder `OUT.partial` holds manifest.json, which says what decides the answers, and answers.jsonl
-with a line `["HASH", POSITION, "KEY", ROW]` for each answer as soon as it is known: a hash of what
-follows, the item's position, the item's hash, and what OUT says of the answer.
+The folder `OUT.partial` contains manifest.json, with all that affects the answers, and
+answers.jsonl with a line `["HASH", POSITION, "KEY", ROW]` for each answer as soon as it is known: a
+hash of the rest, the item's position, the item's hash, and the row of the answer in OUT.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from pnyx.judging.questions import JudgeQuestion
 from pnyx.models.http.flow import run_blocking
 
 BLOCK = 1024
-"""Items given to a judge together: enough to keep every core or request busy, few enough to hold.
-The next ones follow when a quarter is left, so that nobody waits for the last answer."""
+"""Items given to a judge together: enough to keep every core or request busy, few enough for
+memory. The next ones follow when a quarter is left, so that nothing waits for the last answer."""
 
 _CALLS = 4
-"""Blocks under way at once, at most."""
+"""Maximum number of concurrent blocks."""
 _LEAST = 256
-"""A block of long texts is cut short, but not below this many items ..."""
+"""A block of long texts is shorter, but has at least this many items ..."""
 _CHARACTERS = 32 * 1024 * 1024
 """... unless its texts, each counted once, are longer than twice this."""
 
 RowOf: TypeAlias = Callable[[Any, Answer], Any]
-"""What is written of an item and its answer, ready for JSON."""
+"""Returns the row written for an item and its answer, ready for JSON."""
 
 Item: TypeAlias = tuple[int, Any]
 """An item with its position."""
@@ -56,7 +56,7 @@ def answer_items(
     block: int = BLOCK,
     first: int | None = None,
 ) -> int:
-    """Ask about items that the journal lacks (from position `first`); return how many there are."""
+    """Ask about items missing in the journal (from position `first`); return their number."""
     count = unscored = 0
 
     def unknown() -> Iterator[Item]:
@@ -66,13 +66,13 @@ def answer_items(
             if not journal.has(position, item):
                 yield position, item
 
-    def receive(asked: Item, answer: Answer) -> None:
+    def receive(numbered: Item, answer: Answer) -> None:
         nonlocal unscored
         unscored += isinstance(answer, Unscored)
-        journal.add(*asked, row_of(asked[1], answer))
+        journal.add(*numbered, row_of(numbered[1], answer))
 
     blocks = _blocks(unknown(), block)
-    begun = next(blocks, None)  # read here, where Ctrl-C gets through, past all that is known
+    begun = next(blocks, None)  # read here, where Ctrl-C gets through, past all known answers
     if begun is not None:
         try:
             run_blocking(lambda: _slide(judge, chain([begun], blocks), block, receive))
@@ -106,7 +106,7 @@ async def _slide(
 
         try:
             await answer_once(judge, [item for _, item in some], emit)
-        except Exception as error:  # raised below, out of the exception group
+        except Exception as error:  # raised below, outside the exception group
             failures.append(error)
             tasks.cancel_scope.cancel()
         calls -= 1
@@ -129,7 +129,7 @@ async def _slide(
 
 
 def _blocks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Yield items in blocks, shorter ones where their texts are long; what begins alike stays."""
+    """Yield items in blocks, shorter ones for long texts; keep equal beginnings together."""
     some: list[Item] = []
     texts: set[int] = set()
     length = 0
@@ -143,7 +143,7 @@ def _blocks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         last = beginning
         some.append((position, item))
         text = getattr(item, "text", "")
-        if id(text) not in texts:  # one text of many items is there once
+        if id(text) not in texts:  # a text shared by several items is in memory once
             texts.add(id(text))
             length += len(text)
         long = length >= _CHARACTERS and (len(some) >= _LEAST or length >= 2 * _CHARACTERS)
@@ -158,7 +158,7 @@ def _blocks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 _MANIFEST, _ANSWERS = "manifest.json", "answers.jsonl"
 _MARK = b'["'
 _HEAD = len(_MARK) + 16 + len(b'", ')
-_DAMAGED = "is damaged: remove it, and all is asked again"
+_DAMAGED = "is damaged: remove it to start again"
 
 
 def partial_of(out: str | Path) -> Path:
@@ -167,23 +167,24 @@ def partial_of(out: str | Path) -> Path:
 
 
 def only_begun(partial: Path) -> bool:
-    """Say whether such a folder holds nothing but what a kill leaves before its first manifest."""
-    kept = {_MANIFEST, _ANSWERS}
+    """Return whether a folder has only what a kill leaves before the first manifest."""
+    expected = {_MANIFEST, _ANSWERS}
     names = {entry.name for entry in partial.iterdir()}
-    return all(name in kept or temporary_of(name) in kept for name in names)
+    return all(name in expected or temporary_of(name) in expected for name in names)
 
 
 def item_bytes(item: JudgeQuestion) -> bytes:
-    """Return all that a judge is told of an item, and what is carried along, as bytes."""
+    """Return all fields of an item for a judge, and those copied to the answer, as bytes."""
     carried = json.dumps(item.extra, sort_keys=True)
     return repr(item).encode("utf-8", "surrogatepass") + carried.encode()
 
 
 class Journal:
-    """The answers that are known; a context manager that holds its folder's lock.
+    """The answers so far; a context manager that holds its folder's lock.
 
-    `same` tells whether the answers of an earlier run on `about` count; what is `lasting` stays for
-    another run. `kept` counts answers of an earlier run, `damaged` those asked for again.
+    `same` decides whether the answers of an earlier run on `about` count. `lasting` answers are
+    kept for another run. `reused` counts answers of an earlier run, `damaged` those asked for
+    again.
     """
 
     def __init__(
@@ -198,12 +199,12 @@ class Journal:
         self._about, self._same, self._lasting = about, same, lasting
         self._open = contextlib.ExitStack()
         self._offsets, self._keys = array("q"), array("Q")
-        self.kept = self.damaged = self._known = self._end = 0
+        self.reused = self.damaged = self._known = self._end = 0
 
     def __enter__(self) -> Journal:
         try:
             while not self._has_lock():
-                pass  # another run has just ended, and removed the folder that was to be locked
+                pass  # another run has just ended, and removed the folder to be locked
             with disk_errors(self.folder):
                 self._begin()
         except BaseException:
@@ -212,13 +213,13 @@ class Journal:
         return self
 
     def _has_lock(self) -> bool:
-        """Make the folder and lock it; False where it was removed meanwhile."""
+        """Create the folder and lock it; False if it was removed meanwhile."""
         with disk_errors(self.folder):
             make_folder(self.folder)
             try:
-                made = self.folder.stat()
+                status = self.folder.stat()
                 self._open.enter_context(locked(self.folder, "these answers"))
-                if os.path.samestat(made, self.folder.stat()):
+                if os.path.samestat(status, self.folder.stat()):
                     return True
             except FileNotFoundError:
                 pass
@@ -229,13 +230,13 @@ class Journal:
         return False
 
     def __exit__(self, *_: object) -> None:
-        if not self._lasting or len(self) == 0:  # gone before the lock is
+        if not self._lasting or len(self) == 0:  # removed before the lock is released
             self.remove()
         with contextlib.suppress(OSError):  # a full disk was reported already
             self._open.close()
 
     def __len__(self) -> int:
-        """How many answers are known."""
+        """Return the number of answers."""
         return self._known
 
     def _begin(self) -> None:
@@ -247,13 +248,13 @@ class Journal:
                 raise InputError(_DAMAGED, path=self.folder)
             same = self._same(about)
         if not same:
-            answers.unlink(missing_ok=True)  # before it is called another run's
+            answers.unlink(missing_ok=True)  # before another run is recorded as its owner
         with atomic_text(manifest) as stream:
             json.dump(self._about, stream)
         self._stream: FileIO = self._open.enter_context(answers.open("ab", buffering=0))
         with answers.open("rb") as stream:
             for line in stream:
-                if not line.endswith(b"\n"):  # cut off by a kill
+                if not line.endswith(b"\n"):  # truncated by a kill
                     break
                 if line == _sealed(line[_HEAD:]):
                     position, key, _ = line[_HEAD:].split(b", ", 2)
@@ -262,7 +263,7 @@ class Journal:
                     self.damaged += 1
                 self._end += len(line)
         self._stream.truncate(self._end)
-        self.kept = self._known
+        self.reused = self._known
 
     def _place(self, position: int, offset: int, key: int) -> None:
         missing = position + 1 - len(self._offsets)
@@ -273,7 +274,7 @@ class Journal:
         self._offsets[position], self._keys[position] = offset, key
 
     def has(self, position: int, item: JudgeQuestion) -> bool:
-        """Say whether an item's answer is known; InputError where it is another item's."""
+        """Return whether an item's answer is known; InputError if it is another item's."""
         if position >= len(self._offsets) or self._offsets[position] < 0:
             return False
         if self._keys[position] != _key(item):
@@ -281,7 +282,7 @@ class Journal:
         return True
 
     def check_count(self, count: int) -> None:
-        """Raise InputError where there are answers beyond the `count` items."""
+        """Raise InputError if there are answers beyond the `count` items."""
         if count < len(self._offsets):
             raise self._changed(f"{count} items are left of at least {len(self._offsets)}")
 
@@ -290,7 +291,7 @@ class Journal:
         return InputError(problem, path=self.folder)
 
     def add(self, position: int, item: JudgeQuestion, row: Any) -> None:
-        """Write down an answer as soon as it is known."""
+        """Write an answer as soon as it is known."""
         key = _key(item)
         content = f'{position}, "{key:016x}", {json_line(row)}]\n'.encode(errors="replace")
         line = _sealed(content)
@@ -300,7 +301,7 @@ class Journal:
         self._place(position, start, key)
 
     def rows(self, first: int = 0) -> Iterator[Any]:
-        """Yield what is written of each answer, in the order of the items, from a position on."""
+        """Yield the row of each answer, in the order of the items, from a position on."""
         with (self.folder / _ANSWERS).open("rb") as stream:
             for row in range(first, len(self._offsets)):
                 stream.seek(self._offsets[row])
@@ -310,17 +311,17 @@ class Journal:
                 yield json.loads(line)[3]
 
     def remove(self) -> None:
-        """Remove the folder: the file is there."""
+        """Remove the folder once the file exists."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def rows_in(line: str, path: str | Path, number: int) -> list[dict[str, Any]]:
-    """Return the rows of a line of answers, or of a journal, which has all of an item on one."""
+    """Return the rows in a line of answers, or of a journal, which has one line per item."""
     if not line.startswith('["'):
         return [parse_json_object(line, path=path, number=number)]
-    known = parse_json_object(f'{{"known": {line}}}', path=path, number=number)["known"]
-    found = known[3] if len(known) == 4 else None
-    rows: list[Any] = found if isinstance(found, list) else [found]
+    entry = parse_json_object(f'{{"known": {line}}}', path=path, number=number)["known"]
+    content = entry[3] if len(entry) == 4 else None
+    rows: list[Any] = content if isinstance(content, list) else [content]
     if not all(isinstance(row, dict) for row in rows):
         raise InputError("expected a line of a journal of answers", path=path, line=number)
     return rows

@@ -1,4 +1,4 @@
-"""The manifest of a share of a run, checked field by field; pydantic makes this slow to import."""
+"""The manifest of a shard, checked field by field; importing pydantic for this is slow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Record(Row):
 
 
 class ShareManifest(Row):
-    """What `pnyx results merge` reads of a manifest."""
+    """The fields of a manifest that `pnyx results merge` reads."""
 
     format: Literal["pnyx-results", "pnyx-annotations"]
     shard: _ShareNumber
@@ -55,7 +55,7 @@ class ShareManifest(Row):
 
 
 class ShareOfResults(ShareManifest):
-    """The same of a results folder."""
+    """The manifest of a results folder."""
 
     task: str
     answers_sha256: str

@@ -1,4 +1,4 @@
-"""The shares of a run put together: the files of a run that was judged in one go."""
+"""Merge the shards of a run into the files of a run without shards."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from pnyx.judging.runs.shards import POSITION
 _OF_ITSELF = (
     "shard counts started finished answers_sha256 store tokens models reports python record"
 )
-"""What the shares of one run say of themselves alone."""
+"""Fields of a manifest that differ between the shards of a run."""
 
 _SUMMED = ("store", "tokens", "models")
 
 
 def merge_results(shares: Sequence[str | Path], out: str | Path) -> dict[str, Any]:
-    """Write what a run without `--shard` would have written; return its manifest.
+    """Write the results of the same run without `--shard`; return its manifest.
 
-    The answers are the same bytes. The manifest has the sums of what was asked and spent, and the
-    times of the first beginning and the last end.
+    The answers are the same byte by byte. The manifest has the sums of calls and costs, the first
+    start and the last end.
 
     Args:
-        shares: results folders, or files of annotations, of all shares of a run, in any order.
+        shares: results folders, or files of annotations, of all shards of a run, in any order.
         out: the folder, or the file, to write.
 
     Raises:
-        InputError: a share is missing, damaged, comes twice, or is of another run; `out` holds
-            something else.
+        InputError: a shard is missing, damaged, given twice, or from another run; `out` has other
+            content.
     """
     manifests: dict[str, dict[str, Any]] = {}
     for path in map(str, shares):
@@ -68,8 +68,8 @@ def merge_results(shares: Sequence[str | Path], out: str | Path) -> dict[str, An
 def _manifest(path: Path) -> dict[str, Any]:
     manifest = read_json(path / MANIFEST if path.is_dir() else manifest_path(path)) or {}
     shard = manifest.get("shard")
-    known = manifest.get("format") in (RESULTS, ANNOTATIONS) and isinstance(shard, dict)
-    if not known:
+    is_share = manifest.get("format") in (RESULTS, ANNOTATIONS) and isinstance(shard, dict)
+    if not is_share:
         raise InputError("is not a finished share of a run (--shard)", path=path)
     _check_shard(manifest, path)
     if path.is_dir():
@@ -82,7 +82,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 
 def _check_shard(manifest: Mapping[str, Any], path: Path) -> None:
-    """Raise InputError unless the fields of a share's manifest that are merged are as written."""
+    """Raise InputError unless a shard's manifest has the expected fields."""
     from pnyx.formats.rows import checked
     from pnyx.judging.runs.manifests import ShareManifest, ShareOfResults
 
@@ -93,9 +93,9 @@ def _check_shard(manifest: Mapping[str, Any], path: Path) -> None:
         raise InputError(problem, path=path) from error
 
 
-def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the manifest of the run that shares are of; InputError unless these are all of one."""
-    (first, manifest), *others = found.items()
+def _of_one_run(manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the manifest of the run; InputError unless all shards belong to one run."""
+    (first, manifest), *others = manifests.items()
     decided = _decided(manifest)
     for path, other in others:
         if different := [n for n, value in _decided(other).items() if decided.get(n) != value]:
@@ -103,7 +103,7 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
                 f"is a share of another run than {first}: {different[0]} differs", path=path
             )
     by_number: dict[int, str] = {}
-    for path, other in found.items():
+    for path, other in manifests.items():
         number = other["shard"]["number"]
         if number in by_number:
             raise InputError(f"is share {number}, as is {by_number[number]}", path=path)
@@ -113,17 +113,17 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         raise InputError(f"shares are missing of {of}: {', '.join(missing)}")
     whole = {name: value for name, value in manifest.items() if name != "shard"}
     record = whole.get("record")
-    if record:  # on one machine it would be the same, but for the share
+    if record:  # on one machine it would be the same, except for the shard
         options = {k: v for k, v in record["options"].items() if k != "shard"}
         whole["record"] = {**record, "options": options}
-    every = list(found.values())
+    every = list(manifests.values())
     for name in _SUMMED:
         if any(name in m for m in every):
             try:
                 whole[name] = _summed([m[name] for m in every])
             except (KeyError, ValueError) as error:
                 problem = f"{MANIFEST} is damaged: {name} is missing or of another type"
-                raise InputError(problem, path=", ".join(found)) from error
+                raise InputError(problem, path=", ".join(manifests)) from error
     return whole | {
         "started": min(m["started"] for m in every),
         "finished": max(m["finished"] for m in every),
@@ -131,7 +131,7 @@ def _of_one_run(found: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _decided(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what all shares of a run say alike."""
+    """Return the fields that are equal in all shards of a run."""
     left = {k: v for k, v in manifest.items() if k not in _OF_ITSELF.split()}
     left["items"] = manifest["items"]["count"]  # each machine has its own path
     shard = manifest["shard"]
@@ -141,7 +141,7 @@ def _decided(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _summed(values: Sequence[Any]) -> Any:
     """Return the sum of numbers, by field and position; names are listed, and None stays None.
 
-    ValueError: they are of several types.
+    ValueError: the values have several types.
     """
     if all(isinstance(value, dict) for value in values):
         names = dict.fromkeys(name for value in values for name in value)
@@ -158,20 +158,20 @@ def _summed(values: Sequence[Any]) -> Any:
 
 
 def _rows(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield the rows of a share, each after its place in the whole run."""
+    """Yield the rows of a shard, each after its position in the whole run."""
     for number, row in read_jsonl(path):
-        place = row.pop(POSITION, None)
-        if type(place) is not int:
+        position = row.pop(POSITION, None)
+        if type(position) is not int:
             raise InputError(f"{POSITION} is missing or damaged", path=path, line=number)
-        yield place, row
+        yield position, row
 
 
 def _answers(paths: Sequence[Path], count: int | None) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of each item of a run (of so many), or of each block of its reports."""
+    """Yield the rows of each item of a run with `count` items, or of each block of its reports."""
     merged = heapq.merge(*map(_rows, paths), key=lambda pair: pair[0])
     expected = 0
-    for place, rows in groupby(merged, key=lambda pair: pair[0]):
-        if count is not None and place != expected:
+    for position, rows in groupby(merged, key=lambda pair: pair[0]):
+        if count is not None and position != expected:
             break
         expected += 1
         yield [row for _, row in rows]

@@ -1,4 +1,4 @@
-"""The items that a judge is asked about, streamed: of a file, a run or an index."""
+"""Stream the items that a judge is asked about: from a file, a run or an index."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from pnyx.judging.tasks import TASKS, question_of
 
 @dataclass(frozen=True, slots=True)
 class PairSource:
-    """Items that can be iterated over again and again.
+    """Items that can be iterated over several times.
 
     Attributes:
         make: returns an iterator over the items, always the same ones in the same order.
-        about: what they are made of, with hashes, so that a later run knows them again.
-        count: how many there are; None where that is not known before the end.
+        about: description of the source with hashes, so that a later run can recognise it.
+        count: the number of items; None if unknown before the end.
     """
 
     make: Callable[[], Iterator[Any]]
@@ -59,11 +59,11 @@ def file_hash(path: str | Path) -> str | None:
 def pairs_of_items(path: str | Path) -> PairSource:
     """Return the pairs of a relevance items file, in its order.
 
-    A file (not standard input or a pipe) is read through once first, so that a fault in its last
-    line shows before anything is judged.
+    A file (not standard input or a pipe) is read through once first, so that an error in its last
+    line is reported before anything is judged.
 
     Raises:
-        InputError: the file has a fault, or holds no items.
+        InputError: the file is malformed, or has no items.
     """
 
     def make() -> Iterator[Support]:
@@ -79,18 +79,18 @@ def pairs_of_run(
 ) -> PairSource:
     """Return a pair for each of the first `depth` documents of each topic in a TREC run.
 
-    A pair's id is `TOPIC/DOCUMENT`; its `question_id`, `doc_id` and `rank` are carried along.
+    A pair's id is `TOPIC/DOCUMENT`; `question_id`, `doc_id` and `rank` are copied to the answer.
 
     Args:
         run: TREC run file, in trec_eval's order.
-        index: index folder that holds the run's documents.
+        index: index folder with the run's documents.
         topics: the questions, with their definitions if they have any.
-        depth: how many documents of each topic, at least 1.
-        by_document: in the order of the documents' ids, so that judges read each once, instead of
-            topic by topic and best first.
+        depth: number of documents per topic, at least 1.
+        by_document: whether to order by document id, so that judges read each document once,
+            instead of topic by topic and best first.
 
     Raises:
-        InputError: a file is broken, or names a topic or document that is not there.
+        InputError: a file is malformed, or names an unknown topic or document.
     """
     questions = questions_by_id(topics)
     opened = open_documents(index)
@@ -124,7 +124,7 @@ def pairs_of_corpus(
         topics: the questions, with their definitions if they have any, or their file.
 
     Raises:
-        InputError: a question's id comes twice, or a file is broken.
+        InputError: two questions have the same id, or a file is malformed.
     """
     questions = questions_by_id(topics)
     opened = open_documents(index) if isinstance(index, str | Path) else index
@@ -188,12 +188,12 @@ def pairs_of_views(
 def _first(
     run: str, index: Documents, depth: int, topics: Mapping[str, Any], lacks: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the topics of a run with their first documents, best first; all must be known."""
-    own = document_ids(run)
+    """Yield the topics of a run with their first documents, best first; unknown ones are errors."""
+    names = document_ids(run)
     for topic, documents in rankings_of(read_run(run)).by_topic.items():
         if topic not in topics:
             raise InputError(f"topic {shorten(topic)!r} {shorten(lacks, 120)}", path=run)
-        first = [own.get(doc_id, doc_id) for doc_id in documents[:depth]]
+        first = [names.get(doc_id, doc_id) for doc_id in documents[:depth]]
         for doc_id in first:
             if find_document(index, doc_id) is None:
                 problem = f"document {shorten(doc_id)!r} is not in {shorten(str(index.path))}"
@@ -202,7 +202,7 @@ def _first(
 
 
 def _text(index: Documents, doc_id: str) -> str:
-    """Return what is judged of a document, also of one that was split into passages."""
+    """Return the judged text of a document, including documents split into passages."""
     document = find_document(index, doc_id)
     if document is None:
         raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=index.path)
@@ -210,7 +210,7 @@ def _text(index: Documents, doc_id: str) -> str:
 
 
 def questions_by_id(topics: str | Path | Iterable[Question]) -> dict[str, Question]:
-    """Return questions, or those of a file, by their ids; InputError where one comes twice."""
+    """Return questions, or those of a file, by id; InputError if an id occurs twice."""
     path: str | None = None
     if isinstance(topics, str | Path):
         path = str(topics)
@@ -235,9 +235,9 @@ def _pair(question: Question, doc_id: str, text: str, **more: Any) -> Support:
 
 
 def _known(index: Documents, questions: Iterable[Question]) -> dict[str, Any]:
-    """Return what an index and questions can be known again by; later features change neither."""
-    asked = [(q.id, q.text, q.definition) for q in questions]
-    return {"index": _digest(index.known_by), "topics": _digest(asked)}
+    """Return the fingerprints of an index and of questions; later features change neither."""
+    topics = [(q.id, q.text, q.definition) for q in questions]
+    return {"index": _digest(index.known_by), "topics": _digest(topics)}
 
 
 def _digest(value: Any) -> str:

@@ -15,7 +15,7 @@ from pnyx.judging.runs.pairs import questions_by_id
 
 
 def holds_responses(path: str) -> bool:
-    """Tell whether a file is one of responses; standard input, which is read once, is not."""
+    """Return whether a file has responses; False for standard input, which is read only once."""
     if path == "-" or not Path(path).is_file():
         return False
     try:
@@ -30,9 +30,9 @@ def items_of_responses(
     """Return an item for each response with references: its text, and theirs, in order."""
     opened = None if index is None else open_documents(index)
     questions = {} if topics is None else questions_by_id(topics)
-    known = {name: question.text for name, question in questions.items()}
+    texts = {name: question.text for name, question in questions.items()}
     items = [
-        _item(response, opened, known) for response in read_responses(path) if response.references
+        _item(response, opened, texts) for response in read_responses(path) if response.references
     ]
     if not items:
         raise InputError("no response lists references, expected some to judge it by", path=path)
@@ -40,13 +40,13 @@ def items_of_responses(
 
 
 def texts_of_responses(path: str) -> Iterator[dict[str, str]]:
-    """Yield a line of rating items for each response with sentences: its text, topic and side."""
-    found = False
+    """Yield a rating item for each response with sentences: its text, topic and side."""
+    any_sentences = False
     for response in read_responses(path):
         text = " ".join(" ".join(sentence.text.split()) for sentence in response.sentences)
         if not text.strip():
             continue
-        found = True
+        any_sentences = True
         stance = response.metadata.get("stance")
         yield {
             "id": _name(response),
@@ -57,7 +57,7 @@ def texts_of_responses(path: str) -> Iterator[dict[str, str]]:
             **({"stance": stance} if stance in SIDES else {}),
             **_written_by(response),
         }
-    if not found:
+    if not any_sentences:
         raise InputError("no response has sentences, expected a text to rate", path=path)
 
 
@@ -70,9 +70,9 @@ def _written_by(response: Response) -> dict[str, str]:
     return {"by": writer.rpartition(" (")[0] or writer} if writer else {}
 
 
-def _item(response: Response, index: Documents | None, known: Mapping[str, str]) -> Rating:
+def _item(response: Response, index: Documents | None, topics: Mapping[str, str]) -> Rating:
     name = _name(response)
-    question = known.get(response.topic_id) or response.topic
+    question = topics.get(response.topic_id) or response.topic
     if not question.strip():
         raise InputError(f"{shorten(name, 60)}: no question; --topics names a file of them")
     text = "\n".join(_lines(response))
@@ -105,12 +105,12 @@ def _lines(response: Response) -> Iterator[str]:
 
 def _texts(response: Response, index: Documents | None, name: str) -> Iterator[str]:
     for doc_id in response.references:
-        if index is not None:  # its text, whatever the response says that the document is
-            known = find_document(index, doc_id)
-            if known is None:
+        if index is not None:  # the index's text, even if the response embeds another one
+            indexed = find_document(index, doc_id)
+            if indexed is None:
                 problem = f"{shorten(name, 60)}: cites {shorten(doc_id, 40)!r}"
                 raise InputError(f"{problem}, expected a document of the index")
-            yield judged_text(known)
+            yield judged_text(indexed)
             continue
         document = response.documents.get(doc_id)
         if document is None or not document.text.strip():

@@ -1,4 +1,4 @@
-"""What a run writes: the results folder of `pnyx judge`, and a file of annotations."""
+"""The output of a run: the results folder of `pnyx judge`, and a file of annotations."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def judge_into(
 ) -> dict[str, Any]:
     """Ask a judge about items, write answers and a manifest to a folder; return the manifest.
 
-    Killed or interrupted, the same call continues from the answers that are there.
+    After an interruption, the same call continues from the existing answers.
 
     Args:
         out: the folder; empty, new, or with results of the same run.
-        task: its name.
+        task: name of the task.
         judge: answers the items.
-        items: can be gone through twice, in the same order.
-        facts: returns what else the manifest says, given how many items there are.
-        settings: what decides the answers beside the judge's name, ready for JSON.
-        from_rows: continue from what is written. False where the judge asks language models: their
-            replies are in the judgement store, and what was unscored is asked again.
-        on_start: called before anything is asked with the counts of items and of known answers.
+        items: can be iterated over twice, in the same order.
+        facts: returns the other fields of the manifest, given the number of items.
+        settings: what affects the answers besides the judge's name, ready for JSON.
+        from_rows: continue from the written rows. False if the judge asks language models: their
+            replies are in the judgement store, and unscored items are asked again.
+        on_start: called before anything is asked with the numbers of items and of known answers.
         also: called with the lines of each item's answer, in order, at the end.
-        shard: the share of the items that is judged; all of them by default.
+        shard: the shard of the items to judge; all of them by default.
     """
     folder, started = Path(out), now()
     dealt = Dealt(items, shard)
@@ -71,13 +71,13 @@ def judge_into(
         run["shard"] = shard.about(settings or {})
     with results_journal(out, run, settings or {}, from_rows=from_rows) as journal:
         if on_start is not None:
-            on_start(count, journal.kept)
+            on_start(count, journal.reused)
         answer_items(judge, items if shard is None else dealt, journal, answer_rows)
         with placed_together():
             counts, answers = write_answers(folder, dealt.marked(journal.rows()))
             manifest = results_manifest(run, counts, facts(dealt.count), started, answers)
             manifest |= (
-                {"kept": journal.kept} if journal.kept else {}
+                {"kept": journal.reused} if journal.reused else {}
             )  # `started` is of the last part
             write_json(folder / MANIFEST, manifest)
         if also is not None:
@@ -89,7 +89,7 @@ def judge_into(
 def results_journal(
     out: str | Path, run: Mapping[str, Any], settings: Mapping[str, Any], *, from_rows: bool
 ) -> Iterator[Journal]:
-    """Yield the journal of a run in its folder, which stays only if there is more to do."""
+    """Yield the journal of a run in its folder, which is kept only if the run is unfinished."""
     if str(out) in ("", "-"):
         raise InputError(f"found {str(out)!r}, expected the name of a folder for the results")
     folder = Path(out)
@@ -103,22 +103,22 @@ def results_journal(
     finally:
         if not existed:
             with contextlib.suppress(OSError):
-                folder.rmdir()  # only if there is nothing to go on from
+                folder.rmdir()  # only if there is nothing to continue from
 
 
 def same_results(
     run: Mapping[str, Any], settings: Mapping[str, Any], *, from_rows: bool
 ) -> tuple[dict[str, Any], Callable[[Mapping[str, Any]], bool]]:
-    """Return what a journal says it is about, and what tells whether an earlier one counts."""
+    """Return a journal's description, and a function that decides whether an earlier one counts."""
     about = {"format": RESULTS, **run, "settings": json.loads(json.dumps(settings))}
-    about |= {"no_text": True} if hides_text() else {}  # its rows lack what others have
+    about |= {"no_text": True} if hides_text() else {}  # its rows have fewer fields
     return about, lambda manifest: from_rows and manifest == about
 
 
 def write_answers(
     folder: Path, answers: Iterable[Iterable[Mapping[str, Any]]]
 ) -> tuple[dict[str, Any], str]:
-    """Write answers.jsonl of the rows of each answer; return its counts and its SHA-256."""
+    """Write answers.jsonl from the rows of each answer; return its counts and its SHA-256."""
     digest = hashlib.sha256()
     with atomic_text(folder / ANSWERS) as stream:
 
@@ -140,7 +140,7 @@ def results_manifest(
     started: str,
     answers: str,
 ) -> dict[str, Any]:
-    """Return what the manifest of a finished run says."""
+    """Return the manifest of a finished run."""
     return {
         "format": RESULTS,
         "format_version": _FORMAT_VERSION,
@@ -157,7 +157,7 @@ def results_manifest(
 
 
 def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
-    """InputError where a folder holds anything but the results of this run."""
+    """Raise InputError if a folder has anything except the results of this run."""
     try:
         if not os.path.lexists(folder):
             return
@@ -167,30 +167,30 @@ def check_folder(folder: Path, run: Mapping[str, Any]) -> None:
         partial = partial_of(folder / ANSWERS)
         begun = _only_begun(folder, partial)
     except OSError as error:
-        shown = escaped(str(folder))
-        raise PnyxError(f"{shown}: cannot be written: {error.strerror}") from error
-    # In this order: a run that ends meanwhile has written the one before it removes the other.
+        excerpt = escaped(str(folder))
+        raise PnyxError(f"{excerpt}: cannot be written: {error.strerror}") from error
+    # In this order: a run that ends meanwhile writes the first before it removes the second.
     read = {path: read_json(path) for path in (partial / MANIFEST, folder / MANIFEST)}
     manifests = [
         manifest for path, manifest in read.items() if manifest is not None or path.exists()
     ]
-    known = [
+    results = [
         manifest
         for manifest in manifests
         if manifest is not None and manifest.get("format") == RESULTS
     ]
-    if len(known) < len(manifests) or not (known or begun):
-        raise InputError("holds files that are no results of pnyx judge", path=folder)
-    for manifest in known:
-        own = {"shard": None, **run}
-        different = [name for name, value in own.items() if manifest.get(name) != value]
+    if len(results) < len(manifests) or not (results or begun):
+        raise InputError("contains files that are not results of pnyx judge", path=folder)
+    for manifest in results:
+        expected = {"shard": None, **run}
+        different = [name for name, value in expected.items() if manifest.get(name) != value]
         if different:
             what = "other items" if different == ["items_sha256"] else f"another {different[0]}"
             raise InputError(f"holds the results for {what}: name another folder", path=folder)
 
 
 def _only_begun(folder: Path, partial: Path) -> bool:
-    """Say whether a folder is empty, or a run was killed in it before its first manifest."""
+    """Return whether a folder is empty, or a run was killed in it before its first manifest."""
     with contextlib.suppress(FileNotFoundError):  # another run has just ended without an answer
         names = {entry.name for entry in folder.iterdir() if not temporary_of(entry.name)}
         if names == {partial.name} and partial.is_dir():
@@ -200,10 +200,10 @@ def _only_begun(folder: Path, partial: Path) -> bool:
 
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-"""Endings of a file of annotations; each is one format."""
+"""Suffixes of files of annotations; each is one format."""
 
 _SMALL = 200
-"""Carried fields that are longer as JSON are texts, and left out."""
+"""Copied fields that are longer than this as JSON are texts, and left out."""
 
 _TYPES = {
     **dict.fromkeys(("id", "question_id", "doc_id", "group", "task"), str),
@@ -223,22 +223,22 @@ _SAME = {
     "shard": "with another --shard",
     "with_text": "made with another choice of --with-text",
 }
-"""Field of the manifest that must be the same -> what is wrong where it is not."""
+"""Manifest field that must be equal -> description of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What came of labelling pairs.
+    """The result of labelling pairs.
 
     Attributes:
         counts: `asked`, `scored`, `unscored` and `reasons`, of all pairs.
-        kept: how many annotations were there from an earlier run of the same.
-        manifest: what `PATH.manifest.json` says.
+        reused: number of annotations from an earlier, interrupted run.
+        manifest: the content of `PATH.manifest.json`.
     """
 
     path: Path
     counts: Mapping[str, Any]
-    kept: int
+    reused: int
     manifest: Mapping[str, Any]
 
 
@@ -248,7 +248,11 @@ def _annotation_row(
     """Return a pair's line in a file of annotations; it is also a line of `answers`."""
     judged = answer if isinstance(answer, Judged) else None
     question_id, doc_id = pair.extra.get("question_id"), pair.extra.get("doc_id")
-    row = {name: value for name, value in pair.extra.items() if _small(value)}
+    row = {
+        name: value
+        for name, value in pair.extra.items()
+        if len(value if isinstance(value, str) else json.dumps(value)) <= _SMALL
+    }
     row |= {
         "id": pair.id,
         "question_id": str(question_id) if question_id is not None else pair.group or None,
@@ -264,10 +268,6 @@ def _annotation_row(
     if with_text:
         row |= dict(zip(_TEXTS, (pair.question, pair.guideline, pair.text), strict=True))
     return {name: row[name] for name in (*_TYPES, *(n for n in row if n not in _TYPES))}
-
-
-def _small(value: Any) -> bool:
-    return len(value if isinstance(value, str) else json.dumps(value)) <= _SMALL
 
 
 def apply_judge(
@@ -290,20 +290,20 @@ def apply_judge(
     Args:
         judge: answers `relevance` questions.
         pairs: in an order that is the same each time.
-        out: the file; its ending says in which of `SUFFIXES`.
-        settings: what decides the judge's answers beside its name, ready for JSON.
-        with_text: write the texts, too.
-        block: pairs judged together, at least 1.
-        on_start: called before any pair is judged with the count of known annotations, and of
+        out: the file; its suffix, one of `SUFFIXES`, determines the format.
+        settings: what affects the judge's answers besides its name, ready for JSON.
+        with_text: also write the texts.
+        block: number of pairs judged together, at least 1.
+        on_start: called before any pair is judged with the number of known annotations, and of
             damaged ones that are judged again.
-        take: called with each label, in order, when all are there; not for `.parquet`.
-        shard: the share of the pairs that is labelled, not into `.parquet`; all by default.
+        take: called with each label, in order, at the end; not for `.parquet`.
+        shard: the shard of the pairs to label, not for `.parquet`; all by default.
 
     Raises:
-        InputError: `out` has another ending, or holds something else; there are no pairs, or
-            others than when this file was begun.
+        InputError: `out` has another suffix, or other content; there are no pairs, or other pairs
+            than in the interrupted run.
         MissingExtra: `.parquet` without pyarrow.
-        ModelError: the judge cannot go on; what it said is kept for the next run.
+        ModelError: the judge cannot continue; its answers are kept for the next run.
     """
     path = Path(out)
     _check_name(path, shard)
@@ -328,7 +328,7 @@ def apply_judge(
     started = now()
     with Journal(path, about, same) as journal:
         if on_start is not None:
-            on_start(journal.kept, journal.damaged)
+            on_start(journal.reused, journal.damaged)
         count = answer_items(judge, dealt or pairs, journal, row_of, block=block)
         if (dealt.count if dealt else count) == 0:
             raise InputError("found no pairs of question and document, expected at least one")
@@ -344,7 +344,7 @@ def apply_judge(
             )
         _hand_over(journal.rows(), take)
         journal.remove()
-    return Applied(path, counts, journal.kept, manifest)
+    return Applied(path, counts, journal.reused, manifest)
 
 
 def _check_name(path: Path, shard: Shard | None) -> None:
@@ -356,11 +356,11 @@ def _check_name(path: Path, shard: Shard | None) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that is none for annotations."""
+    """Refuse a file name without a suffix of annotations."""
     if not path.name.endswith(SUFFIXES):
         raise InputError(f"expected a name that ends in one of {', '.join(SUFFIXES)}", path=path)
     if path.suffix == ".parquet":
-        require_parquet()  # now, not after all is judged
+        require_parquet()  # now, not after everything is judged
 
 
 def _hand_over(rows: Iterable[Mapping[str, Any]], take: Take | None) -> None:
@@ -370,12 +370,12 @@ def _hand_over(rows: Iterable[Mapping[str, Any]], take: Take | None) -> None:
 
 
 def manifest_path(out: str | Path) -> Path:
-    """Return where the manifest of a finished file of annotations is."""
+    """Return the path of the manifest of a finished file of annotations."""
     return Path(f"{out}.{MANIFEST}")
 
 
 def _finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the manifest of a file that this judge has finished on these inputs, if there is."""
+    """Return the manifest of a file that this judge has finished on these inputs, or None."""
     refuse_device(manifest_path(out))
     if not out.exists():
         return None
@@ -398,7 +398,7 @@ def _refuse_other(
 
 
 def write_annotations(path: Path, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
-    """Write a file of annotations in the format that its name says."""
+    """Write a file of annotations in the format of its suffix."""
     if path.suffix == ".parquet":
         write_parquet(path, rows, _TYPES)
     else:

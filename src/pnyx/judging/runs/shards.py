@@ -1,4 +1,4 @@
-"""A share of a run's items for each of several machines, dealt alike on all of them."""
+"""Shards: a share of a run's items for each of several machines, dealt in the same way on all."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.runs.engine import item_bytes
 
 POSITION = "shard_position"
-"""What each row of a share also has: where its item stands among all items of the run."""
+"""Additional field of each row of a shard: the position of its item among all items."""
 
 _MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of `of` shares, numbered from 1."""
+    """Shard number `number`, from 1, of `of`."""
 
     number: int
     of: int
 
     @classmethod
     def read(cls, text: str | None) -> Shard | None:
-        """Return what `--shard` names; OptionError unless that is I/N."""
+        """Return the shard that `--shard` names; OptionError unless it is I/N."""
         if text is None:
             return None
         match = re.fullmatch(r"([0-9]{1,5})/([0-9]{1,5})", text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]) <= _MOST:
-            shown = shorten(text, 40)
-            raise OptionError(f"--shard: found {shown!r}, expected I/N, I from 1 to N, as in 2/8")
+            excerpt = shorten(text, 40)
+            raise OptionError(f"--shard: found {excerpt!r}, expected I/N, I from 1 to N, as in 2/8")
         return cls(int(match[1]), int(match[2]))
 
     def holds(self, name: object) -> bool:
-        """Say whether what is called so is in this share."""
+        """Return whether the item with this name is in the shard."""
         digest = hashlib.blake2b(repr(name).encode("utf-8", "surrogatepass"), digest_size=8)
         return int.from_bytes(digest.digest()) % self.of == self.number - 1
 
     def about(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the manifest of a share says of it, and of the settings of the whole run."""
+        """Return the manifest fields about a shard, and the settings of the whole run."""
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         return {"number": self.number, "of": self.of, "settings_sha256": digest}
 
 
 class Dealt:
-    """The items of a share (all of them without one), known once they have been gone through.
+    """The items of a shard (all items without one); the attributes are set by iterating.
 
-    Items whose prompts begin alike stay together, so that what shares a call shares it here, too.
+    Items whose prompts begin alike stay together, so that they can share calls here, too.
 
     Attributes:
-        positions: of the items of the share among all items.
-        count: all items.
-        sha256: of all items.
+        positions: positions of the shard's items among all items.
+        count: the number of all items.
+        sha256: the hash of all items.
     """
 
     def __init__(self, items: Iterable[JudgeQuestion], shard: Shard | None) -> None:
@@ -75,13 +75,13 @@ class Dealt:
         self.positions, self.count, self.sha256 = positions, count, digest.hexdigest()
 
     def marked(self, rows: Iterator[Any]) -> Iterator[Any]:
-        """Yield the row, or the rows, of each item of the share with its position."""
+        """Yield the row, or the rows, of each item of the shard with its position."""
         return rows if self._shard is None else marked(rows, self.positions)
 
 
 def marked(rows: Iterable[Any], places: Iterable[Any]) -> Iterator[Any]:
-    """Yield the row, or the rows, of each item with its place."""
-    for own, place in zip(rows, places, strict=True):
-        for row in own if isinstance(own, list) else (own,):
-            row[POSITION] = place
-        yield own
+    """Yield the row, or the rows, of each item with its position."""
+    for item_rows, position in zip(rows, places, strict=True):
+        for row in item_rows if isinstance(item_rows, list) else (item_rows,):
+            row[POSITION] = position
+        yield item_rows

@@ -1,1 +1,1 @@
-"""The store of what was asked and answered."""
+"""The judgement store: requests and replies."""

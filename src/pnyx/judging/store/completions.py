@@ -1,4 +1,4 @@
-"""A chat model with its store, through which everything asks: nothing is asked twice."""
+"""A chat model with its store: no request is sent twice."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     import anyio.lowlevel
 
 STOPS_ALL = ("budget", "not_in_store")
-"""Failures that are about the run and not about one request: nothing was sent."""
+"""Failures that concern the run and not a single request: nothing was sent."""
 
 _NO_ROOM = ("too_long", "rejected", "not_in_store")
-"""Failures of a second try that leave the first reply standing."""
+"""Failures of a second attempt after which the first reply counts."""
 
 _ASKED_ANEW, _UNREADABLE_AGAIN = "asked_anew", f"{UNREADABLE} again"
 
 _USELESS, _FRESH = 64, 8
-"""Replies in which no answer was found, from the first on, after which no more are asked for: one
-that answers 1 of 20 gets past them in 96 of 100 runs. So many of them are of this run at least: the
-store's may be from before a server was mended."""
+"""Pnyx stops asking after this many replies without an answer from the start: a model that answers
+1 of 20 passes in 96 of 100 runs. At least this many of them must be from this run: stored replies
+may be from before a server was repaired."""
 
 
 def _waits() -> Iterator[float]:
-    """Yield how long to wait until it is looked again whether another process has the answer."""
+    """Yield the waits between checks whether another process has the answer."""
     seconds = 0.02
     while True:
         yield seconds
@@ -43,14 +43,14 @@ def _waits() -> Iterator[float]:
 
 @dataclass(slots=True)
 class Counts:
-    """How requests were answered so far, and the tokens (by the server's count) of those asked."""
+    """The numbers of requests by outcome, and the tokens (by the server's count) of those sent."""
 
     asked: int = 0
     from_store: int = 0
     shared: int = 0
     failed: int = 0
     missing: int = 0
-    asked_again: int = 0  # as the reply was empty, or a stored one could not be read
+    asked_again: int = 0  # because the reply was empty, or a stored one was unreadable
     tokens: dict[str, int] = field(default_factory=dict)
 
     def add(self, outcome: Reply | CallFailed) -> None:
@@ -76,11 +76,11 @@ class _Flight:
 
 
 _THREADS: dict[str, int] = {}
-"""Who makes claims in this process -> the thread of its loop."""
+"""Owner of claims in this process -> the thread of its loop."""
 
 
 class _Running:
-    """What the uses of a model within one event loop share."""
+    """State shared by the uses of a model within one event loop."""
 
     def __init__(self) -> None:
         self.uses = 0
@@ -91,16 +91,16 @@ class _Running:
 
 
 class StoredModel:
-    """A chat endpoint whose replies are kept; safe to use from several event loops and threads.
+    """A chat endpoint whose replies are stored; safe to use from several event loops and threads.
 
     Args:
         endpoint: the model.
-        store: where its replies are kept.
-        concurrency: how many questions a judge works on at once, at least 1; by default as many
-            as the endpoint ever takes (its own limit adapts: `pnyx.models.http.limiter`).
-        offline: ask nothing; what the store does not hold fails again as it failed before, or
-            with `not_in_store`, and is listed in `missing`: to plan a run, or to judge stored
-            replies anew after a parser changed.
+        store: where its replies are stored.
+        concurrency: number of questions that a judge works on at once, at least 1; by default the
+            endpoint's maximum (its own limit adapts: `pnyx.models.http.limiter`).
+        offline: send nothing; a request that is not in the store fails as it failed before, or with
+            `not_in_store`, and is listed in `missing`: to plan a run, or to read stored replies
+            again after a parser changed.
     """
 
     def __init__(
@@ -133,18 +133,18 @@ class StoredModel:
         return self.endpoint.model
 
     def key(self, request: ChatRequest) -> str:
-        """Return where the store keeps the reply to a request."""
+        """Return the store key of a request."""
         return request_key(self.endpoint.model, self._with_fields(request))
 
     def _with_fields(self, request: ChatRequest) -> ChatRequest:
-        """Return a request with the fields that the model's requests get, which decide replies."""
+        """Return a request with the additional fields of the model, which affect replies."""
         fields = getattr(self.endpoint, "fields", None)
         return replace(request, fields=fields) if fields else request
 
     def sent(
         self, first: ChatRequest, last: ChatRequest, outcome: Reply | CallFailed
     ) -> tuple[str, ...]:
-        """Return the keys of what was sent by a call of `whole(first)` that returned the others."""
+        """Return the keys of the requests sent by a `whole(first)` that returned the others."""
         stopped = isinstance(outcome, CallFailed) and outcome.reason.startswith(STOPS_ALL)
         requests = [first, *([] if last == first else [last])]
         return tuple(map(self.key, requests[:-1] if stopped else requests))
@@ -152,8 +152,8 @@ class StoredModel:
     async def complete(self, request: ChatRequest) -> Reply | CallFailed:
         """Return the stored reply, or ask, commit the reply to the store, and return it.
 
-        Of a failure only the reason is kept: the request is asked again next time. What another
-        process is asking is waited for.
+        Of a failure only the reason is stored: the request is sent again next time. If another
+        process is sending the same request, its reply is awaited.
 
         Raises:
             ModelError: the endpoint cannot be used at all, or none of its replies (`heed`).
@@ -180,22 +180,22 @@ class StoredModel:
                     continue
                 check()
                 if running.useless:
-                    for under_way in list(running.flights.values()):  # it is paid for
+                    for under_way in list(running.flights.values()):  # they are paid for
                         await under_way.landed.wait()
                     raise ModelError(running.useless)
                 if self.store.claim(key, running.owner) or self._waits_for_us(key):
                     return await self._ask(running, key, request)
                 await anyio.sleep(wait)
-        raise AssertionError  # the waits do not end
+        raise AssertionError  # the waits never end
 
     def _waits_for_us(self, key: str) -> bool:
-        """Whether the claim is of a loop that a handler holds up by asking without `await`."""
+        """Whether the claim's owner is a loop that a handler blocks by asking without `await`."""
         return BLOCKED[_THREADS.get(self.store.holder(key), 0)] > 0
 
     def heed(self, text: str, problem: str | None) -> None:
-        """Take note of what was made of a reply: where no answer was in any, no more is asked for.
+        """Record whether a reply was usable: stop asking if none of the first replies was.
 
-        `problem` says why its `text` holds no answer; None: it does.
+        `problem` says why `text` has no answer; None: it has one.
         """
         if problem is None or self._useless is None:
             self._useless = None
@@ -210,10 +210,10 @@ class StoredModel:
             )
             self._useless = 0
 
-    async def asked_anew(self, request: ChatRequest) -> Reply | None:
-        """Ask once more where a reply of an earlier run could not be read; None if that was done.
+    async def ask_again(self, request: ChatRequest) -> Reply | None:
+        """Ask again if a reply of an earlier run is unreadable; None if that was done already.
 
-        The new reply takes the place of the old one.
+        The new reply replaces the old one.
         """
         request = self._with_fields(request)
         key = self.key(request)
@@ -232,14 +232,14 @@ class StoredModel:
                 return None
             try:
                 outcome = await self.endpoint.complete(request, keep)
-            except ModelError:  # the server is away: what is stored is all there is
+            except ModelError:  # the server is not available: only the stored reply remains
                 return None
         self.counts.add(outcome)
         self.counts.asked_again += 1
         return outcome if isinstance(outcome, Reply) else None
 
     def note_unreadable(self, request: ChatRequest, problem: str) -> None:
-        """Note that the stored reply to a request cannot be read: `pnyx store gc --unreadable`."""
+        """Record that the stored reply to a request is unreadable: `pnyx store gc --unreadable`."""
         key = self.key(request)
         if self.offline or self.store.get(key) is None:
             return
@@ -248,7 +248,7 @@ class StoredModel:
         self.store.put_failure(key, self.endpoint.model, f"{word}: {problem}")
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens each text has by the model's own tokenizer; None: not known."""
+        """Return the number of tokens of each text by the model's own tokenizer; None: unknown."""
         if self.offline or not isinstance(self.endpoint, CountsTokens):
             return None
         return await self.endpoint.count_tokens(texts)
@@ -256,11 +256,11 @@ class StoredModel:
     async def whole(
         self, request: ChatRequest, most: int | None = None
     ) -> tuple[ChatRequest, Reply | CallFailed]:
-        """Do what `complete` does, and ask once more with more room after a cut-off reply.
+        """Like `complete`, but ask once more with a higher limit after a truncated reply.
 
-        By default `most` is twice the request's tokens. Returns what was asked last, and its
-        outcome; where the second try is refused for its length, or must not be made (`offline`),
-        the first counts.
+        By default `most` is twice the request's tokens. Returns the last request and its outcome;
+        if the second attempt is refused for its length, or is not allowed (`offline`), the first
+        counts.
         """
         outcome = await self.complete(request)
         room = 2 * request.max_tokens if most is None else min(2 * request.max_tokens, most)
@@ -293,13 +293,13 @@ class StoredModel:
             self._replied.add(key)
 
         try:
-            stored = self.store.get(key)  # another process may just have answered it
+            stored = self.store.get(key)  # another process may just have stored the reply
             if stored is not None:
                 self.counts.from_store += 1
                 flight.outcome = stored.reply
                 return stored.reply
-            # In the loop's own thread on purpose: a commit takes a fraction of a millisecond, and
-            # nothing can come between the reply's last byte and its being kept.
+            # Intentionally in the loop's own thread: a commit takes a fraction of a millisecond,
+            # and nothing can interrupt between the reply's last byte and its being stored.
             async with self._claimed(running, key):
                 outcome = await self.endpoint.complete(request, keep)
                 if _is_empty(outcome):
@@ -323,7 +323,7 @@ class StoredModel:
 
     @contextlib.asynccontextmanager
     async def _claimed(self, running: _Running, key: str) -> AsyncIterator[None]:
-        """Make a claim again and again; an exception of what is done meanwhile is raised alone."""
+        """Renew a claim repeatedly; an exception of the work done meanwhile is raised alone."""
         import anyio
 
         async def renew() -> None:
@@ -344,7 +344,7 @@ class StoredModel:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Hold connections open while many requests come and go."""
+        """Keep connections open during many requests."""
         if self.offline:
             yield
             return
@@ -354,8 +354,8 @@ class StoredModel:
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[_Running]:
         """Share connections, limit and flights among all uses within this event loop."""
-        known: _Running | None = self._loops.get(None)
-        running = known or _Running()
+        current: _Running | None = self._loops.get(None)
+        running = current or _Running()
         self._loops.set(running)
         running.uses += 1
         try:

@@ -1,4 +1,4 @@
-"""What was really sent for an answer, and what came back: from a line of answers to the store."""
+"""The exact requests and replies behind a line of answers, from the store."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from pnyx.models.chat.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call to a model: the request as it was sent, and the reply as it came."""
+    """One call to a model: the request as it was sent, and the reply as it was received."""
 
-    key: str  # where the store keeps it
+    key: str  # its key in the store
     problem: str = ""  # why there is no reply to show
-    model: str = ""  # that was asked
-    messages: tuple[Message, ...] = ()  # what was sent, in order
+    model: str = ""  # the requested model
+    messages: tuple[Message, ...] = ()  # as sent, in order
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
-    reply: str = ""  # as it came, unread
+    reply: str = ""  # as received
     replied_by: str = ""  # the model's name in the reply
     finish_reason: str = ""  # why the reply ended
     usage: Mapping[str, int] = field(default_factory=dict, hash=False)
     created_at: str = ""  # UTC, ISO 8601
-    pnyx_version: str = ""  # that asked
+    pnyx_version: str = ""  # of the program that asked
 
 
 def replies_of(row: Mapping[str, Any], store: Store) -> list[Exchange]:
-    """Return the calls behind a line of `answers.jsonl`; a lacking one has a `problem`."""
+    """Return the calls behind a line of `answers.jsonl`; a missing one has a `problem`."""
     return [exchange_at(key, store) for key in asked_of(row)]
 
 
 def exchange_at(key: str, store: Store) -> Exchange:
-    """Return what a store holds at a key."""
+    """Return the exchange at a key of a store."""
     try:
         row = store.row(key)
     except (PnyxError, ValueError) as error:

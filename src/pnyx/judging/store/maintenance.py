@@ -1,4 +1,4 @@
-"""What `pnyx store` does with judgement stores: count, clear out, export, merge."""
+"""The operations of `pnyx store`: count, delete, export, merge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOKEN_COUNTS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 
 @dataclass(slots=True)
 class TokenTotal:
-    """Tokens by the servers' count (None where no reply states it), and the replies with one."""
+    """Tokens by the servers' count (None if no reply states it), and the replies with one."""
 
     total: int | None = None
     replies: int = 0
@@ -32,7 +32,7 @@ class TokenTotal:
 
 @dataclass(slots=True)
 class ModelStats:
-    """The replies of one model: when first and last asked for (UTC, ISO 8601), how they ended."""
+    """The replies of one model: first and last request (UTC, ISO 8601), and finish reasons."""
 
     model: str
     first: str
@@ -47,7 +47,7 @@ class ModelStats:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """What a store holds; `bytes` counts the write-ahead log, `damaged` replies are of no model."""
+    """The content of a store; `bytes` includes the write-ahead log, `damaged` has no model."""
 
     path: str
     bytes: int
@@ -58,7 +58,7 @@ class StoreStats:
 
 
 def store_stats(path: str | Path | None = None) -> StoreStats:
-    """Count what a store holds, without changing it."""
+    """Count the content of a store, without changing it."""
     with Store(path, read_only=True) as store:
         models: dict[str, ModelStats] = {}
         total = damaged = 0
@@ -97,7 +97,7 @@ def _bytes_on_disk(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What was deleted, or, in a dry run, would be; sizes in bytes."""
+    """The replies deleted, or to be deleted in a dry run; sizes in bytes."""
 
     path: str
     replies: int
@@ -137,7 +137,7 @@ def clear_store(
     where = f"WHERE {' AND '.join(criteria)}" if criteria else ""
     values = list(criteria.values())
     path = default_store_path() if path is None else Path(path)
-    # Opened for reading first: this must not make a store where there is none.
+    # Opened for reading first: this must not create a store.
     with Store(path, read_only=True) as store:
         before = _bytes_on_disk(path)
         if dry_run:
@@ -153,7 +153,7 @@ def clear_store(
 def _clear(
     store: Store, where: str, values: Sequence[str], damaged: bool, dry_run: bool
 ) -> tuple[int, int]:
-    """Delete, unless it is a dry run, and return how many replies of how many bytes."""
+    """Delete, unless it is a dry run, and return the number of replies and bytes."""
     if not damaged:
         columns = selected(store.version)[:-1]
         size = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in columns)
@@ -161,7 +161,7 @@ def _clear(
         ((replies, total),) = store.execute(select, values)
         if not dry_run:
             store.execute(f"DELETE FROM replies {where}", values)  # noqa: S608
-            if _UNREADABLE in where:  # what is asked for the first time is not asked anew
+            if _UNREADABLE in where:  # a first request is not a repeated one
                 left = "key NOT IN (SELECT key FROM replies)"
                 gone = f"DELETE FROM failures WHERE reason LIKE ? AND {left}"  # noqa: S608
                 store.execute(gone, (f"{UNREADABLE}%",))
@@ -180,7 +180,7 @@ def _size(value: object) -> int:
 
 
 def _compact(store: Store) -> str | None:
-    """Give free pages back to the file system; return why that was not possible."""
+    """Return free pages to the file system; return why that was not possible."""
     ((free,),) = store.execute("PRAGMA freelist_count")
     try:
         if free:
@@ -196,7 +196,7 @@ def _compact(store: Store) -> str | None:
 def export_store(
     path: str | Path | None = None, out: str | Path = "-", *, model: str | None = None
 ) -> int:
-    """Write all replies (of `model`) as JSON Lines, sorted by key; return how many."""
+    """Write all replies (of `model`) as JSON Lines, sorted by key; return their number."""
     with Store(path, read_only=True) as store:
         if _is_same_file(store.path, out):
             raise InputError("is the store itself, expected another file to write", path=out)
@@ -217,7 +217,7 @@ def _is_same_file(path: Path, other: str | Path) -> bool:
 
 @dataclass(slots=True)
 class MergedSource:
-    """How many replies of one file were added, present, or in conflict (the store's text stays)."""
+    """Replies of one file that were added, present, or in conflict (the store's text is kept)."""
 
     path: str
     replies: int = 0
@@ -231,8 +231,8 @@ def merge_stores(
 ) -> list[MergedSource]:
     """Add the replies of other stores and of exported files to a store, in one transaction.
 
-    Nothing in a source is trusted: each key must be the address of its request, and no SQL of a
-    source is run. All sources are read and checked before the target is opened.
+    No source is trusted: each key must match its request, and no SQL of a source is run. All
+    sources are read and checked before the target is opened.
     """
     target = default_store_path() if target is None else Path(target)
     merged = [MergedSource(str(source)) for source in sources]
@@ -252,7 +252,7 @@ def merge_stores(
 
 @contextlib.contextmanager
 def _staged(sources: Sequence[str]) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Yield number of source and columns of every row, all checked, from a nameless file."""
+    """Yield source number and columns of every row, all checked, from a temporary file."""
     names, marks = ", ".join(COLUMNS), ", ".join("?" * (len(COLUMNS) + 1))
     try:
         with contextlib.closing(sqlite3.connect("", isolation_level=None)) as staging:
@@ -268,7 +268,7 @@ def _staged(sources: Sequence[str]) -> Iterator[Iterator[tuple[Any, ...]]]:
 
 
 def _checked_rows(source: str) -> Iterator[StoredRow]:
-    """Yield the rows of a store or of an exported file whose keys are right."""
+    """Yield the rows of a store or of an exported file whose keys are correct."""
     if not read_head(source, len(_SQLITE_MAGIC)).startswith(_SQLITE_MAGIC):
         yield from _rows_of_lines(source)
         return
@@ -300,7 +300,7 @@ def _rows_of_lines(source: str) -> Iterator[StoredRow]:
 
 
 def _starts_with_magic(path: str) -> bool:
-    """Whether the file itself is SQLite, and not what it holds compressed."""
+    """Whether the file itself is SQLite, rather than its decompressed content."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as stream:

@@ -1,6 +1,6 @@
 """One row of the judgement store: as records, as SQLite columns and as a line of JSON.
 
-Rows also come from other people's files, so every value that is read is checked.
+Rows may come from other people's files, so every value is checked.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ COLUMNS = (
     "pnyx_version",
     "tokens",
 )
-"""The columns of the table `replies`, in its order."""
+"""The columns of the table `replies`, in order."""
 
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _MAX_TOKENS_BYTES = 64 * 1024 * 1024
-"""Compressed tokens of a foreign store may not unpack to more."""
+"""Maximum unpacked size of the compressed tokens of a foreign store."""
 _REPLY = ("text", "finish_reason", "model", "usage", "response_format")
 _FOUND_TYPE = ("list_type", "dict_type", "string_type")
 
 
 def request_key(model: str, request: ChatRequest) -> str:
-    """Return the address of a request: SHA-256 over the model and all that decides the reply."""
+    """Return the key of a request: SHA-256 over the model and all that determines the reply."""
     content = {"model": model, **request.canonical()}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -54,7 +54,7 @@ def request_key(model: str, request: ChatRequest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A reply at its key (`request_key`), with when (UTC, ISO 8601) and by which Pnyx."""
+    """A reply with its key (`request_key`), its time (UTC, ISO 8601) and its Pnyx version."""
 
     key: str
     model: str
@@ -82,7 +82,7 @@ class StoredRow:
         )
 
     def line(self) -> str:
-        """Return the row as one line of JSON without its end; textless in restricted mode."""
+        """Return the row as one line of JSON without line end; without texts in restricted mode."""
         if hides_text():
             return json_line(self._without_text())
         reply = self.reply
@@ -96,7 +96,7 @@ class StoredRow:
             "pnyx_version": self.pnyx_version,
         }
         text = json_line(value)
-        # Tokens may be parts of a character, which only an escape can carry.
+        # Tokens may be parts of a character, which only an escape can represent.
         return text if _is_whole(text) else json.dumps(value, allow_nan=False)
 
     def _without_text(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class StoredRow:
         return {**head, "created_at": self.created_at, "pnyx_version": self.pnyx_version}
 
     def check_key(self) -> None:
-        """Raise ValueError where the key is not the address of the request: another was asked."""
+        """Raise ValueError if the key does not match the request."""
         expected = request_key(self.model, self.request)
         if self.key != expected:
             raise ValueError(
@@ -115,7 +115,7 @@ class StoredRow:
 
 
 def row_from_columns(values: Sequence[object]) -> StoredRow:
-    """Return the row that the values of `COLUMNS` hold; ValueError where one is wrong."""
+    """Return the row with these values of `COLUMNS`; ValueError if one is invalid."""
     row = {"key": values[0], "request": _json_object(values[2], "request")}
     return row_from_object({**row, **_without_request(values)})
 
@@ -127,7 +127,7 @@ def reply_from_columns(values: Sequence[object]) -> tuple[Reply, str, str]:
 
 
 def row_from_object(value: Mapping[str, Any]) -> StoredRow:
-    """Return the row of a line of JSON, its key not checked; ValueError for a wrong field."""
+    """Return the row of a line of JSON, its key not checked; ValueError for an invalid field."""
     row = _checked(1, value)
     row |= {"request": _request(row["request"]), "reply": _reply(row["reply"])}
     return StoredRow(**row)
@@ -146,9 +146,9 @@ def _without_request(values: Sequence[object]) -> dict[str, object]:
     return {"model": model, "reply": reply, "created_at": when, "pnyx_version": version}
 
 
-def _request(asked: dict[str, Any]) -> ChatRequest:
-    messages = tuple(Message(role, text) for role, text in asked["messages"])
-    return ChatRequest(**{**asked, "messages": messages, "logprobs": asked.get("logprobs") or 0})
+def _request(row: dict[str, Any]) -> ChatRequest:
+    messages = tuple(Message(role, text) for role, text in row["messages"])
+    return ChatRequest(**{**row, "messages": messages, "logprobs": row.get("logprobs") or 0})
 
 
 def _reply(row: dict[str, Any]) -> Reply:
@@ -160,7 +160,7 @@ def _reply(row: dict[str, Any]) -> Reply:
 
 @functools.cache
 def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
-    """Return what checks a row's columns and a whole row; pydantic loads slowly."""
+    """Return the validators of a row's columns and of a whole row; pydantic is slow to import."""
     from typing import NotRequired
 
     from pydantic import (
@@ -175,15 +175,15 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
     from typing_extensions import TypedDict
 
     def shape(fields: dict[str, Any]) -> Any:
-        made = TypedDict("made", fields)  # type: ignore[misc]
-        return with_config(ConfigDict(strict=True, extra="forbid"))(made)
+        typed = TypedDict("made", fields)  # type: ignore[misc]
+        return with_config(ConfigDict(strict=True, extra="forbid"))(typed)
 
     text = Annotated[str, AfterValidator(_whole)]
-    some = InstanceOf[str]  # may hold half characters
+    some = InstanceOf[str]  # may contain half characters
     pair = Strict(False)
     count = Annotated[int, Field(ge=0, lt=2**53)]
     number = Annotated[float, Field(allow_inf_nan=False)]
-    logprob = Annotated[float, Field(allow_inf_nan=False, le=1e-6)]  # as `read_reply` takes them
+    logprob = Annotated[float, Field(allow_inf_nan=False, le=1e-6)]  # as `read_reply` accepts them
     others = list[Annotated[tuple[some, logprob], pair]]
     reply = {
         **dict.fromkeys(("text", "finish_reason", "model", "response_format"), text),
@@ -207,23 +207,23 @@ def _adapters() -> tuple[pydantic.TypeAdapter[Any], ...]:
 
 
 def _checked(which: int, value: object) -> Any:
-    """Return a value as one of `_adapters` reads it; ValueError, in one line, where it cannot."""
+    """Return a value validated by one of `_adapters`; ValueError, in one line, if invalid."""
     from pydantic import ValidationError
 
     try:
         return _adapters()[which].validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-    kind, found = first["type"], first["input"]
+    kind, wrong = first["type"], first["input"]
     *above, name = first["loc"] or ("",)
     if kind in ("missing", "extra_forbidden"):
         where = "".join(f"{part}." for part in above).rstrip(".")
         what = f"no {name}" if kind == "missing" else f"unknown field {shorten(name, 40)!r}"
         raise ValueError(f"{where}: {what}" if where else what)
     where = shorten(".".join(map(str, first["loc"])), 100)
-    shown = type(found).__name__ if kind in _FOUND_TYPE else shorten(found, 60)
+    excerpt = type(wrong).__name__ if kind in _FOUND_TYPE else shorten(wrong, 60)
     expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    raise ValueError(f"{where}: found {shown}, expected {expected}")
+    raise ValueError(f"{where}: found {excerpt}, expected {expected}")
 
 
 def _is_whole(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The SQLite file of a judgement store: how it is opened, its tables, how old ones are updated."""
+"""The SQLite file of a judgement store: opening it, its tables, updates of old ones."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _FIRST_WITH_TOKENS = 2
 _ROWS_AT_ONCE = 64
 _BUSY_SECONDS = 30.0
 _MAX_VALUE_BYTES = 64 * 1024 * 1024
-"""A store that is only read may be a stranger's; SQLite refuses a longer value in it."""
+"""A store that is only read may be from someone else; SQLite refuses longer values in it."""
 
 
 def open_writable(path: Path) -> sqlite3.Connection:
-    """Open a store to read and write it; it is made where there is none."""
-    # The store holds people's documents: others on the machine need not read them.
+    """Open a store for reading and writing; create it if it does not exist."""
+    # The store contains people's documents: other users of the machine need not read them.
     make_folder(path.parent, 0o700)
     return _connected(path)
 
 
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open a store that is not changed; if SQLite takes it so, watch `file_state`."""
+    """Open a store that is not changed; if SQLite opens it immutable, watch `file_state`."""
     if not path.is_file():
-        found = "is no file" if path.exists() else "does not exist"
-        raise InputError(f"{found}, expected a judgement store", path=path)
+        problem = "is not a file" if path.exists() else "does not exist"
+        raise InputError(f"{problem}, expected a judgement store", path=path)
     connection = _reader(path, "mode=ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
@@ -56,7 +56,7 @@ def open_read_only(path: Path) -> tuple[sqlite3.Connection, bool]:
                 f"{escaped(str(path))}: its last replies are in {escaped(log.name)}, "
                 "which cannot be read in a folder that cannot be written: copy both elsewhere"
             ) from error
-        # Without a log nobody is writing now.
+        # Without a log, no process is writing now.
         return _reader(path, "immutable=1"), True
     except BaseException:
         connection.close()
@@ -77,7 +77,7 @@ def _connected(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log; SQLite does not wait by itself when others do so too."""
+    """Switch to the write-ahead log; SQLite does not wait if others do the same."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -93,7 +93,7 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 
 def file_state(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file is written or replaced; None where there is none."""
+    """Return values that change when a file is written or replaced; None if it does not exist."""
     try:
         status = path.stat()
     except (OSError, ValueError):
@@ -102,7 +102,7 @@ def file_state(path: Path) -> tuple[int, ...] | None:
 
 
 def checksum(values: Sequence[object]) -> bytes:
-    """Return 16 bytes that change with any value of a row, its kind included."""
+    """Return 16 bytes that change with any value of a row, and with its type."""
     parts = list[bytes]()
     for value in values:
         if isinstance(value, str):
@@ -121,7 +121,7 @@ def key_matches(key: object) -> tuple[str, object]:
 
 
 def selected(version: int) -> tuple[str, ...]:
-    """Return what is selected of `replies`: `COLUMNS` and the checksum; NULL for what it lacks."""
+    """Return the selected columns of `replies`: `COLUMNS` and the checksum; NULL if missing."""
     tokens = COLUMNS[-1] if version >= _FIRST_WITH_TOKENS else "NULL"
     return (*COLUMNS[:-1], tokens, "checksum" if version >= FIRST_WITH_CHECKSUMS else "NULL")
 
@@ -161,9 +161,9 @@ MIGRATIONS: tuple[str | Callable[[Execute], None], ...] = (
         pnyx_version    TEXT NOT NULL
     ) WITHOUT ROWID
     """,
-    # Compressed JSON: [[token, [[alternative, logprob], ...]], ...]; NULL where none were given.
+    # Compressed JSON: [[token, [[alternative, logprob], ...]], ...]; NULL if there are none.
     "ALTER TABLE replies ADD COLUMN tokens BLOB",
-    # Why the last attempt at a request gave no reply: shown when nothing is to be asked.
+    # Why the last attempt at a request failed: shown if nothing is to be sent.
     """
     CREATE TABLE failures (
         key             TEXT PRIMARY KEY,
@@ -174,7 +174,7 @@ MIGRATIONS: tuple[str | Callable[[Execute], None], ...] = (
     ) WITHOUT ROWID
     """,
     _add_checksums,
-    # Who is asking a question now, so that nobody else does. `expires` is in seconds since 1970.
+    # Who is sending a request now, so that nobody else does. `expires` is in seconds since 1970.
     """
     CREATE TABLE claims (
         key             TEXT PRIMARY KEY,
@@ -187,7 +187,7 @@ MIGRATIONS: tuple[str | Callable[[Execute], None], ...] = (
 
 
 def migrate(execute: Execute, done: int) -> None:
-    """Bring a store of version `done` up to date; the caller holds a transaction."""
+    """Update a store of version `done`; the caller holds a transaction."""
     for number, change in enumerate(MIGRATIONS[done:], start=done + 1):
         if isinstance(change, str):
             execute(change)
@@ -198,7 +198,7 @@ def migrate(execute: Execute, done: int) -> None:
 
 
 def check_tables(execute: Execute, version: int) -> None:
-    """Raise ValueError unless the tables of a store, maybe a stranger's, are plain and complete."""
+    """Raise ValueError unless the tables of a store, perhaps from someone else, are valid."""
     last = ("checksum",) if version >= FIRST_WITH_CHECKSUMS else ()
     expected = {"replies": tuple(name for name in selected(version) if name != "NULL")}
     if version >= FIRST_WITH_FAILURES:
@@ -212,7 +212,7 @@ def check_tables(execute: Execute, version: int) -> None:
 
 
 def check_plain(execute: Execute, table: str) -> None:
-    """Check that a table is there and neither a view nor virtual; ValueError if not."""
+    """Check that a table exists and is neither a view nor virtual; ValueError if not."""
     plain = execute(
         "SELECT count(*) FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0",
         (table,),
@@ -222,5 +222,5 @@ def check_plain(execute: Execute, table: str) -> None:
 
 
 def now() -> str:
-    """Return the time in UTC as rows state it."""
+    """Return the time in UTC in the format of the rows."""
     return datetime.now(UTC).isoformat(timespec="seconds")

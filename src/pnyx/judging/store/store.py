@@ -1,6 +1,6 @@
 """The judgement store: every reply of a language model, paid for once, in one SQLite file.
 
-A reply's key is what was asked, not where (docs/decisions/judgement-store.md).
+The key of a reply depends on the request, not on the address (docs/decisions/judgement-store.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from pnyx.judging.store.schema import (
 from pnyx.models.chat.types import ChatRequest, Reply
 
 Outcome = Literal["added", "present", "conflict"]
-"""What became of a row: added; its reply was there; another reply to the same request stays."""
+"""Result for a row: added; already present; in conflict with another stored reply."""
 
 _ROWS_AT_ONCE = 16
 
@@ -51,10 +51,10 @@ _INSERT, _REPLACE = f"INSERT OR IGNORE {_INTO}", f"INSERT OR REPLACE {_INTO}"
 _FAILURE = ", ".join((*FAILURE_COLUMNS, "checksum"))
 
 UNREADABLE = "unreadable"
-"""First word of what is noted, as a failure, of a stored reply that could not be read."""
+"""First word of the failure that records an unreadable stored reply."""
 
 CLAIM_SECONDS = 30.0
-"""How long a claim holds of which its process, on another machine, says nothing more."""
+"""How long a claim of a process on another machine is valid without renewal."""
 _CLAIM = (
     "INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE"
     " SET owner = excluded.owner, expires = excluded.expires"
@@ -75,12 +75,12 @@ def default_store_path() -> Path:
 
 
 def claimant() -> str:
-    """Return a name for one who makes claims: the machine, the process and a number."""
+    """Return a name for an owner of claims: the machine, the process and a number."""
     return f"{platform.node()}/{os.getpid()}/{secrets.token_hex(8)}"
 
 
 def _is_dead(owner: str) -> bool:
-    """Whether the process that made a claim is known to have ended; of other machines it is not."""
+    """Whether the owner of a claim is known to have ended; False for other machines."""
     machine, _, rest = owner.rpartition("/")[0].rpartition("/")
     if machine != platform.node() or not rest.isdecimal() or sys.platform == "win32":
         return False
@@ -95,7 +95,7 @@ def _is_dead(owner: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """A reply out of the store, with when (UTC, ISO 8601) and by which Pnyx it was asked for."""
+    """A reply from the store, with the time (UTC, ISO 8601) and Pnyx version of its request."""
 
     reply: Reply
     created_at: str
@@ -105,21 +105,21 @@ class StoredReply:
 class Store:
     """Replies on disk. Several processes and threads may use one file at the same time.
 
-    A `put` is committed when it returns: a kill at any later moment loses nothing. (A power cut
-    may lose the last replies, never the file.)
+    A `put` is committed when it returns: killing the process later loses nothing. (A power cut may
+    lose the last replies, never the file.)
 
     Args:
-        path: the file; `default_store_path()` without.
-        read_only: the file must exist and is not changed, so that it may lie on read-only media,
-            be of an older Pnyx, or come from a stranger: nothing in it is executed. (SQLite may
-            put its `-wal` and `-shm` files beside it.)
+        path: the file; by default `default_store_path()`.
+        read_only: the file must exist and is not changed. It may be on read-only media, from an
+            older Pnyx, or from someone else: nothing in it is executed. (SQLite may create its
+            `-wal` and `-shm` files next to it.)
 
     Attributes:
-        version: of its layout.
-        damaged: keys of the damaged replies that `get` met -> what is wrong with them.
+        version: version of its layout.
+        damaged: keys of damaged replies that `get` found -> what is wrong with them.
 
     Raises:
-        InputError: the file is not a judgement store, is of a newer Pnyx, or (`read_only`) missing.
+        InputError: the file is not a store, is from a newer Pnyx, or (`read_only`) does not exist.
         PnyxError: it cannot be opened or written.
     """
 
@@ -131,7 +131,7 @@ class Store:
         self._lock = threading.RLock()
         with self._errors():
             if read_only:
-                # Of what SQLite takes for unchangeable this class watches that it is.
+                # SQLite assumes that such a file does not change; this class checks that.
                 state = file_state(self.path)
                 self._connection, unchanging = open_read_only(self.path)
                 self._unwatched = state if unchanging else None
@@ -139,9 +139,9 @@ class Store:
                 self._connection = open_writable(self.path)
         try:
             with self._errors():
-                # A damaged text is told by its checksum, and can then still be deleted.
+                # A damaged text is detected by its checksum, and can then still be deleted.
                 self._connection.text_factory = _decode
-                # Nothing that a stranger wrote into the schema may call more than plain functions.
+                # A schema written by someone else may only call plain functions.
                 self._connection.execute("PRAGMA trusted_schema = OFF")
                 self._check_application()
                 if read_only:
@@ -155,7 +155,7 @@ class Store:
 
     @classmethod
     def for_reading(cls, path: str | Path | None = None) -> Store:
-        """Open a store read-only; where there is none, an empty one that is not on disk."""
+        """Open a store read-only; if it does not exist, an empty one in memory."""
         named = default_store_path() if path is None else Path(path)
         if os.path.lexists(named):
             return cls(named, read_only=True)
@@ -174,12 +174,12 @@ class Store:
         return int(count)
 
     def close(self) -> None:
-        """Close the file; the store cannot be used any more."""
+        """Close the file; the store cannot be used afterwards."""
         with self._lock:
             self._connection.close()
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the reply at `key`, or None; a damaged one is noted, and `put` replaces it."""
+        """Return the reply at `key`, or None; a damaged one is recorded, and `put` replaces it."""
         select = f"SELECT {', '.join(selected(self.version))} FROM replies WHERE key = ?"  # noqa: S608
         try:
             return next(map(self._sound, self.execute(select, (key,))), None)
@@ -190,7 +190,7 @@ class Store:
     def row(self, key: str) -> StoredRow | None:
         """Return the request and the reply at `key`, or None.
 
-        ValueError where it is damaged, or is the reply to another request.
+        ValueError if it is damaged, or is the reply to another request.
         """
         for values, _, damage in self.scan("WHERE key = ?", (key,)):
             if damage is not None:
@@ -201,16 +201,16 @@ class Store:
         return None
 
     def put(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
-        """Commit a reply. Where another process was faster, its reply stays and counts."""
+        """Commit a reply. If another process was faster, its reply is kept and used."""
         self._insert(StoredRow(key, model, request, reply, now(), __version__).columns())
 
     def replace(self, key: str, model: str, request: ChatRequest, reply: Reply) -> None:
-        """Commit a reply in place of the one at its key."""
+        """Commit a reply that replaces the one at its key."""
         columns = StoredRow(key, model, request, reply, now(), __version__).columns()
         self.execute(_REPLACE, (*columns, checksum(columns)))
 
     def put_failure(self, key: str, model: str, reason: str) -> None:
-        """Commit why a request got no reply; it is asked again all the same."""
+        """Commit why a request got no reply; the request will still be sent again."""
         values = (key, model, reason, now(), __version__)
         self.execute(
             f"INSERT OR REPLACE INTO failures ({_FAILURE}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
@@ -218,17 +218,17 @@ class Store:
         )
 
     def failure(self, key: str) -> str | None:
-        """Return why the last attempt at a request gave no reply, or None."""
+        """Return why the last attempt at a request failed, or None."""
         if self.version < FIRST_WITH_FAILURES:
             return None
         rows = self.execute("SELECT * FROM failures WHERE key = ?", (key,))
         return str(rows[0][2]) if rows and self._checks(rows[0]) else None
 
     def claim(self, key: str, owner: str) -> bool:
-        """Whether `owner` (`claimant()`) may ask a question now: nobody else is at it.
+        """Whether `owner` (`claimant()`) may send a request now, because nobody else is sending it.
 
-        A claim holds until it is released, its process is dead, or `CLAIM_SECONDS` after it was
-        last made. Whoever has one may make it again.
+        A claim is valid until it is released, its process has ended, or `CLAIM_SECONDS` after its
+        last renewal. Its owner may renew it.
         """
         with self._lock, self._errors():
             values = (key, owner, time.time() + CLAIM_SECONDS)
@@ -240,20 +240,20 @@ class Store:
             return self._connection.execute(_CLAIM, (*values, 0.0, last)).rowcount == 1
 
     def holder(self, key: str) -> str:
-        """Return who made the claim on a question, empty where nobody did."""
+        """Return the owner of the claim on a request, or ""."""
         rows = self.execute("SELECT owner FROM claims WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else ""
 
     def release(self, key: str, owner: str) -> None:
-        """Give a claim back."""
+        """Release a claim."""
         self.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, owner))
 
     def put_row(self, row: StoredRow) -> Outcome:
-        """Add a row as it is, its key unchecked; what is there already stays."""
+        """Add a row unchanged, its key unchecked; an existing row is kept."""
         return self.put_columns(row.columns())
 
     def put_columns(self, columns: Sequence[Any]) -> Outcome:
-        """Do what `put_row` does with `StoredRow.columns()`."""
+        """Add a row given as `StoredRow.columns()`; see `put_row`."""
         with self._lock:
             if self._insert(columns):
                 return "added"
@@ -263,8 +263,8 @@ class Store:
     def rows(self, *, model: str | None = None, skip_damaged: bool = False) -> Iterator[StoredRow]:
         """Yield all rows, or those of one model, by key, each checked.
 
-        What is put meanwhile may or may not be among them. InputError where a row is damaged
-        (unless that is skipped) or was written by a newer Pnyx.
+        Rows added meanwhile may or may not be included. InputError if a row is damaged (unless
+        skipped) or was written by a newer Pnyx.
         """
         which = ("", ()) if model is None else ("WHERE model = ?", (model,))
         for values, _, damage in self.scan(*which):
@@ -280,7 +280,7 @@ class Store:
     def scan(
         self, where: str = "", values: Sequence[Any] = ()
     ) -> Iterator[tuple[tuple[Any, ...], StoredReply | None, str | None]]:
-        """Yield the values of `COLUMNS`, the reply, or what is wrong with it, by key.
+        """Yield the values of `COLUMNS`, and the reply or what is wrong with it, by key.
 
         `where` is a condition in SQL, `WHERE` included, with its parameters in `values`.
         """
@@ -312,7 +312,7 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all that is done within at once, or, after an error, nothing of it."""
+        """Commit all changes inside at once, or none of them after an error."""
         with self._lock:
             self.execute("BEGIN IMMEDIATE")
             try:
@@ -324,11 +324,11 @@ class Store:
                 raise
 
     def _checks(self, row: Sequence[Any]) -> bool:
-        """Whether a row's checksum fits; old stores get them when they are written."""
+        """Whether a row's checksum matches; old stores get checksums when they are written."""
         return self.version < FIRST_WITH_CHECKSUMS or checksum(row[:-1]) == row[-1]
 
     def _sound(self, row: Sequence[Any]) -> StoredReply:
-        """Return the reply that a row holds; ValueError where it is damaged."""
+        """Return the reply in a row; ValueError if it is damaged."""
         if not self._checks(row):
             raise ValueError("is damaged (its checksum does not fit)")
         try:
@@ -337,7 +337,7 @@ class Store:
             raise ValueError(f"is damaged ({error})") from error
 
     def _insert(self, columns: Sequence[Any]) -> bool:
-        """Whether the row was added; only a damaged one makes way for it."""
+        """Whether the row was added; only a damaged one is replaced."""
         values = (*columns, checksum(columns))
         with self._lock, self._errors():
             if self._connection.execute(_INSERT, values).rowcount == 1:
@@ -351,7 +351,7 @@ class Store:
             return True
 
     def _check_unwatched(self) -> None:
-        """Refuse what was read while the file changed, where SQLite takes it for unchangeable."""
+        """Raise PnyxError if the file changed while SQLite assumed that it does not."""
         if self._unwatched is not None and self._unwatched != file_state(self.path):
             raise PnyxError(self._problem("it was written while it was read; run this again"))
 
@@ -396,7 +396,7 @@ class Store:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn the errors of SQLite and of the file system into one line."""
+        """Convert errors of SQLite and of the file system to one line."""
         try:
             yield
         except sqlite3.DatabaseError as error:

@@ -1,1 +1,1 @@
-"""Judges in the package: small models that a person can run anywhere."""
+"""Packaged judges: small models that run on any computer."""

@@ -1,4 +1,4 @@
-"""The default student: the mean of what late interaction, shared words and closeness say.
+"""The default student: the mean of late interaction, shared words and closeness.
 
 Each is standardised; docs/decisions/student.md has figures.
 """
@@ -35,25 +35,25 @@ from pnyx.models.embed.encoder import Encoder, load_encoder
 LATE, LEXICAL, CLOSENESS = PARTS = ("late-interaction", "lexical", "closeness")
 
 CLOSENESS_VERSION = 2
-"""Of what closeness means: a scale that was set to another version is worth nothing."""
+"""Version of the meaning of closeness: a scale fitted to another version is invalid."""
 
 _BLOCK = 256
 
 
 def open_parts(folder: Path, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Part]:
-    """Open the parts of a combined student, each by its settings."""
+    """Open the parts of a combined student, each with its settings."""
     openers: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
-        LATE: lambda own: _log_odds_of(late.load(folder, own)),
-        LEXICAL: lambda own: _log_odds_of(lexical.load(folder, own)),
+        LATE: lambda part_settings: _log_odds_of(late.load(folder, part_settings)),
+        LEXICAL: lambda part_settings: _log_odds_of(lexical.load(folder, part_settings)),
         CLOSENESS: _closeness,
     }
-    found = {}
+    opened = {}
     for name in PARTS:
         try:
-            found[name] = openers[name](settings[name])
+            opened[name] = openers[name](settings[name])
         except InputError as error:
             raise InputError(f"{name}: {error.problem}", path=error.path) from error
-    return found
+    return opened
 
 
 def _log_odds_of(scorer: LinearScorer) -> Part:
@@ -71,27 +71,27 @@ def _closeness(settings: Mapping[str, Any]) -> Part:
 def closeness(encoder: Encoder, questions: Sequence[Support]) -> Floats:
     """Return the cosine of passage (mean of sentences by length) and definition, float64 [n]."""
     parts = {q.text: read_sentences(q.text) or (q.text,) for q in questions}
-    texts = dict.fromkeys(part for own in parts.values() for part in own)
+    texts = dict.fromkeys(part for sentences in parts.values() for part in sentences)
     names = list(texts | dict.fromkeys(q.sought for q in questions))
     vectors = dict(zip(names, encoder.encode(names), strict=True))
     passages = {}
-    for text, own in parts.items():
-        lengths = np.array([len(part) for part in own], dtype=np.float32)
-        total = (np.stack([vectors[part] for part in own]) * lengths[:, None]).sum(axis=0)
+    for text, sentences in parts.items():
+        lengths = np.array([len(part) for part in sentences], dtype=np.float32)
+        total = (np.stack([vectors[part] for part in sentences]) * lengths[:, None]).sum(axis=0)
         passages[text] = total / max(float(np.linalg.norm(total)), 1e-9)
     return np.array([passages[q.text] @ vectors[q.sought] for q in questions], dtype=np.float64)
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> CombinedScorer:
-    """Load a combined student, or raise InputError: a part or its numbers cannot be used."""
+    """Load a combined student; InputError if a part or its numbers cannot be used."""
     parts = read_parts(settings, PARTS)
-    opened = open_parts(folder, {name: own for name, (own, _) in parts.items()})
+    opened = open_parts(folder, {name: part_settings for name, (part_settings, _) in parts.items()})
     return CombinedScorer([(opened[name], standard) for name, (_, standard) in parts.items()])
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedTrainer(Trainer):
-    """Trains the parts `late` and `lexical`, and brings them and `encoder` to the same scale."""
+    """Trains the parts `late` and `lexical`, and scales them like `encoder`."""
 
     kind: ClassVar[str] = "combined"
     late: LateTrainer = field(default_factory=LateTrainer)
@@ -115,16 +115,16 @@ class CombinedTrainer(Trainer):
         report: Report,
         unseen: Sequence[Support] = (),
     ) -> Trained:
-        """Scale by unseen pairs (values of fitted ones lie further apart), all questions together.
+        """Scale by unseen pairs (fitted ones have more extreme values), all questions together.
 
-        That one question's documents are closer than another's is part of the judgement.
+        It is part of the judgement that one question's documents are closer than another's.
         """
         settings: dict[str, Mapping[str, Any]] = {CLOSENESS: self._closeness}
         about = {}
         for trainer in self._trainers():
-            own = work / trainer.kind
-            own.mkdir(exist_ok=True)
-            trained = trainer.train(examples, own, out, _named(report, trainer.kind), unseen)
+            folder = work / trainer.kind
+            folder.mkdir(exist_ok=True)
+            trained = trainer.train(examples, folder, out, _named(report, trainer.kind), unseen)
             settings[trainer.kind] = trained.settings
             about[trainer.kind] = {**trainer.plan(), **trained.about}
         standards = _standards(open_parts(out, settings), unseen, _named(report, "scale"))
@@ -157,8 +157,8 @@ def _standards(
     for start in range(0, len(unseen), _BLOCK):
         report(start, len(unseen), "scoring other questions")
         for name, part in parts.items():
-            found = part(unseen[start : start + _BLOCK])
-            values[name] += [value for value in found if not isinstance(value, str)]
+            odds = part(unseen[start : start + _BLOCK])
+            values[name] += [value for value in odds if not isinstance(value, str)]
     report(len(unseen), len(unseen), "scoring other questions")
     return {name: _standard(name, value) for name, value in values.items()}
 
@@ -167,5 +167,5 @@ def _standard(name: str, values: Sequence[float]) -> Standard:
     if not values:
         raise PnyxError(f"{name} scores none of the pairs of other questions: no scale can be set")
     deviation = float(np.std(values))
-    # A part that says the same of all pairs keeps the unit it has: it then adds nothing here.
+    # A part with the same value for all pairs keeps its unit: it then adds nothing here.
     return Standard(float(np.mean(values)), deviation if deviation >= LEAST_DEVIATION else 1.0)

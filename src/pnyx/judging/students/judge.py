@@ -1,6 +1,6 @@
-"""The packaged judge, which answers each task by its best packaged model.
+"""The packaged judge, which answers each task with its best packaged model.
 
-Which that is: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
+Chosen in: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _CHUNK = 64
 def load_perspective_student() -> StudentJudge:
     """Open the packaged detector of perspectives, once.
 
-    It answers Support questions of the task `support`: whether a passage, outright or by
-    implication, speaks for a statement (BERDS, Appendix A), not whether a sentence follows from it
-    (docs/decisions/perspective-detector.md). PnyxError where a file is missing or damaged.
+    It answers Support questions of the task `support`: whether a passage supports a statement,
+    explicitly or by implication (BERDS, Appendix A), not whether a sentence follows from it
+    (docs/decisions/perspective-detector.md). PnyxError if a file is missing or damaged.
     """
     import pnyx.models
 
@@ -62,7 +62,7 @@ def _open_packaged(folder: Path, task: str) -> StudentJudge:
 
 
 class _Deferred:
-    """A scorer that is loaded when it is first asked: a card is read without it."""
+    """A scorer that is loaded at its first use: a card is read without it."""
 
     def __init__(self, *what: Any) -> None:
         self._load = functools.cache(functools.partial(load_scorer, *what))
@@ -75,41 +75,40 @@ _SLOPE = 0.809
 """From a difference of log-odds to the log-odds of a side (benchmarks/berds/sides.py)."""
 
 _SIDES_CARD = (
-    "stance: the right one of two sides .81 [.77, .85], AUROC .885 (432 arguments of the 56 "
-    "Debatewise pages by which the detector was chosen; the encoder's stance head .55, AUROC .56), "
-    "142 of 180 passages of unseen pages and 24 of 33 of BERDS"
+    "stance: the right one of two sides 0.81 [0.77, 0.85], AUROC 0.885 (432 arguments of the 56 "
+    "Debatewise pages by which the detector was chosen; the encoder's stance head 0.55, AUROC "
+    "0.56), 142 of 180 passages of unseen pages and 24 of 33 of BERDS"
 )
 
 
 CITATION = "citation"
-"""Questions of support whose statement cites the text; the others ask about perspectives."""
+"""Questions of support whose statement cites the text; the others are about perspectives."""
 
 ANSWER = "answer"
-"""Questions of support about a sentence of a generated answer and what was retrieved for it."""
+"""Questions of support about a sentence of a generated answer and its retrieved text."""
 
 OF_A_CASE = (CITATION, "relevance", "stance")
-"""What is asked about an argued case."""
+"""Tasks about an argued case."""
 
 _PACKAGED = (
     *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
     "unanswerable",
 )
-"""What something packaged answers; docs/benchmarks.md has its figures, and the next best."""
+"""Tasks that a packaged model answers; docs/benchmarks.md has the figures and alternatives."""
 
 
 class PackagedJudge:
     """Answers Support questions of every task, and ratings of overall quality.
 
-    Each by the packaged model that is best at it (docs/benchmarks.md, "Which judge answers").
-
-    An answer's provenance names the model, which is loaded when it is first asked.
+    Each is answered by the packaged model that is best at it (docs/benchmarks.md, "Which judge
+    answers"). An answer's provenance names the model, which is loaded at its first use.
 
     Args:
-        tasks: what is to be asked; all by default. Name and card are those of their models.
-            `support` is whether a passage, outright or by implication, speaks for a statement
+        tasks: the tasks of the questions; all by default. Name and card are those of their models.
+            `support` asks whether a passage supports a statement, explicitly or by implication
             (BERDS, Appendix A); `citation` is support where the statement cites the passage
             (`Support.cites`): whether it follows from it. `answer` is support of a sentence of an
-            answer by what was retrieved (`Support.from_answer`).
+            answer by the retrieved text (`Support.from_answer`).
     """
 
     def __init__(self, *tasks: str) -> None:
@@ -144,21 +143,22 @@ class PackagedJudge:
 
     @property
     def name(self) -> str:
-        """The model's name; `packaged(NAME, ...)` of several."""
+        """The model's name; `packaged(NAME, ...)` for several."""
         names = list(dict.fromkeys(model.name for model in self._models.values()))
         return names[0] if len(names) == 1 else f"packaged({', '.join(names)})"
 
     @property
     def card(self) -> str:
-        """For each task the figures of its model."""
+        """The figures of the model of each task."""
         if self._models.keys() == {"support"}:
             return self._models["support"].card
         cards: dict[str, dict[str, None]] = {}
         for task, model in self._models.items():
-            own = getattr(model, "cards", {}).get(_usual_task(task), model.card)
-            cards.setdefault(model.name, {}).update(dict.fromkeys(own.split("; ")))
-        shown = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
-        parts = shown if len(shown) > 1 else next(iter(cards.values()))
+            card_task = "support" if task in (CITATION, ANSWER) else task
+            task_card = getattr(model, "cards", {}).get(card_task, model.card)
+            cards.setdefault(model.name, {}).update(dict.fromkeys(task_card.split("; ")))
+        lines = [f"{name}: {'; '.join(card)}" for name, card in cards.items()]
+        parts = lines if len(lines) > 1 else next(iter(cards.values()))
         return "; ".join([*parts, WEAK])
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
@@ -178,12 +178,12 @@ class PackagedJudge:
             else:
                 by_model.setdefault(id(model), (model, []))[1].append(position)
         for model, positions in by_model.values():
-            own = [questions[position] for position in positions]
+            batch = [questions[position] for position in positions]
 
-            def put(place: int, answer: Answer, at: list[int] = positions) -> None:
-                emit(at[place], answer)
+            def put(number: int, answer: Answer, at: list[int] = positions) -> None:
+                emit(at[number], answer)
 
-            await model.answer(own, put)
+            await model.answer(batch, put)
 
 
 def _packaged_task(question: JudgeQuestion) -> str:
@@ -192,18 +192,14 @@ def _packaged_task(question: JudgeQuestion) -> str:
     return CITATION if question.cites else ANSWER if question.from_answer else "support"
 
 
-def _usual_task(task: str) -> str:
-    return "support" if task in (CITATION, ANSWER) else task
-
-
 @functools.cache
 def _once(make: Callable[[], Any]) -> Any:
-    """Make a judge the first time: its model is loaded once."""
+    """Create a judge at its first use, so that its model is loaded once."""
     return make()
 
 
 def _stated(question: Support) -> tuple[str, str]:
-    """Return the statement that is judged and what stands against it."""
+    """Return the judged statement and its opposite."""
     if question.opposite:
         return question.statement, question.opposite
     pair = statements(question.question or question.statement)
@@ -213,10 +209,10 @@ def _stated(question: Support) -> tuple[str, str]:
 
 
 class SideJudge:
-    """Answers stance questions by a judge of support, asked for the claim and for its opposite.
+    """Answers stance questions with a judge of support, asked about the claim and its opposite.
 
-    P(yes) is a logistic of the difference of the two log-odds; of the pieces of a longer text it is
-    their mean, times the root of their number. It presumes that the text is on topic.
+    P(yes) is a logistic function of the difference of the two log-odds; for a longer text, of the
+    mean over its pieces, times the square root of their number. The text is assumed to be on topic.
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -230,15 +226,15 @@ class SideJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`, those about the same text together."""
-        asked = by_text(questions, self.name)
-        for chunk in chunks_by_text(asked, _CHUNK):
+        numbered = by_text(questions, self.name)
+        for chunk in chunks_by_text(numbered, _CHUNK):
             await self._answer(chunk, emit)
 
-    async def _answer(self, asked: Sequence[tuple[int, Support]], emit: Emit) -> None:
-        """Ask for both statements about each passage, each pair of passage and statement once."""
+    async def _answer(self, questions: Sequence[tuple[int, Support]], emit: Emit) -> None:
+        """Ask about both statements for each passage, each pair of passage and statement once."""
         todo: dict[tuple[str, str], Support] = {}
         open_ones = []
-        for position, question in asked:
+        for position, question in questions:
             problem = blank(question) or _other_task(question, "stance")
             if problem:
                 emit(position, Unscored(problem, self._provenance()))
@@ -247,9 +243,9 @@ class SideJudge:
             pair = [[(p, statement) for p in pieces] for statement in _stated(question)]
             todo |= {key: Support(question.id, *key) for keys in pair for key in keys}
             open_ones.append((position, pair))
-        found: dict[int, Answer] = {}
-        await self._judge.answer(list(todo.values()), found.__setitem__)
-        answers = dict(zip(todo, (found[place] for place in range(len(todo))), strict=True))
+        by_position: dict[int, Answer] = {}
+        await self._judge.answer(list(todo.values()), by_position.__setitem__)
+        answers = dict(zip(todo, (by_position[number] for number in range(len(todo))), strict=True))
         for position, pair in open_ones:
             emit(position, self._verdict(*([answers[key] for key in keys] for keys in pair)))
 
@@ -264,8 +260,8 @@ class SideJudge:
                     return Unscored("probability: none is stated", self._provenance())
                 p.append(answer.probability)
             stated.append(float(np.mean(log_odds(p))))
-        apart = math.sqrt(len(claim)) * (stated[0] - stated[1])
-        p, q, side = logistic(np.array([*stated, _SLOPE * apart])).round(6).tolist()
+        difference = math.sqrt(len(claim)) * (stated[0] - stated[1])
+        p, q, side = logistic(np.array([*stated, _SLOPE * difference])).round(6).tolist()
         return Judged(
             value=side >= 0.5,
             probability=side,
@@ -278,10 +274,10 @@ class SideJudge:
 
 
 class AssignmentJudge:
-    """Says whether a text gives an answer, or a claim: the task `nugget`, but never in part.
+    """Decides whether a text contains an answer or a claim: the task `nugget`, but never partly.
 
-    P(yes) is a logistic of the detector's log-odds that the text speaks for the statement (an
-    answer is put after its question), of the share of the statement's words in the text, and of how
+    P(yes) is a logistic function of the detector's log-odds that the text supports the statement
+    (an answer is put after its question), the share of the statement's words in the text, and how
     far the statement repeats, or repeats and contradicts, the text. Calibrated on nuggets of
     reports and on key points of arguments (docs/benchmarks/nuggets.md).
     """
@@ -301,7 +297,7 @@ class AssignmentJudge:
 
     @property
     def card(self) -> str:
-        """What it was calibrated on, and its figures; empty for a calibration of one's own."""
+        """The calibration data and figures; empty for a custom calibration."""
         return "; ".join([*self.cards.values(), WEAK]) if self.cards else ""
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
@@ -309,10 +305,10 @@ class AssignmentJudge:
         await answer_chunks(by_text(questions, self.name), _CHUNK, self._judge, emit)
 
     def features(self, questions: Sequence[Support]) -> list[dict[str, float] | str]:
-        """Return what the calibration sees of each question, or why it cannot be judged."""
+        """Return the calibration's features of each question, or why it cannot be judged."""
         problems = [blank(q) or _other_task(q, self.task) for q in questions]
-        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
-        answers = iter(self._detector.judge([self._as_support(q) for q in asked]))
+        answerable = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        answers = iter(self._detector.judge([self._as_support(q) for q in answerable]))
         return [
             problem or self._seen(q, next(answers))
             for q, problem in zip(questions, problems, strict=True)
@@ -331,7 +327,7 @@ class AssignmentJudge:
         }
 
     def _as_support(self, question: Support) -> Support:
-        """Return what the detector is asked: an answer says something only after its question."""
+        """Return the detector's question: an answer is meaningful only after its question."""
         statement = " ".join(f"{question.question} {question.statement}".split())
         return replace(question, task="support", statement=statement, question="", guideline="")
 
@@ -345,17 +341,17 @@ class AssignmentJudge:
 
 
 class AnswerJudge(AssignmentJudge):
-    """Says whether a text supports a sentence of a generated answer: the task `support`.
+    """Decides whether a text supports a sentence of a generated answer: the task `support`.
 
-    The features are those of its base; calibrated on sentences about passages, for as many that are
-    supported as are not (docs/decisions/answer-support.md).
+    The features are those of its base; calibrated on sentences about passages, half of them
+    supported (docs/decisions/answer-support.md).
     """
 
     task = "support"
     packaged = "answer"
 
     def _as_support(self, question: Support) -> Support:
-        """Return what the detector is asked: the sentence, which says something on its own."""
+        """Return the detector's question: the sentence, which is meaningful on its own."""
         return replace(question, question="", guideline="")
 
 

@@ -1,4 +1,4 @@
-"""Scores pairs by late interaction: texts are encoded separately, only their sentences meet.
+"""Scores pairs by late interaction: texts are encoded separately, and their sentences compared.
 
 A small encoder is fine-tuned so that its sentence vectors indicate relevance
 (docs/decisions/student.md).
@@ -41,19 +41,19 @@ FEATURES = (
     "sentence-part, best 3",
 )
 """Cosines of the passage, or of its closest sentence, with the question, with question and
-definition in one, and with the sentences (parts) of these."""
+definition together, and with their sentences (parts)."""
 
 MAX_TOKENS = 320
-"""Of a piece; longer texts are several."""
+"""Tokens of a piece; longer texts have several pieces."""
 
 _MAX_PIECES = 8
-"""Some 1,500 words; what comes after is not read."""
+"""About 1,500 words; the rest is not read."""
 _MAX_CHARACTERS = 32_768
 _SHORTEST = 4
-"""Words: shorter sentences (headings, numbers of a list) go with the next one."""
+"""Words: shorter sentences (headings, list numbers) are joined with the next one."""
 _BEST = 3
 _REMEMBERED = 4_000
-"""Texts whose vectors are kept, some 60 MB."""
+"""Number of texts whose vectors are cached, about 60 MB."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -67,22 +67,22 @@ class Piece(NamedTuple):
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end, short ones joined with the next."""
+    """Return the start and end of each sentence of a text, short ones joined with the next."""
     spans: list[tuple[int, int]] = []
-    place, start, words = 0, 0, 0
+    end, start, words = 0, 0, 0
     for sentence in read_passage(text).sentences:
-        place = text.index(sentence, place)
+        end = text.index(sentence, end)
         if not words:
-            start = place
-        place += len(sentence)
+            start = end
+        end += len(sentence)
         words += len(sentence.split())
         if words >= _SHORTEST:
-            spans.append((start, place))
+            spans.append((start, end))
             words = 0
     if words and spans:
-        spans[-1] = (spans[-1][0], place)
+        spans[-1] = (spans[-1][0], end)
     elif words:
-        spans.append((start, place))
+        spans.append((start, end))
     return spans or [(0, len(text))]
 
 
@@ -105,7 +105,7 @@ def pieces_of(tokenizer: Any, text: str) -> list[Piece]:
 
 
 def _cuts(owners: Ints, most: int) -> list[tuple[int, int]]:
-    """Return begin and end of each run of whole sentences; a longer sentence is cut."""
+    """Return start and end of each run of whole sentences; a longer sentence is cut."""
     cuts: list[tuple[int, int]] = []
     begin = 0
     while begin < len(owners):
@@ -130,13 +130,13 @@ def interact(
     passage: TextVectors, question: TextVectors, definition: TextVectors
 ) -> npt.NDArray[np.float64]:
     """Return the features of a pair, float64 [len(FEATURES)], in [-1, 1]; see `FEATURES`."""
-    asked, whole = question.pieces[0], definition.pieces[0]
+    query, whole = question.pieces[0], definition.pieces[0]
     parts = np.sort((passage.sentences @ definition.sentences.T).max(axis=0))
     return np.array(
         [
-            (passage.pieces @ asked).max(),
+            (passage.pieces @ query).max(),
             (passage.pieces @ whole).max(),
-            (passage.sentences @ asked).max(),
+            (passage.sentences @ query).max(),
             (passage.sentences @ whole).max(),
             parts.mean(),
             parts[-1],
@@ -161,19 +161,19 @@ class LateScorer(LinearScorer):
         self._recent: dict[str, TextVectors] = {}
 
     def _interactions(self, questions: Sequence[Support]) -> npt.NDArray[np.float64]:
-        texts = [asked_texts(question) for question in questions]
-        known = self._encoded(text for own in texts for text in own)
-        return np.stack([interact(*(known[text] for text in own)) for own in texts])
+        texts = [texts_of_question(question) for question in questions]
+        vectors = self._encoded(text for pair_texts in texts for text in pair_texts)
+        return np.stack([interact(*(vectors[text] for text in pair_texts)) for pair_texts in texts])
 
     def _encoded(self, texts: Iterable[str]) -> dict[str, TextVectors]:
         wanted = list(dict.fromkeys(texts))
-        found = {text: self._recent[text] for text in wanted if text in self._recent}
-        new = [text for text in wanted if text not in found]
+        cached = {text: self._recent[text] for text in wanted if text in self._recent}
+        new = [text for text in wanted if text not in cached]
         fresh = dict(zip(new, in_threads(self._encode, new), strict=True))
         if len(self._recent) + len(fresh) > _REMEMBERED:
             self._recent = {}
         self._recent.update(list(fresh.items())[:_REMEMBERED])
-        return found | fresh
+        return cached | fresh
 
     def _encode(self, text: str) -> TextVectors:
         wholes, sentences = [], []
@@ -185,20 +185,20 @@ class LateScorer(LinearScorer):
         return TextVectors(_unit(np.stack(wholes)), _unit(np.concatenate(sentences)))
 
 
-def asked_texts(question: Support) -> tuple[str, str, str]:
+def texts_of_question(question: Support) -> tuple[str, str, str]:
     """Return passage, question, and question with definition."""
     return question.text, question.statement, question.sought
 
 
 def _means(states: Floats, piece: Piece) -> Floats:
-    """Return the mean of each sentence's tokens; of the whole piece where it holds no sentence."""
+    """Return the mean of each sentence's tokens; of the whole piece if it has no sentence."""
     count = int(piece.sentences.max()) + 1
     if not count:
         whole: Floats = states.mean(axis=0, keepdims=True)
         return whole
     out = np.empty((count, states.shape[1]), dtype=np.float32)
-    for own in range(count):
-        out[own] = states[piece.sentences == own].mean(axis=0)
+    for sentence in range(count):
+        out[sentence] = states[piece.sentences == sentence].mean(axis=0)
     return out
 
 
@@ -211,10 +211,10 @@ def _unit(rows: Floats) -> Floats:
 def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
     """Load a late-interaction student."""
     weights = settings.get("weights")
-    given = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
-    if len(given) != len(FEATURES) + 1:
+    coefficients = [*weights, settings.get("intercept")] if isinstance(weights, list) else []
+    if len(coefficients) != len(FEATURES) + 1:
         raise InputError(f"settings: expected {len(FEATURES)} weights and an intercept")
-    numbers = [float(number(n, "settings: weights and intercept")) for n in given]
+    numbers = [float(number(n, "settings: weights and intercept")) for n in coefficients]
     session, tokenizer = open_network(folder)
 
     def run(ids: Ints) -> Floats:
@@ -223,7 +223,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> LateScorer:
         return states
 
     highest = max(tokenizer.get_vocab().values(), default=0)
-    try:  # as many tokens as there can be, of the highest number
+    try:  # the maximum number of tokens, with the highest id
         run(np.full((1, MAX_TOKENS), highest))
     except Exception as error:  # onnxruntime raises classes of its own
         raise InputError(f"the model cannot be run: {shorten(str(error), 80)}") from error
@@ -236,15 +236,15 @@ class LateTrainer(Trainer):
 
     Attributes:
         base: the packaged encoder, or a folder with a BERT model.
-        frozen: layers from below that stay as they are, by default two thirds of the base's, but
-            never all; the embeddings do, too.
+        frozen: number of lowest layers that are not trained, by default two thirds of the base's,
+            but never all; the embeddings are also frozen.
         epochs: how often each pair is seen.
-        batch: pairs a step, those of a question together.
-        together: at most so many pairs of one question in a step.
-        learning_rate: of the layers; what stands on them learns ten times as fast.
+        batch: pairs per step, those of a question together.
+        together: maximum number of pairs of one question in a step.
+        learning_rate: of the layers; the head learns ten times as fast.
         order: weight of the loss on the order of a question's documents (RankNet).
-        gap: documents whose targets differ by less are in no order.
-        seed: of order and dropout.
+        gap: documents whose targets differ by less have no order.
+        seed: random seed of the order and dropout.
     """
 
     kind: ClassVar[str] = "late-interaction"
@@ -272,7 +272,7 @@ class LateTrainer(Trainer):
         return {**asdict(self), "frozen": self.frozen_of(layers)}
 
     def frozen_of(self, layers: int) -> int:
-        """Return how many of a base's layers, at least one, stay as they are."""
+        """Return how many of a base's layers, at least one, are frozen."""
         if self.frozen is not None:
             return self.frozen
         return min(round(2 * layers / 3), layers - 1)
@@ -308,7 +308,8 @@ class LateTrainer(Trainer):
             pairs = []
             for example in map(examples.__getitem__, step):
                 p, q, d = (
-                    places.setdefault(text, len(places)) for text in asked_texts(example.question)
+                    places.setdefault(text, len(places))
+                    for text in texts_of_question(example.question)
                 )
                 pairs.append((p, q, d))
             for text in places.keys() - pieces.keys():
@@ -327,17 +328,17 @@ class LateTrainer(Trainer):
         net, loss = train_net(make, steps, lesson, work, report, rate=rate, seed=seed)
         export_int8(net.bert, out / MODEL)
         (out / TOKENIZER).write_bytes(tokenizer)
-        weights, intercept, own = (
+        weights, intercept, intercepts = (
             part.detach().tolist() for part in (net.weights, net.intercept, net.own)
         )
-        mean = intercept + sum(own[owner] for owner in owners) / len(owners)
+        mean = intercept + sum(intercepts[owner] for owner in owners) / len(owners)
         return Trained({"weights": weights, "intercept": mean}, {"last_loss": loss})
 
     def batches(self, examples: Sequence[TrainingExample]) -> Iterator[list[int]]:
-        """Yield the places of the examples of each step, an epoch after the other."""
+        """Yield the positions of the examples of each step, epoch by epoch."""
         by: dict[str, list[int]] = {}
-        for place, example in enumerate(examples):
-            by.setdefault(example.group, []).append(place)
+        for position, example in enumerate(examples):
+            by.setdefault(example.group, []).append(position)
         for epoch in range(self.epochs):
             rng = random.Random(f"{self.seed} {epoch}")
             parts = []

@@ -1,4 +1,4 @@
-"""The network of the late-interaction student, in torch; imported only where it is trained."""
+"""The network of the late-interaction student, in torch; imported only for training."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Piece: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Token ids and the number of each one's sentence (`pnyx.judging.students.late.Piece`)."""
 
 Pair: TypeAlias = tuple[int, int, int]
-"""Places among texts: of passage, question, and question with definition."""
+"""Positions of passage, question, and question with definition among the texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingBatch:
-    """What a step sees: texts, pairs of them, and of each pair its question and its target."""
+    """The data of a step: texts, pairs of them, and the question and target of each pair."""
 
     texts: Sequence[Sequence[Piece]]
     pairs: Sequence[Pair]
@@ -49,7 +49,7 @@ _INTERCEPT = -5.5
 _BEST = 3
 _BLOCK = 16
 _LARGEST = 1 << 20
-"""Of a model's sizes: far above any that could be trained here."""
+"""Limit for a model's sizes: far above any that could be trained here."""
 _SIZES = (
     "vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size "
     "max_position_embeddings type_vocab_size"
@@ -59,9 +59,9 @@ _SIZES = (
 class LateNet(nn.Module):  # type: ignore[misc]
     """Encoder, weights of the features, and an intercept for each training question.
 
-    The embeddings and the first `frozen` layers of the encoder are not trained; `order` is the
-    weight of the loss on the order of a question's documents, `gap` the least difference of their
-    targets that is an order.
+    The embeddings and the first `frozen` layers of the encoder are not trained. `order` is the
+    weight of the loss on the order of a question's documents, `gap` the smallest difference of
+    their targets that counts as an order.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class LateNet(nn.Module):  # type: ignore[misc]
             module.requires_grad_(requires_grad=False)
 
     def train(self, mode: bool = True) -> LateNet:
-        """Set what is trained to training; frozen layers keep no dropout."""
+        """Set the trained parts to training mode; frozen layers have no dropout."""
         super().train(mode)
         for module in self._frozen[1:]:
             module.eval()
@@ -97,7 +97,7 @@ class LateNet(nn.Module):  # type: ignore[misc]
         return {"loss": loss}
 
     def log_odds(self, texts: Sequence[Sequence[Piece]], pairs: Sequence[Pair]) -> torch.Tensor:
-        """Return log-odds, float32 [pairs], without the own intercepts."""
+        """Return log-odds, float32 [pairs], without the intercepts of the questions."""
         states = iter(self._states([piece for pieces in texts for piece in pieces]))
         wholes, sentences = [], []
         for pieces in texts:
@@ -113,20 +113,20 @@ class LateNet(nn.Module):  # type: ignore[misc]
         return torch.stack(rows) @ self.weights + self.intercept
 
     def _states(self, pieces: Sequence[Piece]) -> list[torch.Tensor]:
-        """Return the hidden states of pieces, run in blocks of like length."""
+        """Return the hidden states of pieces, run in blocks of similar length."""
         order = sorted(range(len(pieces)), key=lambda i: len(pieces[i][0]))
-        found: list[torch.Tensor] = [torch.empty(0)] * len(pieces)
+        states_by_piece: list[torch.Tensor] = [torch.empty(0)] * len(pieces)
         for start in range(0, len(order), _BLOCK):
             block = order[start : start + _BLOCK]
             ids = [torch.from_numpy(pieces[i][0]) for i in block]
             mask = nn.utils.rnn.pad_sequence(
-                [torch.ones_like(own) for own in ids], batch_first=True
+                [torch.ones_like(piece_ids) for piece_ids in ids], batch_first=True
             )
             padded = nn.utils.rnn.pad_sequence(ids, batch_first=True)
             states = self.bert(padded, attention_mask=mask).last_hidden_state
-            for i, own, row in zip(block, ids, states, strict=True):
-                found[i] = row[: len(own)]
-        return found
+            for i, piece_ids, row in zip(block, ids, states, strict=True):
+                states_by_piece[i] = row[: len(piece_ids)]
+        return states_by_piece
 
 
 def _sentence_means(tokens: torch.Tensor, piece: Piece) -> torch.Tensor:
@@ -141,17 +141,17 @@ def _sentence_means(tokens: torch.Tensor, piece: Piece) -> torch.Tensor:
 def _interact(
     pieces: torch.Tensor,
     sentences: torch.Tensor,
-    asked: torch.Tensor,
+    query: torch.Tensor,
     whole: torch.Tensor,
     parts: torch.Tensor,
 ) -> torch.Tensor:
-    """The same as `late.interact`, with gradients; a test holds them equal."""
+    """The same as `late.interact`, with gradients; a test compares both."""
     best = (sentences @ parts.T).max(0).values.sort().values
     return torch.stack(
         [
-            (pieces @ asked).max(),
+            (pieces @ query).max(),
             (pieces @ whole).max(),
-            (sentences @ asked).max(),
+            (sentences @ query).max(),
             (sentences @ whole).max(),
             best.mean(),
             best[-1],
@@ -170,7 +170,7 @@ def train_net(
     rate: float,
     seed: int,
 ) -> tuple[LateNet, float | None]:
-    """Train a network on the places of each step; return it and the last loss."""
+    """Train a network on the positions of each step; return it and the last loss."""
     with own_randomness(seed):
         net = make()
         learned = {name: p for name, p in net.named_parameters() if p.requires_grad}
@@ -195,7 +195,7 @@ def train_net(
     return net.eval(), loss
 
 
-# --- the encoder to start from
+# --- the base encoder
 
 
 def load_bert(base: str) -> BertModel:
@@ -214,13 +214,13 @@ def load_bert(base: str) -> BertModel:
             dtype=torch.float32,
             output_loading_info=True,
         )
-    if missing := sorted(info["missing_keys"]):  # they would be drawn at random
+    if missing := sorted(info["missing_keys"]):  # they would be initialised at random
         raise InputError(f"holds no BERT model: {shorten(missing[0], 80)} is missing", path=base)
     return bert
 
 
 def check_base(base: str, tokens: int) -> BertConfig:
-    """Check that a base reads so many tokens and that its tokenizer fits it; return its sizes."""
+    """Check that a base can read `tokens` tokens and fits its tokenizer; return its sizes."""
     config = _packaged()[0] if base == PACKAGED else _config(Path(base))
     if config.max_position_embeddings < tokens:
         problem = f"reads up to {config.max_position_embeddings} tokens, expected at least {tokens}"
@@ -247,16 +247,16 @@ def check_base(base: str, tokens: int) -> BertConfig:
 
 
 def _config(folder: Path) -> BertConfig:
-    """Read the sizes of a model; they are checked here, as torch would refuse them in its way."""
+    """Read and check the sizes of a model, for clearer errors than those of torch."""
     path = folder / "config.json"
-    given = parse_json_object(" ".join(line for _, line in read_lines(path)), path=path, number=1)
-    if given.get("model_type") != "bert" or given.get("hidden_act") != "gelu":
+    row = parse_json_object(" ".join(line for _, line in read_lines(path)), path=path, number=1)
+    if row.get("model_type") != "bert" or row.get("hidden_act") != "gelu":
         raise InputError("expected model_type bert with gelu", path=path)
-    sizes = {name: given.get(name, 2 if name == "type_vocab_size" else None) for name in _SIZES}
+    sizes = {name: row.get(name, 2 if name == "type_vocab_size" else None) for name in _SIZES}
     for name, size in sizes.items():
         if type(size) is not int or not 0 < size < _LARGEST:
-            shown = shorten(size, 40) if name in given else "nothing"
-            raise InputError(f"{name}: found {shown}, expected a size", path=path)
+            excerpt = shorten(size, 40) if name in row else "nothing"
+            raise InputError(f"{name}: found {excerpt}, expected a size", path=path)
     config = BertConfig(**sizes)
     width, heads = config.hidden_size, config.num_attention_heads
     if width % heads:
@@ -280,7 +280,7 @@ def _packaged_file(file: str) -> bytes:
 
 @functools.cache
 def _packaged() -> tuple[BertConfig, dict[str, torch.Tensor]]:
-    """Read the packaged encoder's graph: names of nodes tell which weight is which."""
+    """Read the packaged encoder's graph, where the names of nodes identify the weights."""
     import onnx
 
     graph = onnx.load_from_string(_packaged_file("model.onnx")).graph
@@ -323,26 +323,26 @@ def _matrix(node: str) -> str:
     """Return layer and part of a product: `1.attention.self.query` of `/query_1/MatMul_quant`."""
     parts = node.strip("/").split("/")
     name, _, number = parts[-2].partition("_")
-    place = int(number or 0)
+    index = int(number or 0)
     if name != "dense":
-        return f"{place}.attention.self.{name}"
+        return f"{index}.attention.self.{name}"
     if parts[0] == "intermediate":
-        return f"{place}.intermediate.dense"
-    return f"{place // 2}.{'output' if place % 2 else 'attention.output'}.dense"
+        return f"{index}.intermediate.dense"
+    return f"{index // 2}.{'output' if index % 2 else 'attention.output'}.dense"
 
 
-# --- the encoder to score with
+# --- the encoder for scoring
 
 
 class _States(nn.Module):  # type: ignore[misc]
-    """Token ids and their mask to the states of the last layer."""
+    """Maps token ids and their mask to the states of the last layer."""
 
     def __init__(self, bert: BertModel) -> None:
         super().__init__()
         self.bert = bert
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        # Written out: what a release makes of a two-dimensional mask may be no fixed graph.
+        # Written out: a two-dimensional mask may not give a fixed graph in every release.
         bias = (1.0 - attention_mask.to(torch.float32))[:, None, None, :] * -1e9
         places = torch.arange(input_ids.shape[1])[None, :]
         hidden = self.bert.embeddings(
@@ -352,7 +352,7 @@ class _States(nn.Module):  # type: ignore[misc]
 
 
 def export_int8(bert: BertModel, path: Path) -> None:
-    """Write an encoder as ONNX, 7 of 8 bits a weight: without VNNI, 16-bit sums overflow."""
+    """Write an encoder as ONNX with 7 of 8 bits per weight: otherwise 16-bit sums overflow."""
     load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -361,7 +361,7 @@ def export_int8(bert: BertModel, path: Path) -> None:
     ids = torch.randint(0, bert.config.vocab_size, (2, 12), generator=torch.Generator())
     axes = {0: "batch", 1: "tokens"}
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecations within the exporter
+        warnings.simplefilter("ignore")  # deprecations in the exporter
         full, ready = Path(name) / "full.onnx", Path(name) / "ready.onnx"
         torch.onnx.export(
             _States(bert).eval(),

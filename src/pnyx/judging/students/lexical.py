@@ -1,4 +1,4 @@
-"""Scores pairs by the words they share, with no network: the first stage of a cascade."""
+"""Scores pairs by shared words, without a network: the first stage of a cascade."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExam
 
 WORDS, WEIGHTS = "words.json", "weights.safetensors"
 MAX_WORDS = 50_000
-"""Words whose frequency a student knows, at most; all others count as never seen."""
+"""Maximum number of words with a known frequency; all others count as unseen."""
 
 FEATURES_VERSION = 1
-"""Of what the features mean, the words they count (`FoldedWords`, version 1) included: weights that
-were fitted to another version are worth nothing."""
+"""Version of the features, including the words they count (`FoldedWords`, version 1): weights
+fitted to another version are invalid."""
 
 FEATURES = (
     "question held by passage",
@@ -50,17 +50,17 @@ FEATURES = (
     "definition's phrases held by passage",
     "length of passage",
 )
-"""*Held*: the share of the one's words that stand in the other, each word counting by its inverse
-document frequency. *Like*: the cosine of both, by the same weights. *Definition* is question and
-definition in one, *parts* are its sentences, *phrases* pairs of words that follow each other. All
-lie in [0, 1] but for the length: the logarithm of the passage's words, over 5. Lengths of question
-and definition are left out: they tell one question from another, not one passage from another."""
+"""*Held*: the share of one text's words that occur in the other, weighted by inverse document
+frequency. *Like*: the cosine of both, with the same weights. *Definition* is question and
+definition together, *parts* are its sentences, *phrases* pairs of adjacent words. All are in [0, 1]
+except the length: the logarithm of the passage's words, divided by 5. Lengths of question and
+definition are left out: they distinguish questions, not passages."""
 
 _BEST = 3
 _FEWEST = 2
-"""Different words of a part; what has fewer is a bullet or a number."""
+"""Minimum number of different words in a part; shorter ones are bullets or numbers."""
 _MOST_TERMS = 1000
-"""Different words of question and definition that are looked for: memory, at hostile lengths."""
+"""Maximum number of different words of question and definition: bounds the memory."""
 _REMEMBERED_WORDS = 200_000
 _REMEMBERED_QUESTIONS = 1000
 _LOG_SCALE = 5.0
@@ -74,28 +74,28 @@ class _Text:
     """A passage as words."""
 
     bags: Sequence[frozenset[str]]  # the terms of the passage, then those of each sentence
-    norms: Floats  # [bags], of their vectors of weights
+    norms: Floats  # [bags], of their weight vectors
     sentences: Sequence[Sequence[str]]  # terms in order
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is looked for; columns are the terms of question and definition."""
+class _QuestionTerms:
+    """The terms of question and definition, which are the columns."""
 
     columns: Mapping[str, int]
-    held: Floats  # weights of question, definition, parts, as shares
+    shares: Floats  # weights of question, definition, parts, as shares
     like: Floats  # squared weights over their norms
     phrases: Mapping[Phrase, tuple[float, float]]  # shares of two adjacent terms
 
 
 class _Terms(dict[str, str | None]):
-    """Word -> term; None where it is left out."""
+    """Word -> term; None if it is left out."""
 
     term: Callable[[str], str | None]
 
     def __missing__(self, word: str) -> str | None:
-        found = self[word] = self.term(word)
-        return found
+        term = self[word] = self.term(word)
+        return term
 
 
 class _Squares(dict[str, float]):
@@ -117,7 +117,7 @@ class Lexicon:
         self._tokenizer = FoldedWords("english")
         self._terms = _Terms()
         self._terms.term = self._tokenizer.term
-        self._asked: dict[tuple[str, str], _Asked] = {}
+        self._question_terms: dict[tuple[str, str], _QuestionTerms] = {}
 
     def features(self, questions: Sequence[Support]) -> Floats:
         """Return the features of pairs, float64 [n, len(FEATURES)]; see `FEATURES`."""
@@ -131,13 +131,13 @@ class Lexicon:
         return out
 
     def sentences(self, text: str) -> list[list[str]]:
-        """Return the terms of each sentence, in order; those of very long texts are cut off."""
-        known = self._terms
-        if len(known) > _REMEMBERED_WORDS:
-            known.clear()
+        """Return the terms of each sentence, in order; very long texts are cut."""
+        terms = self._terms
+        if len(terms) > _REMEMBERED_WORDS:
+            terms.clear()
         words = self._tokenizer.words
         return [
-            [term for term in map(known.__getitem__, words(sentence)) if term]
+            [term for term in map(terms.__getitem__, words(sentence)) if term]
             for sentence in read_sentences(text)
         ]
 
@@ -149,19 +149,21 @@ class Lexicon:
         bags = [frozenset(terms) for terms in sentences]
         bags.insert(0, frozenset().union(*bags))
         square = self._squares.__getitem__
-        # A set has no order of its own that would last; fsum needs none.
+        # The order of a set is not reproducible; fsum does not depend on it.
         norms = np.sqrt([math.fsum(map(square, bag)) for bag in bags])
         return _Text(bags, np.maximum(norms, _TINY), sentences)
 
-    def _look_for(self, statement: str, guideline: str) -> _Asked:
+    def _look_for(self, statement: str, guideline: str) -> _QuestionTerms:
         key = statement, guideline
-        if key not in self._asked:
-            if len(self._asked) >= _REMEMBERED_QUESTIONS:
-                self._asked.clear()
-            self._asked[key] = self._new_asked(self.sentences(statement), self.sentences(guideline))
-        return self._asked[key]
+        if key not in self._question_terms:
+            if len(self._question_terms) >= _REMEMBERED_QUESTIONS:
+                self._question_terms.clear()
+            self._question_terms[key] = self._new_terms(
+                self.sentences(statement), self.sentences(guideline)
+            )
+        return self._question_terms[key]
 
-    def _new_asked(self, question: list[list[str]], definition: list[list[str]]) -> _Asked:
+    def _new_terms(self, question: list[list[str]], definition: list[list[str]]) -> _QuestionTerms:
         terms = dict.fromkeys(t for sentence in [*question, *definition] for t in sentence)
         columns = {term: column for column, term in enumerate(list(terms)[:_MOST_TERMS])}
         weights = np.array([self._weight(term) for term in columns])
@@ -174,12 +176,12 @@ class Lexicon:
         rows = (bag([sentence]) for sentence in (definition or question))
         parts = [row for row in rows if row.sum() >= _FEWEST] or [np.ones(len(columns))]
         whole = np.ones(len(columns))
-        held = np.stack([bag(question), whole, *parts]) * weights
+        shares = np.stack([bag(question), whole, *parts]) * weights
         like = np.stack([whole, *parts]) * weights**2
         norms = np.sqrt(like.sum(axis=1, keepdims=True))
-        return _Asked(
+        return _QuestionTerms(
             columns,
-            held / np.maximum(held.sum(axis=1, keepdims=True), _TINY),
+            shares / np.maximum(shares.sum(axis=1, keepdims=True), _TINY),
             like / np.maximum(norms, _TINY),
             self._phrases(question, [*question, *definition]),
         )
@@ -189,39 +191,40 @@ class Lexicon:
     ) -> dict[Phrase, tuple[float, float]]:
         weights: list[dict[Phrase, float]] = []
         for sentences in (question, definition):
-            found = {phrase for terms in sentences for phrase in pairwise(terms)}
-            own = {phrase: sum(map(self._weight, phrase)) for phrase in found}
-            total = max(math.fsum(own.values()), _TINY)
-            weights.append({phrase: weight / total for phrase, weight in own.items()})
-        asked, whole = weights
-        return {phrase: (asked.get(phrase, 0.0), weight) for phrase, weight in whole.items()}
+            phrases = {phrase for terms in sentences for phrase in pairwise(terms)}
+            sums = {phrase: sum(map(self._weight, phrase)) for phrase in phrases}
+            total = max(math.fsum(sums.values()), _TINY)
+            weights.append({phrase: weight / total for phrase, weight in sums.items()})
+        query, whole = weights
+        return {phrase: (query.get(phrase, 0.0), weight) for phrase, weight in whole.items()}
 
 
-def _compare(text: _Text, asked: _Asked) -> list[float]:
-    stands = np.zeros((len(text.bags), len(asked.columns)))
-    columns = asked.columns
+def _compare(text: _Text, query: _QuestionTerms) -> list[float]:
+    occurs = np.zeros((len(text.bags), len(query.columns)))
+    columns = query.columns
     for row, bag in enumerate(text.bags):
         if common := bag & columns.keys():
-            stands[row, [columns[term] for term in common]] = 1
-    held = stands @ asked.held.T
-    like = (stands @ asked.like.T) / text.norms[:, None]
-    own = slice(1, None) if len(text.bags) > 1 else slice(None)  # no sentence: the passage is one
-    inside, best_held, best_like = held[0].tolist(), held[own].max(0), like[own].max(0)
-    in_sentence, like_sentence = best_held[2:].tolist(), best_like[1:].tolist()
-    phrases = asked.phrases.keys() & set(chain.from_iterable(map(pairwise, text.sentences)))
+            occurs[row, [columns[term] for term in common]] = 1
+    coverage = occurs @ query.shares.T
+    like = (occurs @ query.like.T) / text.norms[:, None]
+    # A passage without sentences counts as one sentence.
+    rows = slice(1, None) if len(text.bags) > 1 else slice(None)
+    inside, best, best_like = coverage[0].tolist(), coverage[rows].max(0), like[rows].max(0)
+    in_sentence, like_sentence = best[2:].tolist(), best_like[1:].tolist()
+    phrases = query.phrases.keys() & set(chain.from_iterable(map(pairwise, text.sentences)))
     return [
         inside[0],
-        best_held[0],
+        best[0],
         inside[1],
         like[0, 0],
         best_like[0],
-        like[own, 0].mean(),
+        like[rows, 0].mean(),
         _mean(inside[2:]),
         max(inside[2:]),
         *_summary(in_sentence),
         *_summary(like_sentence),
-        math.fsum(asked.phrases[phrase][0] for phrase in phrases),
-        math.fsum(asked.phrases[phrase][1] for phrase in phrases),
+        math.fsum(query.phrases[phrase][0] for phrase in phrases),
+        math.fsum(query.phrases[phrase][1] for phrase in phrases),
         math.log1p(sum(map(len, text.sentences))) / _LOG_SCALE,
     ]
 
@@ -279,14 +282,14 @@ def _words(path: Path) -> list[str]:
 # --- training
 
 _FEWEST_PASSAGES = 2
-"""Passages that a word stands in to be known: one is no frequency, and may be a name."""
+"""Passages that contain a known word: a single one is no frequency, and may be a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalTrainer(Trainer):
-    """Learns how rare words are, and fits the weights to the teacher's probabilities.
+    """Learns word frequencies, and fits the weights to the teacher's probabilities.
 
-    `strengths` are inverse strengths of the penalty, of which left-out questions choose one.
+    `strengths` are inverse penalties, of which one is chosen by cross-validation over questions.
     """
 
     kind: ClassVar[str] = "lexical"
@@ -313,17 +316,17 @@ class LexicalTrainer(Trainer):
         x = lexicon.features([example.question for example in examples])
         report(1, 2, "fitting")
         spread = x.std(axis=0)
-        scale = 1 / np.where(spread > 0, spread, 1.0)  # all are penalised alike
+        scale = 1 / np.where(spread > 0, spread, 1.0)  # the same penalty for all features
         targets = np.array([example.target for example in examples])
-        found = fit_regressions(x * scale, targets, [e.group for e in examples], self.strengths)
-        weights = np.append(found.weights * scale, found.intercept)
+        fitted = fit_regressions(x * scale, targets, [e.group for e in examples], self.strengths)
+        weights = np.append(fitted.weights * scale, fitted.intercept)
         words = list(lexicon.weights)
         (out / WORDS).write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
         idf = np.array(list(lexicon.weights.values()), dtype=np.float64)
         save_file({"weights": weights, "idf": idf}, out / WEIGHTS)
         report(2, 2, "fitting")
         settings = {"features": FEATURES_VERSION, "unseen": lexicon.unseen}
-        return Trained(settings, {"strength": found.strength, "words": len(words)})
+        return Trained(settings, {"strength": fitted.strength, "words": len(words)})
 
 
 def learn_lexicon(passages: Iterable[str]) -> Lexicon:
@@ -333,10 +336,10 @@ def learn_lexicon(passages: Iterable[str]) -> Lexicon:
     counts: Counter[str] = Counter()
     for text in different:
         counts.update({term for terms in empty.sentences(text) for term in terms})
-    kept = sorted(
+    frequent = sorted(
         (term for term, count in counts.items() if count >= _FEWEST_PASSAGES),
         key=lambda term: (-counts[term], term),
     )[:MAX_WORDS]
     whole = len(different) + 1
-    weights = {term: max(0.0, math.log(whole / (counts[term] + 0.5))) for term in sorted(kept)}
+    weights = {term: max(0.0, math.log(whole / (counts[term] + 0.5))) for term in sorted(frequent)}
     return Lexicon(weights, math.log(whole / 0.5))

@@ -1,6 +1,6 @@
 """A causal language model with a LoRA adapter scores a pair by its own reply (DIRAS, 3.3).
 
-Tok: P(Yes) against P(No) where the reply gives its verdict. Ask: the confidence that it states.
+Tok: P(Yes) against P(No) at the verdict of the reply. Ask: the confidence that it states.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pnyx.judging.students.lora_base import (
 from pnyx.judging.students.lora_text import Texts, check_rendered, label, stated
 
 ADAPTER = "adapter_model.safetensors"
-"""Name of the adapter's weights in a student's folder, as peft has it."""
+"""File of the adapter's weights in a student's folder, named as in peft."""
 
 Calibration: TypeAlias = Literal["tok", "ask"]
-"""Whether a score is the probability of a token or the confidence that is stated."""
+"""Whether a score is the probability of a token or the stated confidence."""
 
 Score: TypeAlias = float | str
 
 _MAX_ROWS = 16
 _MAX_TOKENS = {"cpu": 8_192, "cuda": 65_536}
-"""Tokens of a batch with its padding: what bounds its memory."""
+"""Tokens of a batch with its padding: bounds the memory."""
 
 _DIRECT_TOKENS = 24
-"""More than a reply without a reason has."""
+"""More tokens than a reply without a reason has."""
 
 _NO_NUMBER = "no_number: the model's weights or its precision give none"
 
@@ -64,28 +64,28 @@ def _settings() -> Any:
 def load(folder: Path, settings: Mapping[str, Any]) -> LoraScorer:
     """Load a student that `LoraTrainer` trained, and its base."""
     require_libraries()
-    given = checked(_settings(), dict(settings))
-    if given.wording != label():
-        found = shorten(given.wording, 60)
-        raise InputError(f"the student was trained on the wording {found}, not {label()}")
-    rendered = check_rendered(given.rendered)
-    weights = _weights(folder / ADAPTER, given.rank)
-    base = base_of(given.base.name, given.base.fingerprint, given.base.revision)
+    options = checked(_settings(), dict(settings))
+    if options.wording != label():
+        wording = shorten(options.wording, 60)
+        raise InputError(f"the student was trained on the wording {wording}, not {label()}")
+    rendered = check_rendered(options.rendered)
+    weights = _weights(folder / ADAPTER, options.rank)
+    base = base_of(options.base.name, options.base.fingerprint, options.base.revision)
     texts = Texts(
         load_tokenizer(base),
         rendered,
-        reason=given.reason,
-        source_tokens=given.source_tokens,
-        target_tokens=given.target_tokens,
+        reason=options.reason,
+        source_tokens=options.source_tokens,
+        target_tokens=options.target_tokens,
     )
-    model = load_model(base, four_bit=given.four_bit)
-    model = attach_adapter(model, rank=given.rank, alpha=given.alpha, dropout=0.0)
+    model = load_model(base, four_bit=options.four_bit)
+    model = attach_adapter(model, rank=options.rank, alpha=options.alpha, dropout=0.0)
     _fill(model, weights)
-    return LoraScorer(model.eval(), texts, given.calibration)
+    return LoraScorer(model.eval(), texts, options.calibration)
 
 
 def _weights(path: Path, rank: int) -> dict[str, Any]:
-    """Return the adapter's weights; those of another rank are refused before any room is made."""
+    """Return the adapter's weights; other ranks are refused before memory is allocated."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -95,10 +95,10 @@ def _weights(path: Path, rank: int) -> dict[str, Any]:
         weights: dict[str, Any] = load_file(path)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path.name}: {shorten(str(error))}") from error
-    found = {tuple(value.shape)[:1] for name, value in weights.items() if ".lora_A." in name}
-    if found != {(rank,)}:
-        shown = shorten(rank, 20)
-        raise InputError(f"{path.name}: its weights do not fit the base by the rank {shown}")
+    shapes = {tuple(value.shape)[:1] for name, value in weights.items() if ".lora_A." in name}
+    if shapes != {(rank,)}:
+        excerpt = shorten(rank, 20)
+        raise InputError(f"{path.name}: its weights do not fit the base by the rank {excerpt}")
     return weights
 
 
@@ -112,7 +112,7 @@ def _fill(model: Any, weights: dict[str, Any]) -> None:
 
 
 def left_padded(rows: Sequence[Ids], pad: int, device: Any) -> dict[str, Any]:
-    """Return token ids, their mask and their positions, int64 [rows, tokens], that end together."""
+    """Return token ids, mask and positions, int64 [rows, tokens], padded on the left."""
     import torch
 
     width = max(map(len, rows))
@@ -126,7 +126,7 @@ def left_padded(rows: Sequence[Ids], pad: int, device: Any) -> dict[str, Any]:
 
 
 class LoraScorer:
-    """Scores relevance questions, batched by length, alike to 1e-6 in fp32, 1e-2 in bf16."""
+    """Scores relevance questions, batched by length, equal to 1e-6 in fp32, 1e-2 in bf16."""
 
     def __init__(self, model: Any, texts: Texts, calibration: Calibration) -> None:
         self._model, self._texts, self._tok = model, texts, calibration == "tok"
@@ -137,24 +137,24 @@ class LoraScorer:
     def score(self, questions: Sequence[Support]) -> list[Score]:
         """Return the raw probability of yes of each question, in order, or why there is none."""
         scores: list[Score] = ["unscored"] * len(questions)
-        asked = []
+        prompts = []
         for position, question in enumerate(questions):
             prompt = self._texts.prompt(question)
             if isinstance(prompt, str):
                 scores[position] = prompt
             else:
-                asked.append((position, [*prompt, *self._texts.opener]))
-        for batch in self._batches(asked):
+                prompts.append((position, [*prompt, *self._texts.opener]))
+        for batch in self._batches(prompts):
             got = self._replies([prompt for _, prompt in batch])
             for (position, _), score in zip(batch, got, strict=True):
                 unread = isinstance(score, float) and math.isnan(score)
                 scores[position] = _NO_NUMBER if unread else score
         return scores
 
-    def _batches(self, asked: list[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:
-        """Yield prompts of like length together, the longest first, so that memory shows early."""
+    def _batches(self, prompts: list[tuple[int, Ids]]) -> Iterator[list[tuple[int, Ids]]]:
+        """Yield prompts of similar length together, longest first: memory errors come early."""
         most = _MAX_TOKENS.get(self._model.device.type, _MAX_TOKENS["cpu"])
-        longest_first = sorted(asked, key=lambda pair: -len(pair[1]))
+        longest_first = sorted(prompts, key=lambda pair: -len(pair[1]))
         start = 0
         while start < len(longest_first):
             rows = max(1, min(_MAX_ROWS, most // len(longest_first[start][1])))
@@ -162,7 +162,7 @@ class LoraScorer:
             start += rows
 
     def _replies(self, prompts: list[Ids]) -> list[Score]:
-        """Let the model write each reply, its likeliest token each time, and score it."""
+        """Let the model generate each reply greedily, and score it."""
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
         texts, steps = self._texts, []
@@ -172,13 +172,13 @@ class LoraScorer:
             return logits
 
         def answered(ids: Any, _: Any) -> Any:
-            """Say of each row whether its last token is the verdict of a student with reasons."""
+            """Return whether each row's last token is the verdict of a student with reasons."""
             before = ids[:, -1 - len(texts.answer) : -1].tolist()
             return ids.new_tensor([self._tok and row == texts.answer for row in before]).bool()
 
-        asked = left_padded(prompts, texts.pad, self._model.device)
+        padded = left_padded(prompts, texts.pad, self._model.device)
         written = self._model.generate(
-            **asked,
+            **padded,
             generation_config=GenerationConfig(
                 max_new_tokens=self._limit,
                 do_sample=False,
@@ -188,7 +188,7 @@ class LoraScorer:
             logits_processor=LogitsProcessorList([note]),
             stopping_criteria=StoppingCriteriaList([answered]),
         )
-        replies = written[:, asked["input_ids"].shape[1] :].tolist()
+        replies = written[:, padded["input_ids"].shape[1] :].tolist()
         return [self._read(reply, [s[i] for s in steps]) for i, reply in enumerate(replies)]
 
     def _yes(self, logits: Any) -> list[float]:
@@ -200,7 +200,7 @@ class LoraScorer:
         return [float(p) for p in torch.sigmoid((yes - no).double())]
 
     def _read(self, reply: Ids, yes: Sequence[float]) -> Score:
-        """Return the score of a reply, of whose tokens `yes` was the probability of a yes."""
+        """Return the score of a reply; `yes` has P(yes) at each of its tokens."""
         texts = self._texts
         if self._limit == 1:
             return yes[0]
@@ -211,11 +211,11 @@ class LoraScorer:
             whole = [*texts.opener, *reply]
             return stated(texts.text(whole)) if ended else self._cut
         size = len(texts.answer)
-        for place in range(size, len(reply)):
-            if reply[place - size : place] == texts.answer:
-                return yes[place]
-        said = shorten(texts.text(reply), 60)
-        unread = f"unreadable: found {said!r}, expected a reason and then an answer"
+        for position in range(size, len(reply)):
+            if reply[position - size : position] == texts.answer:
+                return yes[position]
+        excerpt = shorten(texts.text(reply), 60)
+        unread = f"unreadable: found {excerpt!r}, expected a reason and then an answer"
         return unread if ended else self._cut
 
     @property

@@ -1,6 +1,6 @@
 """Causal language models as the base of a student: found, identified and loaded.
 
-Only safetensors and GGUF are read, and no code that comes with a model is ever run.
+Only safetensors and GGUF files are read, and code in a model's folder is never run.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pnyx.core.network import check_network
 from pnyx.models.local.process import fingerprint, model_files, packaged_weights
 
 PACKAGED = "local"
-"""Name of the base whose weights are those of `--llm local`."""
+"""Name of the base with the weights of `--llm local`."""
 
 ELSEWHERE = "PNYX_STUDENT_BASE"
-"""Environment variable: where the base of a student lies on this machine."""
+"""Environment variable: the location of a student's base on this machine."""
 
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _DECISIVE = ("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.jinja")
@@ -35,10 +35,10 @@ class Base:
     """A pretrained causal language model."""
 
     name: str  # `local`, an absolute path or a name on the hub
-    folder: str  # what `from_pretrained` is given
+    folder: str  # argument of `from_pretrained`
     gguf: str = ""  # the GGUF file in `folder`; empty for safetensors
     fingerprint: str = ""  # of local files; empty for the hub
-    revision: str = ""  # commit on the hub, where known
+    revision: str = ""  # commit on the hub, if known
 
     @property
     def short(self) -> str:
@@ -46,7 +46,7 @@ class Base:
         return (self.gguf or self.name.rstrip("/").rpartition("/")[2]).removesuffix(".gguf")
 
     def row(self) -> dict[str, str]:
-        """Return what tells the model from any other, ready for JSON."""
+        """Return the identity of the model, ready for JSON."""
         return {"name": self.name, "fingerprint": self.fingerprint, "revision": self.revision}
 
     def sources(self) -> dict[str, Any]:
@@ -54,12 +54,12 @@ class Base:
         if not self.fingerprint:
             check_network(self.name)
         named = {"gguf_file": self.gguf, "revision": self.revision}
-        given = {key: value for key, value in named.items() if value}
+        arguments = {key: value for key, value in named.items() if value}
         return {
             "pretrained_model_name_or_path": self.folder,
             "trust_remote_code": False,
             "local_files_only": bool(self.fingerprint),
-            **given,
+            **arguments,
         }
 
 
@@ -68,7 +68,7 @@ def find_base(name: str, *, revision: str = "") -> Base:
     if name == PACKAGED:
         path = packaged_weights()
         return Base(name, str(path.parent), path.name, fingerprint(model_files(path)))
-    with contextlib.suppress(RuntimeError):  # `~` of somebody who is not there
+    with contextlib.suppress(RuntimeError):  # `~` of an unknown user
         name = str(Path(name).expanduser())
     path = Path(name)
     if path.is_dir():
@@ -77,8 +77,8 @@ def find_base(name: str, *, revision: str = "") -> Base:
         files = model_files(path)
         if len(files) > 1:
             raise InputError("is one of several parts; a base is one GGUF file", path=path)
-        found = path.resolve()
-        return Base(str(found), str(found.parent), found.name, fingerprint(files))
+        resolved = path.resolve()
+        return Base(str(resolved), str(resolved.parent), resolved.name, fingerprint(files))
     if path.exists() or not _HUB.fullmatch(name):
         raise InputError(
             f"base: found {shorten(name, 80)!r}, expected 'local', a folder with safetensors, a "
@@ -95,22 +95,22 @@ def _folder(path: Path) -> Base:
 
 
 def base_of(name: str, expected: str, revision: str) -> Base:
-    """Return the base that a student was trained on; InputError: not here, or another model."""
-    place = os.environ.get(ELSEWHERE) or name
+    """Return the base that a student was trained on; InputError if missing or different."""
+    location = os.environ.get(ELSEWHERE) or name
     try:
-        base = find_base(place, revision=revision)
+        base = find_base(location, revision=revision)
     except InputError as error:
-        raise InputError(f"the student's base: {error} ({ELSEWHERE} names its place)") from error
+        raise InputError(f"the student's base: {error} ({ELSEWHERE} sets its location)") from error
     if base.fingerprint != expected:
         raise InputError(
             f"the student was trained on {shorten(name, 80)} with the fingerprint {expected!r}; "
-            f"{shorten(place, 80)} has {base.fingerprint!r}: another model"
+            f"{shorten(location, 80)} has {base.fingerprint!r}: another model"
         )
     return base
 
 
 def require_libraries() -> None:
-    """Raise MissingExtra where PyTorch, transformers or peft is not installed."""
+    """Raise MissingExtra if PyTorch, transformers or peft is not installed."""
     try:
         import peft
         import torch
@@ -129,7 +129,7 @@ def load_tokenizer(base: Base) -> Any:
 
 
 def load_model(base: Base, *, four_bit: bool) -> Any:
-    """Return the base on the GPU in bf16 where there is one, else on the CPU in fp32."""
+    """Return the base on the GPU in bf16 if there is one, else on the CPU in fp32."""
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
 
@@ -145,8 +145,8 @@ def load_model(base: Base, *, four_bit: bool) -> Any:
         if not four_bit:
             model.to("cuda" if cuda else "cpu")
     if base.gguf:
-        model.is_quantized = False  # no more: its weights were dequantised on loading
-    model.generation_config = GenerationConfig()  # the base's own may draw at random
+        model.is_quantized = False  # its weights were dequantised on loading
+    model.generation_config = GenerationConfig()  # the base's own may sample at random
     return model.eval()
 
 
@@ -196,20 +196,20 @@ def adapter_weights(model: Any) -> dict[str, Any]:
     """Return the weights of the adapter alone by their names, on the CPU."""
     from peft import get_peft_model_state_dict
 
-    # Embeddings are never trained; to find that out, peft would ask the hub.
+    # Embeddings are never trained; peft would ask the hub to find that out.
     weights = get_peft_model_state_dict(model, save_embedding_layers=False)
     return {name: value.detach().contiguous().cpu() for name, value in weights.items()}
 
 
 @contextlib.contextmanager
 def without_notes() -> Iterator[None]:
-    """Keep transformers' bars and notes off the terminal."""
+    """Keep progress bars and notes of transformers off the terminal."""
     from transformers.utils import logging as notes
 
     level, bars = notes.get_verbosity(), notes.is_progress_bar_enabled()
     notes.set_verbosity_error()
     notes.disable_progress_bar()
-    hub = logging.getLogger("huggingface_hub")  # tells of each retry
+    hub = logging.getLogger("huggingface_hub")  # reports each retry
     hub_level = hub.level
     hub.setLevel(logging.ERROR)
     try:
@@ -223,8 +223,8 @@ def without_notes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def loading(name: str, *, gguf: bool = False) -> Iterator[None]:
-    """Load without notes; make the libraries' errors one line."""
-    # Reading GGUF shows one more bar, which has no switch.
+    """Load without notes; convert the libraries' errors to one line."""
+    # Reading GGUF shows another bar, which cannot be switched off.
     silence = contextlib.redirect_stderr(io.StringIO()) if gguf else contextlib.nullcontext()
     try:
         with without_notes(), silence:

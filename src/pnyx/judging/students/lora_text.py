@@ -1,6 +1,6 @@
-"""What a causal student reads and writes, as token numbers: the same in training and in use.
+"""The input and output of a causal student as token ids, the same in training and in use.
 
-Untrusted text is tokenized by itself, control tokens as plain letters: it cannot end its block.
+Untrusted text is tokenized separately, with control tokens as plain text: it cannot end its block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Ids = list[int]
 _PART = re.compile("\ue000([a-z]+)\ue001")
 _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:document|definition|question)\b)", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 32
-"""Far more than a token of running text has: what lies behind cannot be read and is not cut up."""
+"""Far more characters than a token of running text has: text beyond it is not tokenized."""
 
 _ANSWER, _REASON, _CONFIDENCE = "Answer:", "Reason:", "\nConfidence:"
 _STATED = re.compile(
@@ -44,7 +44,7 @@ def label() -> str:
 def render(tokenizer: Any, *, reason: bool) -> dict[str, str]:
     """Return the prompts `defined` and `undefined` (no definition) in a model's chat template.
 
-    Marks stand where texts go. Kept with the student: a template may print the day's date.
+    Marks are placeholders of texts. Stored with the student: a template may print the date.
     """
     wording = _wording()
     form = wording["form"]["reason" if reason else "direct"].strip()
@@ -61,7 +61,7 @@ def render(tokenizer: Any, *, reason: bool) -> dict[str, str]:
 
 def _in_template(tokenizer: Any, text: str) -> str:
     if not tokenizer.chat_template:
-        # What the tokenizer puts before every text; it is no part of a text to be read.
+        # The token that the tokenizer puts before every text; it is not part of the text.
         begin = tokenizer.bos_token or ""
         begins = bool(begin) and tokenizer("a").input_ids[0] == tokenizer.bos_token_id
         return f"{begin if begins else ''}{text}\n"
@@ -74,12 +74,12 @@ def _in_template(tokenizer: Any, text: str) -> str:
                 enable_thinking=False,
             )
         )
-    except Exception as error:  # a template is a program, and its errors are of any kind
+    except Exception as error:  # a template is a program, and may raise any error
         raise PnyxError(f"the chat template of the base fails: {shorten(str(error))}") from error
 
 
 def check_rendered(rendered: Any) -> Mapping[str, str]:
-    """Return prompts of a student's folder if they are as `render` makes them, else InputError."""
+    """Return a student's prompts if they have the form of `render`, else raise InputError."""
     expected = {"defined": ["definition", "document", "question"]}
     expected["undefined"] = ["document", "question"]
     if not isinstance(rendered, Mapping):
@@ -92,16 +92,16 @@ def check_rendered(rendered: Any) -> Mapping[str, str]:
 
 
 def stated(text: str) -> float | str:
-    """Return the probability of yes that a whole reply states, or why it states none."""
-    found = _STATED.fullmatch(text.strip())
-    if found is None:
+    """Return the probability of yes that a reply states, or why it states none."""
+    match = _STATED.fullmatch(text.strip())
+    if match is None:
         return f"unreadable: found {shorten(text.strip(), 60)!r}, expected answer and confidence"
-    confidence = float(found[2])
-    return confidence if found[1] == "Yes" else 1.0 - confidence
+    confidence = float(match[2])
+    return confidence if match[1] == "Yes" else 1.0 - confidence
 
 
 class Texts:
-    """Turns questions and replies into token numbers; several threads may use it."""
+    """Converts questions and replies to token ids; several threads may use it."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Texts:
         self.source_tokens, self.target_tokens = source_tokens, target_tokens
 
     def _spellings(self) -> tuple[Ids, Ids, Mapping[bool, Ids]]:
-        """Return the tokens that say yes, those that say no, and what is written for either."""
+        """Return the tokens that mean yes, those that mean no, and the one written for each."""
         single = {}
         for word in ("Yes", "No"):
             forms = [b + w for w in (word, word.lower(), word.upper()) for b in (" ", "")]
@@ -139,19 +139,19 @@ class Texts:
             single[word] = {f: i[0] for f, i in ids.items() if len(i) == 1 and i[0] != unknown}
         yes, no = (sorted(set(single[word].values())) for word in ("Yes", "No"))
         for blank in (" ", ""):
-            said, denied = single["Yes"].get(f"{blank}Yes"), single["No"].get(f"{blank}No")
-            if said is not None and denied is not None and not {*yes} & {*no}:
-                return yes, no, {True: [said], False: [denied]}
+            affirmed, denied = single["Yes"].get(f"{blank}Yes"), single["No"].get(f"{blank}No")
+            if affirmed is not None and denied is not None and not {*yes} & {*no}:
+                return yes, no, {True: [affirmed], False: [denied]}
         raise InputError("base: its tokenizer has no token of their own for Yes and No")
 
     def prompt(self, question: Support) -> Ids | str:
-        """Return what is asked, the document cut to `source_tokens`, or why it cannot be."""
+        """Return the prompt, the document cut to `source_tokens`, or why it cannot be made."""
         rendered = self._rendered["defined" if question.guideline.strip() else "undefined"]
-        given = {"definition": question.guideline, "question": question.statement}
-        pieces = _PART.split(rendered)  # own text and names of parts, in turn
-        own = [self._own(piece) for piece in pieces[::2]]
-        data = {name: self._data(text.strip()) for name, text in given.items()}
-        fixed = sum(map(len, own)) + sum(len(data.get(name, ())) for name in pieces[1::2])
+        values = {"definition": question.guideline, "question": question.statement}
+        pieces = _PART.split(rendered)  # template text and names of parts, alternating
+        template_ids = [self._own(piece) for piece in pieces[::2]]
+        data = {name: self._data(text.strip()) for name, text in values.items()}
+        fixed = sum(map(len, template_ids)) + sum(len(data.get(name, ())) for name in pieces[1::2])
         room = self.source_tokens - fixed
         if room < 1:
             return (
@@ -159,29 +159,29 @@ class Texts:
                 "which leaves nothing of the document"
             )
         data["document"] = self._data(question.text.strip()[: room * _CHARACTERS_A_TOKEN])[:room]
-        ids = list(own[0])
-        for name, after in zip(pieces[1::2], own[1:], strict=True):
+        ids = list(template_ids[0])
+        for name, after in zip(pieces[1::2], template_ids[1:], strict=True):
             ids += data[name]
             ids += after
         return ids
 
     def reply(self, value: bool, probability: float, reason: str) -> Ids:
-        """Return what the student is taught to say, the reason cut to `target_tokens`."""
+        """Return the reply that the student learns, the reason cut to `target_tokens`."""
         sure = probability if value else 1.0 - probability
         last = [*self._written[value], *self._own(f"{_CONFIDENCE} {sure:.2f}"), self.end]
         if not self.reason:
             return [*self.opener, *last]
-        said = self._data(" " + " ".join(reason.split()))
+        ids = self._data(" " + " ".join(reason.split()))
         room = self.target_tokens - len(self.opener) - len(self.answer) - len(last)
-        return [*self.opener, *said[:room], *self.answer, *last]
+        return [*self.opener, *ids[:room], *self.answer, *last]
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return what tokens say."""
+        """Return the text of tokens."""
         with self._lock:
             return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
     def _ids(self, text: str, *, split: bool) -> Ids:
-        """Return the tokens of a text; `split` reads control tokens as plain letters."""
+        """Return the tokens of a text; `split` reads control tokens as plain text."""
         with self._lock:
             ids: Ids = self._tokenizer(
                 text, add_special_tokens=False, split_special_tokens=split, verbose=False

@@ -29,7 +29,7 @@ from pnyx.judging.students.trainer import Report, Trained, Trainer, TrainingExam
 
 _IGNORED = -100
 _LEAST_TARGET = 32
-"""Tokens that a verdict and its confidence take, and a word of reason."""
+"""Tokens of a verdict and its confidence, and of one word of a reason."""
 
 
 _COUNTS = "epochs batch rank alpha device_batch checkpoint_steps source_tokens".split()
@@ -50,24 +50,24 @@ class LoraTrainer(Trainer):
     Attributes:
         base: `local` (the weights of `--llm local`), a GGUF file, a folder with safetensors, or
             `OWNER/MODEL` on the hub.
-        reason: the student writes a reason before its verdict (CoT); pairs without are left out.
-        calibration: a score is the probability of the token Yes (`tok`) or what the student
-            states (`ask`).
-        four_bit: the base is quantised to 4 bits (QLoRA); needs a CUDA GPU.
-        epochs: how often each pair is seen, at least 1.
-        batch: pairs a step.
+        reason: whether the student writes a reason first (CoT); pairs without one are left out.
+        calibration: whether a score is the probability of the token Yes (`tok`) or the stated
+            confidence (`ask`).
+        four_bit: whether the base is quantised to 4 bits (QLoRA); needs a CUDA GPU.
+        epochs: number of passes over the pairs, at least 1.
+        batch: pairs per step.
         rank: r of the adapter, which is scaled by `alpha` / r.
         dropout: before the adapter, in [0, 1).
         learning_rate: constant after the warm-up.
-        warmup: share of the steps in which the learning rate rises, in [0, 1].
+        warmup: share of the steps in which the learning rate increases, in [0, 1].
         beta2, weight_decay: of AdamW.
-        max_grad_norm: longer gradients are shortened to it.
-        source_tokens: longest prompt; documents are cut to it at their end.
-        target_tokens: longest reply; reasons are cut to it.
-        device_batch: at most so many pairs go through the model at once; bounds the memory, and
-            changes the result only by the rounding of floating point.
+        max_grad_norm: longer gradients are clipped to it.
+        source_tokens: longest prompt; documents are cut at their end.
+        target_tokens: longest reply; reasons are cut.
+        device_batch: maximum number of pairs that go through the model at once; bounds the memory,
+            and changes the result only by rounding errors.
         checkpoint_steps: steps between two checkpoints; one is also written every minute.
-        seed: of the adapter's first weights, the order of the pairs and the dropout.
+        seed: random seed of the adapter's initial weights, the order of the pairs and the dropout.
 
     Raises:
         InputError: a value out of range.
@@ -98,8 +98,8 @@ class LoraTrainer(Trainer):
         for name, (low, high) in _BOUNDS.items():
             _within(name, getattr(self, name), low, high)
         if self.calibration not in get_args(Calibration):
-            found = shorten(self.calibration, 40)
-            raise InputError(f"calibration: found {found!r}, expected 'tok' or 'ask'")
+            excerpt = shorten(self.calibration, 40)
+            raise InputError(f"calibration: found {excerpt!r}, expected 'tok' or 'ask'")
 
     @property
     def what(self) -> str:
@@ -170,7 +170,7 @@ class LoraTrainer(Trainer):
         return Trained(settings, about)
 
     def _settings(self, count: int) -> dict[str, Any]:
-        """Return what transformers' TrainingArguments are given for so many lessons."""
+        """Return the arguments of transformers' TrainingArguments for `count` lessons."""
         together = math.gcd(self.batch, self.device_batch)
         steps = self.epochs * math.ceil(count / self.batch)
         return {
@@ -188,7 +188,7 @@ class LoraTrainer(Trainer):
         }
 
     def _model(self, base: Base) -> Any:
-        """Load the base and put a fresh adapter on it, its weights drawn from the seed."""
+        """Load the base and attach a new adapter, its weights drawn with the seed."""
         import torch
 
         model = load_model(base, four_bit=self.four_bit)
@@ -234,7 +234,7 @@ class Lesson(NamedTuple):
 
 
 def collate(lessons: Sequence[Lesson], pad: int) -> dict[str, Any]:
-    """Return a batch with logits only where a reply stands: prompts' would fill the memory."""
+    """Return a batch with logits only for replies: those of prompts would fill the memory."""
     import torch
 
     rows = [[*lesson.prompt, *lesson.reply] for lesson in lessons]

@@ -1,4 +1,4 @@
-"""Questions of one task put to a judge of another: the nearest that a packaged model can tell."""
+"""Answer questions of one task with a judge of another: the closest packaged model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pnyx.judging.questions import JudgeQuestion, Support, blank
 
 
 class RelatedJudge:
-    """Answers `unanswerable` of a negative statement by whether the question is relevant to it."""
+    """Answers `unanswerable` of a negative statement by the question's relevance to it."""
 
     kinds: frozenset[type] = frozenset({Support})
 
@@ -21,7 +21,7 @@ class RelatedJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; unscored if of another task."""
-        asked: list[tuple[int, Support]] = []
+        related: list[tuple[int, Support]] = []
         for position, question in enumerate(of_kind(Support, questions, self.name)):
             problem = blank(question)
             if not problem and question.task != "unanswerable":
@@ -29,8 +29,8 @@ class RelatedJudge:
             if problem:
                 emit(position, Unscored(problem, Provenance(self.name)))
             else:
-                asked.append((position, replace(question, task="relevance")))
-        positions = [position for position, _ in asked]
+                related.append((position, replace(question, task="relevance")))
+        positions = [position for position, _ in related]
         await self._judge.answer(
-            [question for _, question in asked], lambda n, a: emit(positions[n], a)
+            [question for _, question in related], lambda n, a: emit(positions[n], a)
         )

@@ -1,4 +1,4 @@
-"""What stated rules tell of a report's sentences, without any model: data in `rules.toml`."""
+"""Classify a report's sentences with explicit rules, without any model: data in `rules.toml`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pnyx.judging.base import Emit, of_kind
 from pnyx.judging.questions import JudgeQuestion, Support, blank
 
 _LONGEST = 2000
-"""Characters of a sentence that are looked at; a longer one is no sentence."""
+"""Characters of a sentence that are read; a longer text is not a sentence."""
 
 
 class _Rule(NamedTuple):
-    """A pattern; a match means what the kind says, or the opposite where it is an exception."""
+    """A pattern; a match has the meaning of its kind, or the opposite for an exception."""
 
     name: str
     pattern: re.Pattern[str]
@@ -28,7 +28,7 @@ class _Rule(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """How a task is told: what a match means, and what is said where there is none."""
+    """How a task is decided: the meaning of a match, and the explanation if there is none."""
 
     rules: str
     match: bool
@@ -39,19 +39,17 @@ RULE_TASKS: Mapping[str, _Kind] = {
     "negative": _Kind("negative", True, "no rule says that something is not known"),
     "needs-citation": _Kind("uncited", False, "it states something, and no rule excepts it"),
 }
-"""Task -> how its questions are told by rules."""
+"""Task -> how rules decide its questions."""
 
 
 @cache
 def _table(path: str | None = None) -> tuple[int, Mapping[str, Sequence[_Rule]]]:
-    """Return the version of a file of rules, and its rules; the packaged one without a path."""
+    """Return the version of a file of rules, and its rules; by default the packaged one."""
     packaged = resources.files("pnyx.judging.students").joinpath("rules.toml")
     table = tomllib.loads((Path(path) if path else packaged).read_text("utf-8"))
     rules: dict[str, list[_Rule]] = {kind.rules: [] for kind in RULE_TASKS.values()}
     for kind, compiled in rules.items():
-        for rule in table[
-            kind
-        ]:  # of a pattern on several lines, lines and white space mean nothing
+        for rule in table[kind]:  # line breaks and white space in a multi-line pattern mean nothing
             verbose = re.VERBOSE if "\n" in rule["pattern"] else 0
             pattern = re.compile(rule["pattern"], re.IGNORECASE | verbose)
             compiled.append(_Rule(rule["name"], pattern, rule.get("is", True)))
@@ -59,11 +57,11 @@ def _table(path: str | None = None) -> tuple[int, Mapping[str, Sequence[_Rule]]]
 
 
 class RuleJudge:
-    """Answers `negative` and `needs-citation` by stated rules on the sentence's English words."""
+    """Answers `negative` and `needs-citation` with explicit rules on English sentences."""
 
     kinds: frozenset[type] = frozenset({Support})
     card = (
-        "stated rules on English wording; negative statements: precision .96, recall .81 on 128 "
+        "stated rules on English wording; negative statements: precision 0.96, recall 0.81 on 128 "
         "held-out sentences, all written by one author (docs/benchmarks/reports.md); the need of a "
         "citation: not measured"
     )

@@ -1,4 +1,4 @@
-"""What scorers share: linear functions, sums of parts, networks in ONNX with their tokenizers."""
+"""Shared by scorers: linear functions, sums of parts, networks in ONNX with their tokenizers."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Floats = npt.NDArray[np.float64]
 
 LEAST_DEVIATION = 1e-6
 _MOST = 100.0
-"""Log-odds are cut at some 14.5, cosines at 1: a mean or deviation beyond is none of theirs."""
+"""Log-odds are cut at about 14.5, cosines at 1: a larger mean or deviation is invalid."""
 
 Part: TypeAlias = Callable[[Sequence[Support]], list[float | str]]
-"""What a part says of each pair, log-odds or cosine, or why it says nothing."""
+"""Returns a part's value for each pair, log-odds or cosine, or why there is none."""
 
 
 def logistic(z: Any) -> Any:
@@ -52,7 +52,7 @@ class LinearScorer:
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """Location and scale of a part's values on unseen questions, and the part's weight."""
+    """Mean and scale of a part's values on unseen questions, and the part's weight."""
 
     mean: float
     deviation: float
@@ -64,7 +64,7 @@ class Standard:
 
 
 class CombinedScorer:
-    """Adds what its parts say: the log-odds of a score are the mean of the standardised values."""
+    """Combines its parts: the log-odds of a score are the mean of the standardised values."""
 
     def __init__(self, parts: Sequence[tuple[Part, Standard]]) -> None:
         self._parts = tuple(parts)
@@ -93,8 +93,8 @@ def read_parts(
     """Return the settings and the standard of each part, in the order of `names`."""
     parts = settings.get("parts")
     if not isinstance(parts, dict) or set(parts) != set(names):
-        found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
-        raise InputError(f"parts: found {shorten(found, 80)}, expected {', '.join(names)}")
+        names_found = ", ".join(map(str, parts)) if isinstance(parts, dict) else parts
+        raise InputError(f"parts: found {shorten(names_found, 80)}, expected {', '.join(names)}")
     return {name: _part(name, parts[name]) for name in names}
 
 
@@ -108,21 +108,21 @@ def _part(name: str, row: Any) -> tuple[Mapping[str, Any], Standard]:
 
 
 def _within(value: Any, name: str, least: float) -> float:
-    found = float(number(value, name))
-    if not least <= found <= _MOST:
-        raise InputError(f"{name}: found {found:g}, expected {least:g} to {_MOST:g}")
-    return found
+    parsed = float(number(value, name))
+    if not least <= parsed <= _MOST:
+        raise InputError(f"{name}: found {parsed:g}, expected {least:g} to {_MOST:g}")
+    return parsed
 
 
 def check_version(settings: Mapping[str, Any], expected: int) -> None:
-    """Raise InputError unless weights were fitted to features that mean what they mean today."""
+    """Raise InputError unless weights were fitted to the current version of the features."""
     if settings.get("features") != expected:
-        found = shorten(settings.get("features"), 20)
-        raise InputError(f"features: found version {found}, expected {expected}: distil it")
+        version = shorten(settings.get("features"), 20)
+        raise InputError(f"features: found version {version}, expected {expected}: distil it")
 
 
 def read_tokenizer(data: bytes) -> Any:
-    """Return a tokenizer that neither truncates nor pads; ValueError if the bytes are not one."""
+    """Return a tokenizer without truncation and padding; ValueError for invalid bytes."""
     from tokenizers import Tokenizer
 
     try:
@@ -135,7 +135,7 @@ def read_tokenizer(data: bytes) -> Any:
 
 
 def encodable(text: str) -> str:
-    """Replace lone surrogates, which tokenizers refuse, by as many other characters."""
+    """Replace lone surrogates, which tokenizers refuse, by the same number of characters."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -144,9 +144,9 @@ def open_network(
     tensors: Callable[[Path], Mapping[str, npt.NDArray[Any]]] = lambda _: {},
     words: Path | None = None,
 ) -> tuple[Any, Any]:
-    """Return session and tokenizer of a student's folder; `tensors` reads what the graph lacks.
+    """Return session and tokenizer of a student's folder; `tensors` reads external constants.
 
-    The tokenizer is that of the folder `words`, where one is given.
+    The tokenizer is from the folder `words`, if given.
     """
     from pnyx.models.embed.encoder import open_session
 

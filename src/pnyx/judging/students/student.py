@@ -43,8 +43,8 @@ SCORERS: Mapping[str, str] = {
     "lora": "pnyx.judging.students.lora",
     "reader": "pnyx.judging.students.reader",
 }
-"""Kind of student -> the module whose `load(folder, settings)` makes its scorer. All but `reader`,
-the packaged detector of perspectives, are trained by `pnyx annotate distil`."""
+"""Kind of student -> the module whose `load(folder, settings)` makes its scorer. All except
+`reader`, the packaged detector of perspectives, are trained by `pnyx annotate distil`."""
 
 Score: TypeAlias = float | str
 """A raw probability of yes in [0, 1], or why there is none."""
@@ -52,18 +52,18 @@ Score: TypeAlias = float | str
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """What a student's folder says of it.
+    """The manifest of a student's folder.
 
     Attributes:
         name: letters, digits, `.`, `_` and `-`; part of the judge's name.
-        kind: which kind of student: a key of `SCORERS`.
-        settings: what its scorer needs beside the files; ready for JSON.
-        curve: from its raw probability of yes to a calibrated one.
+        kind: the kind of student: a key of `SCORERS`.
+        settings: additional input of its scorer; ready for JSON.
+        curve: maps its raw probability of yes to a calibrated one.
         threshold: the lowest calibrated probability that counts as yes, in [0, 1].
-        card: one line: what it is and how well it did on questions that it was not trained on.
-        about: what it was trained on and the figures; ready for JSON.
+        card: one line: a description, and the accuracy on questions not used in training.
+        about: training data and figures; ready for JSON.
         files: SHA-256 of each file of weights, by name.
-        task: of the questions that it answers: `relevance` or `support`.
+        task: the task of its questions: `relevance` or `support`.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Student:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides an answer."""
+        """SHA-256 of everything that affects an answer."""
         names = ("kind", "settings", "calibration", "files")
         row = self.row()
         decisive = json.dumps({name: row[name] for name in names}, sort_keys=True)
@@ -106,7 +106,7 @@ class Student:
 
 
 def check_name(name: str) -> None:
-    """Raise InputError unless a student can have this name."""
+    """Raise InputError unless this is a valid name of a student."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"a student cannot be called {shorten(name, 40)!r}, expected letters, digits, '.', '_' "
@@ -115,7 +115,7 @@ def check_name(name: str) -> None:
 
 
 def write_manifest(folder: Path, student: Student) -> Student:
-    """Write the manifest of a folder that holds the weights; return it with their hashes."""
+    """Write the manifest of a folder that contains the weights; return it with their hashes."""
     check_name(student.name)
     names = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, CARD))
     files = {name: _sha256(folder / name) for name in names}
@@ -129,8 +129,8 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
     """Read the manifest of a student for a task, and check each of its files against it.
 
     Raises:
-        InputError: the folder is not a student, is of a newer version or answers another task, or
-            a file in it is missing, damaged or unknown.
+        InputError: the folder is not a student, has a newer version or answers another task, or a
+            file in it is missing, damaged or unknown.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
@@ -140,8 +140,8 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
     text = " ".join(line for _, line in read_lines(path))
     row = parse_json_object(text or "null", path=path, number=1)
     if (row.get("format"), row.get("format_version")) != (_FORMAT, _FORMAT_VERSION):
-        found = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
-        raise InputError(f"found {found}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
+        version = f"{shorten(row.get('format'), 40)} {shorten(row.get('format_version'), 40)}"
+        raise InputError(f"found {version}, this Pnyx reads {_FORMAT} {_FORMAT_VERSION}", path=path)
     try:
         student = _student(row, task)
     except InputError as error:
@@ -155,14 +155,14 @@ def read_student(folder: str | Path, task: str = "relevance") -> Student:
     for found_path in sorted(Path(folder).iterdir()):  # hidden files are never read
         name = found_path.name
         if name not in (MANIFEST, CARD, *student.files) and not name.startswith("."):
-            raise InputError(f"is not in {MANIFEST}: nothing vouches for it", path=found_path)
+            raise InputError(f"is not in {MANIFEST}, so it cannot be verified", path=found_path)
     return student
 
 
 def _student(row: Mapping[str, Any], task: str) -> Student:
     same: dict[str, Any] = {n: string(row.get(n), n) for n in ("name", "kind", "card", "task")}
     same |= {name: an_object(row.get(name), name) for name in ("settings", "about", "files")}
-    given = an_object(row.get("calibration"), "calibration")
+    calibration = an_object(row.get("calibration"), "calibration")
     if not _NAME.fullmatch(same["name"]) or not all(map(_FILE.fullmatch, same["files"])):
         raise InputError("name or files: expected letters, digits, '.', '_' and '-'")
     for file, code in same["files"].items():
@@ -170,8 +170,8 @@ def _student(row: Mapping[str, Any], task: str) -> Student:
     if same["task"] != task:
         raise InputError(f"task: found {shorten(same['task'], 40)}, expected {task!r}")
     with within("calibration"):
-        curve = curve_from(given.get("method"), given.get("parameters"))
-        threshold = float(number(given.get("threshold"), "threshold"))
+        curve = curve_from(calibration.get("method"), calibration.get("parameters"))
+        threshold = float(number(calibration.get("threshold"), "threshold"))
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold: found {threshold:g}, expected 0 to 1")
     return Student(**same, curve=curve, threshold=threshold)
@@ -186,31 +186,31 @@ class Scorer(Protocol):
     """Scores questions of a student's task with its weights."""
 
     def score(self, questions: Sequence[Support]) -> list[Score]:
-        """Return a score for each question, the same alone and among others; by one thread."""
+        """Return a score for each question, independent of the others; for a single thread."""
 
 
 def load_scorer(kind: str, folder: Path, settings: Mapping[str, Any]) -> Scorer:
-    """Load the weights of a student of a kind in `SCORERS`, with the settings its training left."""
+    """Load the weights of a student of a kind in `SCORERS`, with the settings from training."""
     if kind == "logistic":
-        raise InputError("kind: logistic is gone, distil again as late-interaction or lexical")
+        raise InputError("kind: logistic was removed, distil again as late-interaction or lexical")
     if kind not in SCORERS:
         problem = f"kind: found {shorten(kind, 40)!r}, expected one of {', '.join(SCORERS)}"
         raise InputError(problem)
     scorer: Scorer = importlib.import_module(SCORERS[kind]).load(folder, settings)
-    free_memory()  # most of what a file is unpacked through
+    free_memory()  # of unpacking files
     return scorer
 
 
 class StudentJudge:
-    """Answers questions of one task, mostly relevance, by a trained student.
+    """Answers questions of one task, mostly relevance, with a trained student.
 
     Args:
-        student: what it is; its curve turns raw scores into probabilities.
+        student: its manifest; its curve maps raw scores to probabilities.
         scorer: its weights.
 
     Attributes:
         name: `student:NAME@` and the first 8 digits of the student's hash.
-        card: what it is and how well it did on questions that it was not trained on.
+        card: a description, and the accuracy on questions not used in training.
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -219,7 +219,7 @@ class StudentJudge:
         self.student, self.card = student, student.card
         self.name = f"student:{student.name}@{student.digest[:8]}"
         self._scorer = scorer
-        self._busy = threading.Lock()  # a cascade asks again while an answer is under way
+        self._busy = threading.Lock()  # a cascade may ask again before an answer is complete
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question, those about the same text together; unscored if of another task."""
@@ -228,9 +228,9 @@ class StudentJudge:
     def judge(self, questions: Sequence[Support]) -> list[Answer]:
         """Answer questions in this thread."""
         problems = [_problem(question, self.student.task) for question in questions]
-        asked = [q for q, problem in zip(questions, problems, strict=True) if not problem]
+        answerable = [q for q, problem in zip(questions, problems, strict=True) if not problem]
         with self._busy:
-            scores = list(map(_number, self._scorer.score(asked))) if asked else []
+            scores = list(map(_number, self._scorer.score(answerable))) if answerable else []
         raw = [score for score in scores if not isinstance(score, str)]
         calibrated = iter(self.student.curve(raw).tolist())
         rest = iter(scores)
@@ -251,7 +251,7 @@ class StudentJudge:
 
 
 def _number(score: Score) -> Score:
-    """Return why a score is none: a curve would make a probability of it."""
+    """Return why a value is not a score: a curve would turn it into a probability."""
     if isinstance(score, str) or math.isfinite(score):
         return score
     return f"score: found {score}, expected a number"

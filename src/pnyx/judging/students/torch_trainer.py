@@ -1,6 +1,6 @@
-"""Trains networks by transformers' Trainer, with its checkpoints.
+"""Trains networks with transformers' Trainer and its checkpoints.
 
-Its optimizer and random states are read with `weights_only`: numbers and nothing that runs.
+Optimizer and random states are read with `weights_only`: numbers, and no code.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from pnyx.judging.students.lora_base import without_notes
 from pnyx.judging.students.trainer import Report
 
 _SECONDS = 60
-"""A checkpoint is also written when so long has passed since the last: steps may take minutes."""
+"""Seconds after which another checkpoint is written: steps may take minutes."""
 
 
 class _Progress(TrainerCallback):  # type: ignore[misc]
-    """Reports each step, ends a training that has no numbers any more, and times checkpoints."""
+    """Reports each step, stops a training without finite numbers, and times checkpoints."""
 
     def __init__(self, report: Report) -> None:
         self._report, self.begun, self._kept = report, False, time.monotonic()
-        self.failure: Exception | None = None  # of whoever is told of progress
+        self.failure: Exception | None = None  # of the progress callback
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         self.begun = True
@@ -48,11 +48,11 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
         self._kept = time.monotonic()
 
     def on_log(self, _: Any, state: Any, __: Any, *, logs: dict[str, float], **___: Any) -> None:
-        if "loss" not in logs:  # the summary at the end
+        if "loss" not in logs:  # the final summary
             return
         if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "grad_norm")):
             raise PnyxError(
-                f"step {state.global_step}: the loss or its gradient is no number; a lower "
+                f"step {state.global_step}: the loss or its gradient is not a number; a lower "
                 "learning rate may help"
             )
         try:
@@ -63,7 +63,7 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
 
 
 class _InOrder(transformers.Trainer):  # type: ignore[misc]
-    """Takes the items of the data as they come."""
+    """Takes the items of the data in order."""
 
     def _get_train_sampler(self, *_: Any) -> Any:
         return torch.utils.data.SequentialSampler(self.train_dataset)
@@ -80,7 +80,7 @@ def fit(
     in_order: bool = False,
     **settings: Any,
 ) -> tuple[int, float | None]:
-    """Train from the last checkpoint in `work` on; return the steps and the last one's loss."""
+    """Train from the last checkpoint in `work`; return the steps and the last loss."""
     progress = _Progress(report)
     trainer = (_InOrder if in_order else transformers.Trainer)(
         model=model,
@@ -98,13 +98,13 @@ def fit(
             trainer.train(resume_from_checkpoint=last and str(last))
     except PnyxError:
         raise
-    except Exception as error:  # of a full disk or memory, or of a file that is no checkpoint
+    except Exception as error:  # a full disk or memory, or an invalid checkpoint
         if error is progress.failure:
             raise
         if last is None or progress.begun:
             step, why = trainer.state.global_step, shorten(" ".join(str(error).split()), 200)
             raise PnyxError(f"the training failed after step {step}: {why}") from error
-        problem = f"is no checkpoint of this training ({shorten(str(error), 60)}): remove it"
+        problem = f"is not a checkpoint of this training ({shorten(str(error), 60)}): remove it"
         raise InputError(problem, path=last) from error
     losses = [row["loss"] for row in trainer.state.log_history if "loss" in row]
     return trainer.state.global_step, losses[-1] if losses else None
@@ -124,24 +124,24 @@ def _arguments(work: Path, cuda: bool, settings: dict[str, Any]) -> TrainingArgu
         **settings,
     )
     if cuda:
-        arguments._n_gpu = min(arguments.n_gpu, 1)  # where the model lies
+        arguments._n_gpu = min(arguments.n_gpu, 1)  # the device of the model
     return arguments
 
 
 def _last_checkpoint(work: Path) -> Path | None:
-    """Return the last checkpoint that was written to its end; those after it are removed."""
-    found = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
-    for path in sorted(found, key=lambda path: -int(path.name[11:])):
+    """Return the last complete checkpoint, and remove those after it."""
+    checkpoints = [path for path in work.glob("checkpoint-*") if path.name[11:].isdecimal()]
+    for path in sorted(checkpoints, key=lambda path: -int(path.name[11:])):
         with contextlib.suppress(OSError, ValueError, RecursionError):
             json.loads((path / "trainer_state.json").read_bytes())
             return path
-        shutil.rmtree(path, ignore_errors=True)  # the Trainer would keep it for a newer one
+        shutil.rmtree(path, ignore_errors=True)  # otherwise the Trainer considers it newer
     return None
 
 
 @contextlib.contextmanager
 def own_randomness(seed: int) -> Iterator[None]:
-    """Draw from a seed, and leave the caller's random numbers as they are."""
+    """Use a seed for random numbers, and restore the caller's random state."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     with torch.random.fork_rng():
         torch.manual_seed(seed)

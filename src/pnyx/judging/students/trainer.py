@@ -12,12 +12,12 @@ from pnyx.core.errors import PnyxError
 from pnyx.judging.questions import Support
 
 Report: TypeAlias = Callable[[int, int, str], None]
-"""Called with progress: steps done, of how many, and a word on how it goes."""
+"""Called with progress: finished steps, their total, and a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A labelled pair as a student learns it."""
+    """A labelled pair for training a student."""
 
     question: Support
     target: float
@@ -28,7 +28,7 @@ class TrainingExample:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training left: the scorer's settings, and how it was trained; ready for JSON."""
+    """The result of a training: the scorer's settings, and a description; ready for JSON."""
 
     settings: Mapping[str, Any]
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -60,17 +60,17 @@ class Trainer:
         """Train on examples of both classes, and write the weights to the empty folder `out`.
 
         An interrupted training resumes from the last checkpoint in `work` and ends with the same
-        weights. `unseen` pairs of other questions show how scores lie that were not fitted.
+        weights. `unseen` pairs of other questions show the distribution of scores on unseen data.
         """
         raise NotImplementedError
 
 
 def quiet(done: int, of: int, word: str) -> None:
-    """Report progress to nobody."""
+    """Ignore progress."""
 
 
 def need_torch() -> None:
-    """Raise PnyxError unless what trains and exports a network is installed."""
+    """Raise PnyxError unless the libraries to train and export a network are installed."""
     try:
         import onnx
         import torch

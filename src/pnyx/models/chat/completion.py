@@ -1,4 +1,4 @@
-"""Reading chat completions, as servers of all dialects send them, whole or streamed."""
+"""Read chat completions in the dialects of all servers, whole or streamed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_TOKENS_BYTES = 6 * 1024 * 1024
 _LONGEST_NAME = 1000
 _OVERSIZED = "oversized"
 _TEXT_PARTS = ("text", "output_text")
-"""Types of the parts of a content that hold the reply's text."""
+"""Types of the content parts that hold the reply's text."""
 _USAGE = tuple(f"{k}_tokens" for k in ("prompt", "completion", "total", "cached", "reasoning"))
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking", "thought", "reasoning_details")
 """Fields of a message that hold thinking: vLLM and DeepSeek, OpenRouter and Groq, others."""
@@ -37,7 +37,7 @@ _FINISH_REASONS = {
     "error": "abort aborted cancelled failed insufficient_system_resource network_error load "
     "malformed_function_call malformed_response",
 }
-"""A finish reason as OpenAI names it -> what others say for it: Gemini, Anthropic, Mistral, Cohere,
+"""A finish reason as OpenAI names it -> the names of others: Gemini, Anthropic, Mistral, Cohere,
 TGI, LM Studio, DeepSeek, SGLang, Ollama, Zhipu."""
 _FINISHES = {name: kind for kind, names in _FINISH_REASONS.items() for name in names.split()}
 _STATUS_OF_CODES = {
@@ -51,19 +51,18 @@ _STATUS_OF_CODES = {
 
 
 def finish_reason_of(text: str) -> str:
-    """Return a finish reason by OpenAI's name for it, or as it is where it has none."""
+    """Return OpenAI's name of a finish reason, or the reason itself if OpenAI has none."""
     word = text.strip().lower().partition(":")[0].removeprefix("finish_reason_")
     return _FINISHES.get(word, word if word in _FINISH_REASONS else text)
 
 
 def read_reply(
-    body: bytes, *, asked: str, response_format: str, hide: Callable[[str], str] = str
+    body: bytes, *, model: str, response_format: str, hide: Callable[[str], str] = str
 ) -> Reply | CallFailed:
-    """Read a chat completion; `hide` removes secrets from a text, before any of it is cut.
+    """Read a chat completion; `hide` removes secrets from a text before the text is shortened.
 
     Returns a reply, or `CallFailed` with `not_json`, `malformed`, `server_error`, `empty` or
-    `only_thinking`. No text is ever made up: a body without content is a failure unless the model
-    was cut off.
+    No text is ever invented: a body without content is a failure unless the model was cut off.
     """
     text = body.decode("utf-8", "replace")
     try:
@@ -83,14 +82,14 @@ def read_reply(
     message = choice.get("message")
     if not isinstance(message, dict):
         return CallFailed("malformed: the reply's choice holds no message")
-    return _reply(value, choice, message, asked, response_format, hide)
+    return _reply(value, choice, message, model, response_format, hide)
 
 
 def _reply(
     value: Mapping[str, Any],
     choice: Mapping[str, Any],
     message: Mapping[str, Any],
-    asked: str,
+    model: str,
     response_format: str,
     hide: Callable[[str], str],
 ) -> Reply | CallFailed:
@@ -110,7 +109,7 @@ def _reply(
     return Reply(
         text=text,
         finish_reason=shorten(finish),
-        model=name or asked,
+        model=name or model,
         usage=_usage(value.get("usage")),
         response_format=response_format,
         tokens=_tokens(choice.get("logprobs")),
@@ -130,18 +129,18 @@ def _why_empty(message: Mapping[str, Any], content: object) -> str:
 
 
 def error_in(body: bytes) -> tuple[int, str] | None:
-    """Return the error in a body that came with HTTP 200: its status, and it as JSON."""
+    """Return the error in a body sent with HTTP 200, as (status, JSON)."""
     text = body.decode("utf-8", "replace")
     try:
         value = _decoded(text)
     except (ValueError, RecursionError):
         return None
-    found = _error_of(value) if isinstance(value, dict) else None
-    return None if found is None else (found[0], json.dumps(value))
+    error = _error_of(value) if isinstance(value, dict) else None
+    return None if error is None else (error[0], json.dumps(value))
 
 
 def _error_of(value: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Return the status and the words of an error in a decoded body, at the top or in a choice."""
+    """Return status and message of an error in a decoded body, at the top or in a choice."""
     choices = value.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     error = value.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
@@ -166,7 +165,7 @@ def _status_of(code: object) -> int | None:
 
 
 def words_of_error(text: str) -> str:
-    """Return what an error's body says in words; the body itself where that cannot be seen."""
+    """Return the message in an error's body, or the body itself if it has none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -175,7 +174,7 @@ def words_of_error(text: str) -> str:
 
 
 def _message_of(error: object) -> str:
-    """Return the first message in an error of any server, with what its provider said."""
+    """Return the first message in an error of any server, including its provider's message."""
     for _ in range(4):
         if isinstance(error, list) and error:
             error = error[0]
@@ -185,19 +184,19 @@ def _message_of(error: object) -> str:
         metadata = error.get("metadata")
         raw = metadata.get("raw") if isinstance(metadata, dict) else None
         names = ("error", "message", "msg", "detail", "errors", "error_message")
-        found = next((error[name] for name in names if error.get(name)), None)
-        if isinstance(found, str):
-            return f"{found}: {raw}" if isinstance(raw, str) and raw not in found else found
-        error = found
+        inner = next((error[name] for name in names if error.get(name)), None)
+        if isinstance(inner, str):
+            return f"{inner}: {raw}" if isinstance(raw, str) and raw not in inner else inner
+        error = inner
     return error if isinstance(error, str) else ""
 
 
 def _decoded(text: str) -> Any:
-    """Decode a body, of which a stream of events becomes the completion that it adds up to."""
+    """Decode a body; a stream of events is joined into one completion."""
     if not text.lstrip()[:10].startswith(("data:", "event:", ":", "id:")):
         return json.loads(text)
     chunks, ended = [], False
-    for line in text.split("\n"):  # U+2028 may be in a string
+    for line in text.split("\n"):  # not splitlines: a string may contain U+2028
         name, _, data = line.partition(":")
         if name == "data" and data.strip() == "[DONE]":
             ended = True
@@ -211,7 +210,7 @@ def _decoded(text: str) -> Any:
 
 
 def _added_up(chunks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the completion that the chunks of a stream add up to, or the error among them."""
+    """Return the completion that the chunks of a stream form, or the error among them."""
     texts: dict[str, list[str]] = {}
     finish, usage, model, tokens = None, None, None, list[Any]()
     for chunk in chunks:
@@ -245,7 +244,7 @@ def _looks_like(text: str) -> str:
 
 
 def _content(message: Mapping[str, Any], finish: str) -> tuple[Any, str]:
-    """Return (content, finish reason); a refusal counts as a finish reason of its own."""
+    """Return (content, finish reason); a refusal has a finish reason of its own."""
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
         return refusal, "refusal"
@@ -253,7 +252,7 @@ def _content(message: Mapping[str, Any], finish: str) -> tuple[Any, str]:
 
 
 def _whole_text(content: object) -> str | None:
-    """Return a content as text, which some servers send in parts; None if any of it is not text."""
+    """Return a content as text (some servers send it in parts); None if a part is not text."""
     if content is None:
         return ""
     if not isinstance(content, list):
@@ -264,12 +263,12 @@ def _whole_text(content: object) -> str | None:
         if isinstance(text, str):
             texts.append(text)
         elif not isinstance(part, dict) or part.get("type", "text") in _TEXT_PARTS:
-            return None  # parts of other types, such as thoughts, are not of the text
+            return None  # parts of other types, such as thoughts, are not part of the text
     return "".join(texts)
 
 
 def _tokens(value: object) -> tuple[Token, ...] | None:
-    """Read `choices[0].logprobs`; any other shape, or more than can be kept, is None."""
+    """Read `choices[0].logprobs`; None for any other shape, or if it is too large to store."""
     content = value.get("content") if isinstance(value, dict) else None
     if not isinstance(content, list) or not content:
         return None
@@ -278,8 +277,11 @@ def _tokens(value: object) -> tuple[Token, ...] | None:
         text = entry.get("token") if isinstance(entry, dict) else None
         if not isinstance(text, str):
             return None
-        given = entry.get("top_logprobs")
-        seen = [_alternative(entry), *map(_alternative, given if isinstance(given, list) else [])]
+        alternatives = entry.get("top_logprobs")
+        seen = [
+            _alternative(entry),
+            *map(_alternative, alternatives if isinstance(alternatives, list) else []),
+        ]
         likeliest: dict[str, float] = {}
         for name, logprob in (pair for pair in seen if pair is not None):
             likeliest.setdefault(printable(name), round(logprob, 6))
@@ -291,11 +293,11 @@ def _tokens(value: object) -> tuple[Token, ...] | None:
     return tuple(tokens)
 
 
-def _exact(text: str, given: object) -> str:
-    """Return a token's text by its bytes: of half a character, `text` shows only a stand-in."""
-    if not isinstance(given, list) or not all(type(b) is int and 0 <= b < 256 for b in given):
+def _exact(text: str, values: object) -> str:
+    """Return a token's text from its bytes: for half a character, `text` has only a placeholder."""
+    if not isinstance(values, list) or not all(type(b) is int and 0 <= b < 256 for b in values):
         return printable(text)
-    return bytes(given).decode("utf-8", "surrogateescape")
+    return bytes(values).decode("utf-8", "surrogateescape")
 
 
 def _alternative(entry: object) -> tuple[str, float] | None:
@@ -304,7 +306,7 @@ def _alternative(entry: object) -> tuple[str, float] | None:
     text, logprob = entry.get("token"), entry.get("logprob")
     if not isinstance(text, str) or not isinstance(logprob, int | float):
         return None
-    # A logarithm of a probability; servers that send sentinels such as -9999 mean "not at all".
+    # A log probability; servers that send sentinels such as -9999 mean "impossible".
     return (text, float(logprob)) if -1000 < logprob <= 1e-6 else None
 
 

@@ -1,7 +1,8 @@
-"""Looking for a wording that a server takes, where its refusal does not say what it does not take.
+"""Find a wording of requests that a server accepts when its refusal does not say what is wrong.
 
-The plainest request is sent first: a server that refuses that too refuses everything, and its own
-words are reported. Otherwise what it may refuse is left out one by one, token probabilities first.
+The plainest request is sent first: if the server refuses that too, it refuses everything, and its
+own message is reported. Otherwise the fields that it may refuse are left out one by one, token
+probabilities first.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from pnyx.models.http.transport import HttpTransport
 
 GREETING = ChatRequest((Message("user", "Reply with the word: ok"),), max_tokens=16)
 _MOST_REFUSED = 20
-"""Refused requests in a row, without one reply so far, after which a run ends."""
+"""The run ends after this many refused requests in a row without any reply."""
 _locks: weakref.WeakKeyDictionary[HttpTransport, Any] = weakref.WeakKeyDictionary()
 
 
 class Refusable(Protocol):
-    """What the search needs of an endpoint, and keeps there; see `ChatEndpoint`."""
+    """The part of an endpoint that the search uses and updates; see `ChatEndpoint`."""
 
     base_url: str
     ledger: Ledger | None
@@ -42,25 +43,25 @@ class Refusable(Protocol):
         dialect: Dialect,
         keep: Callable[[Reply], None] | None,
     ) -> Reply | CallFailed | Retryable | RefusedRequest:
-        """Send a request in a wording."""
+        """Send a request in a given dialect."""
 
     async def greeted(
         self, wire: HttpTransport, request: ChatRequest, dialect: Dialect
     ) -> Reply | CallFailed | Retryable | RefusedRequest:
-        """Send the greeting in a wording."""
+        """Send the greeting in a given dialect."""
 
     def safe_words(self, refused: RefusedRequest) -> str:
-        """Return a refusal's own words."""
+        """Return the server's refusal message without secrets."""
 
     def rejected(self, refused: RefusedRequest) -> CallFailed:
         """Return the failure of a refused request."""
 
     def hopeless(self, refused: RefusedRequest) -> str:
-        """Return why a server that refuses all is given up."""
+        """Return why Pnyx gives up a server that refuses everything."""
 
 
 class DialectSearch:
-    """The search for one refused request; of several in an event loop one searches for all."""
+    """The search for one refused request; requests of one event loop share a single search."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class DialectSearch:
     async def run(
         self, dialect: Dialect, refused: RefusedRequest
     ) -> Reply | CallFailed | Retryable:
-        """Return what comes of a refused request; ModelError where the server refuses all."""
+        """Return the outcome of a refused request; ModelError if the server refuses everything."""
         outcome = await self.variants(dialect, refused)
         if outcome is not None:
             return outcome
@@ -90,23 +91,23 @@ class DialectSearch:
     async def variants(
         self, dialect: Dialect, refused: RefusedRequest
     ) -> Reply | CallFailed | Retryable | None:
-        """Send the request in other wordings; None where the wording is not what is refused."""
+        """Send the request in other dialects; None if the wording is not the problem."""
         import anyio
 
         features = dialect.features(self.request)
         if features in self.endpoint.accepted:
             if refused.status in (403, 404, 405):
-                await self._greet(dialect, refused)  # was the model taken away?
+                await self._greet(dialect, refused)  # the model may have been removed
             return None
         lock = _locks.setdefault(self.wire, anyio.Lock())
         async with lock:
             if (learnt := self.endpoint.dialect).features(self.request) != features:
-                outcome = await self._sent(learnt)  # found by another request meanwhile
+                outcome = await self._sent(learnt)  # another request has found it meanwhile
                 if not isinstance(outcome, RefusedRequest):
                     return outcome
             if features in self.endpoint.searched:
                 return None
-            if refused.status >= 500:  # else each request of an outage would be searched for
+            if refused.status >= 500:  # otherwise every request of an outage would start a search
                 self.endpoint.searched.add(features)
             if not await self._greet(dialect, refused):
                 return None
@@ -122,7 +123,7 @@ class DialectSearch:
         return await self.endpoint.sent(self.wire, self.request, dialect, self.keep)
 
     async def _greet(self, dialect: Dialect, refused: RefusedRequest) -> bool:
-        """Whether the plainest request is answered; ModelError where it is refused too."""
+        """Whether the plainest request is answered; ModelError if it is refused too."""
         unlimited = len(LIMITS) - 1
         plain = Dialect(limit=dialect.limit, streams=dialect.streams, dropped=_ALL)
         for wording in (plain, Dialect(limit=unlimited, dropped=_ALL)):
@@ -141,7 +142,7 @@ class DialectSearch:
                     ledger.count(GREETING, outcome.usage)
                 return True
             if not isinstance(outcome, RefusedRequest):
-                # An empty reply to it, or an error of the server, is no refusal.
+                # An empty reply or a server error is not a refusal.
                 return isinstance(outcome, CallFailed)
         raise ModelError(self.endpoint.hopeless(refused))
 

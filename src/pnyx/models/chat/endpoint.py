@@ -1,4 +1,4 @@
-"""Chat models by what `--llm` says of them, and asking one behind an OpenAI-compatible endpoint."""
+"""A chat model behind an OpenAI-compatible endpoint, as `--llm` names it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ _LEAST_GIVEN_UP = 20
 _SILENT_TIMEOUTS, _LEAST_SILENCE = 3, 60.0
 OPENAI_URL = "https://api.openai.com/v1"
 _TOKENIZED = 50_000
-"""Characters whose tokens are counted at once."""
+"""Characters whose tokens are counted in one request."""
 
 
 class ChatEndpoint(Endpoint):
-    """A chat model behind an OpenAI-compatible address (up to and without `/chat/completions`).
+    """A chat model behind an OpenAI-compatible address (the part before `/chat/completions`).
 
-    `api_key` is sent as bearer token; `concurrency` is the most requests ever under way at once;
-    `ledger` counts what is used, and keeps to its budget. `fields` are added to each request as
-    they are. `dialect` says how requests are worded by
-    now and may be set; `replies` counts.
+    `api_key` is sent as bearer token; `concurrency` is the maximum number of concurrent requests;
+    `ledger` counts the usage and enforces its budget. `fields` are added to each request unchanged.
+    `dialect` is the current wording of requests and may be set; `replies` counts.
     """
 
     path = "/chat/completions"
@@ -54,31 +53,31 @@ class ChatEndpoint(Endpoint):
         self._said_cut = False
         self.dialect = Dialect()
         self.replies = 0
-        self.accepted: set[frozenset[str]] = set()  # what of requests' wording was taken
-        self.searched: set[frozenset[str]] = set()  # for which another wording was looked for
+        self.accepted: set[frozenset[str]] = set()  # request features that were accepted
+        self.searched: set[frozenset[str]] = set()  # features for which a wording was searched
         self.refused_in_a_row = 0
         self._given_up_in_a_row = 0
         self._tokenizes = self.base_url != OPENAI_URL
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for by now: one of `outcomes.FORMATS`."""
+        """How the shape of answers is currently requested: one of `outcomes.FORMATS`."""
         return self.dialect.response_format
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask once, however many attempts that takes.
+        """Complete one request, with as many attempts as needed.
 
         Returns:
-            The reply (handed to `keep` as soon as its last byte is read), or why there is none:
+            The reply (passed to `keep` as soon as its last byte is read), or why there is none:
             `timeout`, `rate_limit`, `server_error`, `connection`, `not_json`, `malformed`, `empty`,
             `only_thinking`, `too_long`, `rejected` or `budget`.
 
         Raises:
             ModelError: the endpoint cannot be used at all: nothing listens there, it refuses the
-                key, does not know the model, has only sent something else than replies, or has
-                answered none of many requests in a row.
+                key, does not know the model, has never sent a valid reply, or has failed many
+                requests in a row.
         """
         async with self.connected() as wire:
             before = self.replies
@@ -101,9 +100,9 @@ class ChatEndpoint(Endpoint):
         return replace(request, fields=self.fields) if self.fields else request
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens each text has by the model's own tokenizer.
+        """Return the number of tokens of each text by the model's own tokenizer.
 
-        None where the server does not tell: vLLM and llama.cpp do, at `/tokenize` beside `/v1`.
+        None if the server cannot: vLLM and llama.cpp can, at `/tokenize` next to `/v1`.
         """
         if not self._tokenizes:
             return None
@@ -122,7 +121,7 @@ class ChatEndpoint(Endpoint):
 
     async def _tokens(self, wire: HttpTransport, text: str) -> int | None:
         content = printable(text)
-        # vLLM reads `prompt`, llama.cpp `content`; each ignores the other.
+        # vLLM reads `prompt`, llama.cpp `content`; each ignores the other field.
         body: dict[str, Any] = {"model": self.model, "prompt": content, "content": content}
         body |= {"add_special_tokens": False, "add_special": False}
         path = urlsplit(self.base_url).path.rstrip("/").removesuffix("/v1") + "/tokenize"
@@ -130,13 +129,13 @@ class ChatEndpoint(Endpoint):
         if not isinstance(answer, HttpResponse) or answer.status != 200:
             return None
         try:
-            said = json.loads(answer.text)
+            reply = json.loads(answer.text)
         except (ValueError, RecursionError):
             return None
-        tokens = said.get("tokens") if isinstance(said, dict) else None
+        tokens = reply.get("tokens") if isinstance(reply, dict) else None
         return len(tokens) if isinstance(tokens, list) else None
 
-    # One attempt at a time, for who has several endpoints to choose from.
+    # One attempt at a time, for callers with several endpoints.
 
     async def attempt(
         self,
@@ -144,7 +143,7 @@ class ChatEndpoint(Endpoint):
         keep: Callable[[Reply], None] | None,
         elsewhere: Callable[[], bool],
     ) -> Reply | CallFailed | Retryable:
-        """Make one attempt, as soon as there is room; `Elsewhere` if another has it first."""
+        """Make one attempt as soon as there is room; `Elsewhere` if another is ready first."""
         async with self.connected() as wire:
             outcome = await self._attempt(wire, self._with_fields(request), keep, elsewhere)
             if isinstance(outcome, Retryable):
@@ -152,14 +151,14 @@ class ChatEndpoint(Endpoint):
             return outcome
 
     async def give_up(self, last: Retryable, attempts: int) -> CallFailed:
-        """Fail a request while no other is answered; ModelError if it is the endpoint."""
+        """Fail a request that was not answered; ModelError if the endpoint is at fault."""
         async with self.connected() as wire:
             return await self._given_up(wire, last, attempts, alone=False)
 
     async def _given_up(
         self, wire: HttpTransport, last: Retryable, attempts: int, alone: bool
     ) -> CallFailed:
-        """Fail a request; `alone` if others were answered meanwhile, so that it is no outage."""
+        """Fail a request; `alone` if others were answered meanwhile, so it is not an outage."""
         reason = f"{last.failed.reason} ({attempts} attempts)"
         if last.kind == "unreachable":
             raise ModelError(f"{self.base_url} cannot be reached: {reason}; is the server running?")
@@ -167,7 +166,7 @@ class ChatEndpoint(Endpoint):
         strange = last.kind == "body" and not self.replies
         if not strange and self._given_up_in_a_row < max(_LEAST_GIVEN_UP, 2 * self.limiter.limit):
             return CallFailed(reason)
-        # What is left of a run may be just the questions that always fail: is it they, or all?
+        # The rest of a run may consist of the questions that always fail. Is it only these?
         if await self._answers(wire):
             self._given_up_in_a_row = 0
             return CallFailed(reason)
@@ -182,22 +181,22 @@ class ChatEndpoint(Endpoint):
         )
 
     def _resumes(self) -> str:
-        """Return the end of a message on a run that stops: only what was answered is kept."""
-        kept = "; what was answered is kept, and the same command resumes"
-        return kept if self.replies else ""
+        """Return the end of the message when a run stops, if some replies were stored."""
+        ending = "; replies are stored, and the same command resumes"
+        return ending if self.replies else ""
 
     async def _answers(self, wire: HttpTransport) -> bool:
         outcome = await self._attempt(wire, self._with_fields(GREETING))
         if isinstance(outcome, CallFailed) and outcome.reason.startswith("budget"):
-            return True  # nothing more will be asked in any case
+            return True  # nothing more will be sent in any case
         return isinstance(outcome, Reply)
 
     def _check_silence(self, outcome: Retryable, silent: float) -> None:
-        """Give up an endpoint that takes requests and sends nothing at all."""
+        """Give up an endpoint that accepts requests but sends nothing at all."""
         longest = max(_SILENT_TIMEOUTS * self.retry.timeout, _LEAST_SILENCE)
         if outcome.kind == "timeout" and silent >= longest:
             raise ModelError(
-                f"{self.base_url} takes requests but has sent nothing at all for {silent:.0f} s"
+                f"{self.base_url} accepts requests but has sent nothing at all for {silent:.0f} s"
                 f"{self._resumes()}"
             )
 
@@ -226,7 +225,7 @@ class ChatEndpoint(Endpoint):
     async def _negotiated(
         self, wire: HttpTransport, request: ChatRequest, keep: Callable[[Reply], None] | None
     ) -> Reply | CallFailed | Retryable:
-        """Send a request in the endpoint's dialect, learning from refusals until one is taken."""
+        """Send a request in the endpoint's dialect, adapted to refusals until it is accepted."""
         dialect = self.dialect
         while True:
             outcome = await self.sent(wire, request, dialect, keep)
@@ -251,11 +250,11 @@ class ChatEndpoint(Endpoint):
         dialect: Dialect,
         keep: Callable[[Reply], None] | None,
     ) -> Reply | CallFailed | Retryable | RefusedRequest:
-        """Send a request in a dialect; one that is answered is remembered."""
+        """Send a request in a dialect; remember a dialect that is answered."""
         if self.ledger is not None and self.ledger.limited and not dialect.limits_output:
             raise ModelError(
-                f"{self.base_url} takes no limit on a reply's length, so that no budget can be "
-                "kept there; ask without a budget"
+                f"{self.base_url} accepts no limit on the length of a reply, so a budget cannot be "
+                "enforced there; run without a budget"
             )
         parameters, messages = dialect.parameters(request), dialect.messages(request)
         body = {"model": self.model, "messages": messages, **parameters}
@@ -270,7 +269,7 @@ class ChatEndpoint(Endpoint):
         return outcome
 
     def _warn_of_cut(self, request: ChatRequest, reply: Reply) -> None:
-        """Say once that the server seems to cut prompts off."""
+        """Warn once that the server seems to truncate prompts."""
         if self._said_cut or self.on_wait is None or not cuts_prompt(request, reply.usage):
             return
         self._said_cut = True
@@ -278,37 +277,37 @@ class ChatEndpoint(Endpoint):
         self.on_wait(
             f"warning: {self.base_url} counted {reply.usage['prompt_tokens']:,} tokens in a prompt "
             f"of {characters:,} characters, which cannot be all of it: the server probably cuts "
-            "prompts off. Raise its context (Ollama: OLLAMA_CONTEXT_LENGTH)"
+            "prompts off. Increase its context (Ollama: OLLAMA_CONTEXT_LENGTH)"
         )
 
     async def greeted(
         self, wire: HttpTransport, request: ChatRequest, dialect: Dialect
     ) -> Reply | CallFailed | Retryable | RefusedRequest:
-        """Send a plain request of which nothing is learnt or kept."""
+        """Send a plain request without learning from it or storing it."""
         body = {"model": self.model, "messages": dialect.messages(request)}
         return await self._exchanged(wire, body | dialect.parameters(request), "text", None)
 
     def safe_words(self, refused: RefusedRequest) -> str:
-        """Return a refusal's own words, without secrets."""
+        """Return the server's refusal message without secrets."""
         return self._sorter.safe(refused.body)
 
     def rejected(self, refused: RefusedRequest) -> CallFailed:
-        """Return the failure of a request that no wording made acceptable."""
+        """Return the failure of a request that no dialect made acceptable."""
         return self._sorter.rejected(refused, too_long=is_too_long(refused.body))
 
     def hopeless(self, refused: RefusedRequest) -> str:
-        """Return the line for a server that refuses even the plainest request."""
+        """Return the message about a server that refuses even the plainest request."""
         return self._sorter.hopeless(refused.status, refused.body)
 
     def _as_refusal(
         self, failed: Retryable, dialect: Dialect, request: ChatRequest
     ) -> Retryable | RefusedRequest:
-        """Take a server's error for a refusal where it names what it does not take."""
+        """Treat a server's error as a refusal if it names the field that is not supported."""
         named = refused_parameter(failed.body, dialect.parameters(request))
         return failed if named is None else RefusedRequest(failed.status, failed.body)
 
     def _check_fields(self, refused: RefusedRequest, request: ChatRequest) -> None:
-        """Raise ModelError where the server refuses a field that the user chose."""
+        """Raise ModelError if the server refuses a field that the user set."""
         name = refused_parameter(refused.body, request.fields) if request.fields else None
         if name is not None:
             raise ModelError(
@@ -323,7 +322,7 @@ class ChatEndpoint(Endpoint):
         form: str,
         keep: Callable[[Reply], None] | None,
     ) -> Reply | CallFailed | Retryable | RefusedRequest:
-        """Send a request and sort what comes back; a reply is kept before anything else runs."""
+        """Send a request and classify the answer; a reply is stored before anything else runs."""
         sorted_: list[Reply | CallFailed | Retryable | RefusedRequest] = []
 
         def heed(answer: HttpResponse) -> None:

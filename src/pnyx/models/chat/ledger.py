@@ -1,7 +1,7 @@
-"""What asking costs: counted by the server's own figures, and held below a budget.
+"""The cost of requests: counted from the server's own figures, and kept below a budget.
 
-A budget is kept by reservation of upper bounds; what may have been billed without a count keeps its
-bound as spent (docs/decisions/pace-and-budget.md).
+A budget is enforced by reserving upper bounds. If an attempt may have been billed without a count,
+its bound counts as spent (docs/decisions/pace-and-budget.md).
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from pnyx.models.http.flow import Ticket, WaitQueue
 
 _PER_MESSAGE, _PER_REQUEST = 16, 128
 _BYTES_PER_TOKEN, _LEAST_LETTERS = 6.0, 2.5
-"""Few tokenizers put more bytes of running text into a token on average, or fewer Latin letters and
-spaces; of other characters a byte is a token at most."""
+"""Few tokenizers put more bytes of running text, or fewer Latin letters and spaces, into a token on
+average; of other characters, a byte is at most one token."""
 _LETTERS = bytes(range(65, 91)) + bytes(range(97, 123)) + b" "
 _USUAL_BYTES, _USUAL_LENGTHS = (3.5, 5.0), (0.1, 0.5)
-"""Bytes a token, and share of the tokens allowed that replies take, that are usual in English."""
+"""Typical for English: bytes per token, and the share of the allowed tokens that replies use."""
 
 
-class BudgetReached(PnyxError):  # noqa: N818 - reads as what happened
-    """What is left of the budget is less than the request may use."""
+class BudgetReached(PnyxError):  # noqa: N818 - the name says what happened
+    """The rest of the budget is smaller than what the request may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most tokens that a request can use."""
+    """The maximum number of tokens that a request can use."""
 
     prompt: int
     completion: int
 
 
 def prompt_bytes(request: ChatRequest) -> int:
-    """Return the bytes of a request's messages and schema, as UTF-8."""
+    """Return the number of UTF-8 bytes of a request's messages and schema."""
     return len(_sent(request))
 
 
 def _sent(request: ChatRequest) -> bytes:
-    """Return the messages and the schema of a request, one after the other, as UTF-8."""
+    """Return the messages and the schema of a request, concatenated, as UTF-8."""
     schema = "" if request.schema is None else json.dumps(request.schema, ensure_ascii=False)
     texts = [*(message.content for message in request.messages), schema]
     return b"".join(text.encode("utf-8", "replace") for text in texts)
 
 
 def bound_of(request: ChatRequest) -> Bound:
-    """Return the most tokens a request can use: a byte each, and 16 a message and 128 in all."""
+    """Return the most tokens a request can use: one per byte, 16 per message and 128 in total."""
     extra = _PER_REQUEST + _PER_MESSAGE * len(request.messages)
     return Bound(prompt_bytes(request) + extra, request.max_tokens)
 
 
 def check_budget(budget_usd: float | None, model: str, price: Price | None) -> None:
-    """Refuse a budget in money where the price is not known."""
+    """Refuse a budget in money if the price is unknown."""
     if budget_usd is not None and price is None:
         raise InputError(
             f"--budget: the price of {shorten(model)!r} is not known; give it in a file with "
@@ -68,7 +68,7 @@ def check_budget(budget_usd: float | None, model: str, price: Price | None) -> N
 
 @dataclass(slots=True)
 class _Sum:
-    """Tokens of one state: settled, reserved, or assumed for want of a count."""
+    """Tokens of one state: settled, reserved, or assumed because a count is missing."""
 
     prompt: int = 0
     completion: int = 0
@@ -87,33 +87,33 @@ class _Sum:
 
 @dataclass(slots=True)
 class Reservation:
-    """Leave to make one attempt; released without a verdict, uncertain if it was cancelled."""
+    """Permission for one attempt; released without a verdict, uncertain if it was cancelled."""
 
     bound: Bound
     usage: Mapping[str, int] = field(default_factory=dict)
     verdict: str = "released"
 
     def settle(self, usage: Mapping[str, int]) -> None:
-        """A reply came, with the server's count; without one, the bound counts."""
+        """Record a reply with the server's count; without a count, the bound is used."""
         self.verdict, self.usage = "settled", usage
 
     def lose(self) -> None:
-        """The attempt may have been billed, and nobody says how much."""
+        """Record an attempt that may have been billed by an unknown amount."""
         self.verdict = "uncertain"
 
 
 class Ledger(WaitQueue):
-    """Counts what is used and keeps it below a budget. Safe in several threads and event loops.
+    """Counts the usage and keeps it below a budget. Safe in several threads and event loops.
 
     Args:
-        price: of the model; None where it is not known.
-        budget_usd: the most that may be spent, in US dollars; needs a price.
-        budget_tokens: the most prompt and completion tokens that may be used, together.
+        price: price of the model; None if it is unknown.
+        budget_usd: the most that may be spent, in US dollars; requires a price.
+        budget_tokens: the maximum of prompt and completion tokens together.
 
     Attributes:
-        requests: attempts that were answered by a completion.
-        uncertain: attempts that may have been billed without anybody saying how much.
-        without_usage: replies that came without a count.
+        requests: attempts that were answered with a completion.
+        uncertain: attempts that may have been billed by an unknown amount.
+        without_usage: replies without a count.
         reasoning_tokens: of the completion tokens, those spent on thinking.
     """
 
@@ -145,7 +145,7 @@ class Ledger(WaitQueue):
 
     @property
     def cached_tokens(self) -> int:
-        """Of the prompt tokens, those that the server had cached."""
+        """The prompt tokens that the server had cached."""
         return self._settled.cached
 
     @property
@@ -155,17 +155,17 @@ class Ledger(WaitQueue):
 
     @property
     def assumed_tokens(self) -> int:
-        """Bounds of attempts that came without a count: they used at most this."""
+        """Bounds of attempts without a count: they used at most this."""
         return self._assumed.tokens()
 
     @property
     def cost(self) -> float | None:
-        """US dollars by the server's counts; None where the price is not known."""
+        """US dollars by the server's counts; None if the price is unknown."""
         return None if self.price is None else self._settled.cost(self.price)
 
     @property
     def cost_at_most(self) -> float | None:
-        """US dollars with the bounds of what came without a count; None without a price."""
+        """US dollars including the bounds of attempts without a count; None without a price."""
         if self.price is None:
             return None
         return self._settled.cost(self.price) + self._assumed.cost(self.price)
@@ -186,22 +186,22 @@ class Ledger(WaitQueue):
         }
 
     def check(self, request: ChatRequest) -> None:
-        """Raise BudgetReached if a request is too much even if all under way came for free."""
+        """Raise BudgetReached if a request is too large even if all open requests cost nothing."""
         if self.limited:
             with self._lock:
                 self._afford(bound_of(request))
 
     def count(self, request: ChatRequest, usage: Mapping[str, int]) -> None:
-        """Count a reply to a request for which nothing was set aside."""
+        """Count a reply to a request without a reservation."""
         with self._lock:
             self._settle(Reservation(bound_of(request), usage))
 
     @asynccontextmanager
     async def admit(self, request: ChatRequest) -> AsyncIterator[Reservation]:
-        """Set aside what one attempt may use, until it is over, waiting in order until it fits.
+        """Reserve what one attempt may use until it is over, waiting in order until it fits.
 
         Raises:
-            BudgetReached: it can no longer be afforded.
+            BudgetReached: the budget is no longer sufficient.
         """
         ticket = Reservation(bound_of(request))
         await self._enter(ticket)
@@ -222,7 +222,7 @@ class Ledger(WaitQueue):
                 self._leave(ticket)
 
     def _afford(self, bound: Bound) -> None:
-        """Raise BudgetReached where a bound does not fit beside what is spent for good."""
+        """Raise BudgetReached if a bound does not fit in the budget that is not yet spent."""
         if self._fits(bound, reserved=False):
             return
         tokens = bound.prompt + bound.completion
@@ -282,7 +282,7 @@ class Ledger(WaitQueue):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What requests will use, each range from low to high; `cost_usd` None without a price."""
+    """The expected usage of requests as ranges, low to high; `cost_usd` is None without a price."""
 
     requests: int
     prompt_tokens: tuple[int, int]
@@ -295,11 +295,12 @@ def estimate(
     price: Price | None = None,
     past: Sequence[tuple[int, Mapping[str, int]]] = (),
 ) -> Estimate:
-    """Return what requests will use if each is answered at the first attempt.
+    """Return the usage of requests if each is answered at the first attempt.
 
-    With 5 replies or more in `past` (`prompt_bytes`, usage), the ranges are the 5th and 95th
-    percentile of what those used; else from 6 bytes a token and one token a reply to 2.5 Latin
-    letters, or one byte of another character, a token, and all tokens that a reply may have.
+    With at least 5 replies in `past` (`prompt_bytes`, usage), the ranges are the 5th and 95th
+    percentile of their usage. Otherwise they go from 6 bytes per token and one token per reply to
+    2.5 Latin letters, or one byte of another character, per token and all tokens that a reply may
+    have.
     """
     number = size = text = most_prompt = most_completion = 0
     for request in requests:
@@ -330,10 +331,10 @@ def expected_of(
     price: Price | None = None,
     past: Sequence[tuple[int, Mapping[str, int]]] = (),
 ) -> Estimate:
-    """Return what is expected of requests, each with the probability that it is sent.
+    """Return the typical usage of requests, each with the probability that it is sent.
 
-    The ranges are what is usual and no bounds: the quartiles of at least 5 replies of the `past`;
-    without, 3.5 to 5 bytes a token, and replies of a tenth to half of the tokens allowed.
+    The ranges are typical values, not bounds: the quartiles of at least 5 replies of the `past`;
+    otherwise 3.5 to 5 bytes per token, and replies of a tenth to half of the allowed tokens.
     """
     number = size = allowed = 0.0
     for request, probability in requests:
@@ -353,7 +354,7 @@ def expected_of(
 
 
 def _seen(past: Sequence[tuple[int, Mapping[str, int]]]) -> tuple[list[float], list[int]]:
-    """Return the tokens a byte of prompt and the tokens of replies, each in rising order."""
+    """Return the tokens per byte of prompt and the tokens of replies, each in ascending order."""
     counted = [
         (usage["prompt_tokens"] / sent, usage["completion_tokens"])
         for sent, usage in past

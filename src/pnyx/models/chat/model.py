@@ -1,4 +1,4 @@
-"""What all models that complete chats have in common."""
+"""The interface of all models that complete chats."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pnyx.models.chat.types import CallFailed, ChatRequest, Reply
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Something that completes chats: an endpoint, a pool of them, a local model.
+    """A model that completes chats: an endpoint, a pool of them, or a local model.
 
-    `model` is part of the address of each reply in the judgement store, so two models that answer
-    differently must differ in it. `on_retry` and `on_wait` are called with a line before each
-    further attempt and after a long silence; `ledger` keeps the books and the budget, if it is set.
+    `model` is part of the key of each reply in the judgement store, so models that answer
+    differently must have different names. `on_retry` and `on_wait` are called with a line before
+    each further attempt and after a long silence; `ledger`, if set, counts the cost and enforces
+    the budget.
     """
 
     model: str
@@ -26,24 +27,24 @@ class ChatModel(Protocol):
 
     @property
     def concurrency(self) -> int:
-        """The most requests ever under way at once."""
+        """The maximum number of concurrent requests."""
 
     @property
     def address(self) -> str:
-        """Where it is, for people: a URL or a file."""
+        """Its location, for people: a URL or a file."""
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for by now: one of `outcomes.FORMATS`."""
+        """How the shape of answers is currently requested: one of `outcomes.FORMATS`."""
 
     @property
     def retries(self) -> int:
         """Attempts beyond the first of each request, so far."""
 
     def connected(self) -> AbstractAsyncContextManager[Any]:
-        """Hold what is needed for asking open; nested and parallel uses share it."""
+        """Keep connections open; nested and parallel uses share them."""
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask until there is a reply, which `keep` gets at once; ModelError where none can be."""
+        """Ask until there is a reply, which `keep` gets at once; ModelError if there is none."""

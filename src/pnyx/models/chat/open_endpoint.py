@@ -1,4 +1,4 @@
-"""The model that `--llm` names: an endpoint, several that share its requests, or a local one."""
+"""The model that `--llm` names: an endpoint, several that share the requests, or a local one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def endpoint_from(
     ledger: Ledger | None = None,
     fields: Mapping[str, Any] | None = None,
 ) -> ChatModel:
-    """Make a model from what `--llm` says.
+    """Make a model from the value of `--llm`.
 
     Args:
         specs: `http://HOST:PORT/v1#MODEL` (or https) for any OpenAI-compatible server,
@@ -32,30 +32,30 @@ def endpoint_from(
             model share its requests. The key is read from PNYX_API_KEY, for `openai:` also from
             OPENAI_API_KEY.
         retry: time limits and retries.
-        concurrency: the most requests ever under way at once, at all addresses together.
-        ledger: counts what is used, and keeps to its budget.
-        fields: added to each request as they are, such as `{"reasoning_effort": "low"}`.
+        concurrency: the maximum number of concurrent requests, at all addresses together.
+        ledger: counts the usage and enforces its budget.
+        fields: added to each request unchanged, such as `{"reasoning_effort": "low"}`.
 
     Raises:
-        InputError: none of these forms, no key, or models that differ; see `open_local`.
+        InputError: unknown form, missing key, or different models; see `open_local`.
         MissingExtra: a local model needs xllamacpp.
     """
-    given = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
-    if not given:
+    names = [specs] if isinstance(specs, str) else list(dict.fromkeys(specs))
+    if not names:
         raise InputError(f"--llm: found nothing, expected {_FORMS}")
-    if len(given) == 1 and (given[0] == "local" or given[0].startswith("gguf:")):
+    if len(names) == 1 and (names[0] == "local" or names[0].startswith("gguf:")):
         if fields:
-            raise InputError(f"--request: {shorten(given[0])} takes no further request fields")
+            raise InputError(f"--request: {shorten(names[0])} accepts no additional request fields")
         from pnyx.models.local.model import open_local
 
-        return open_local(given[0], retry=retry)
+        return open_local(names[0], retry=retry)
     shared: dict[str, Any] = {
         "retry": retry,
         "concurrency": concurrency,
         "ledger": ledger,
         "fields": fields,
     }
-    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in given]
+    endpoints = [ChatEndpoint(*_read_spec(spec), **shared) for spec in names]
     if len(endpoints) == 1:
         return endpoints[0]
     from pnyx.models.chat.pool import EndpointPool

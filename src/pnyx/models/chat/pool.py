@@ -1,6 +1,6 @@
-"""One model at several addresses: each request goes where there is most room.
+"""One model at several addresses: each request goes to the address with the most room.
 
-What fails at one address is tried at another; an address that only fails is rested
+A request that fails at one address is tried at another; an address that always fails is paused
 (docs/decisions/pace-and-budget.md).
 """
 
@@ -20,13 +20,13 @@ from pnyx.models.http.limiter import Elsewhere
 from pnyx.models.http.responses import Retryable
 
 _FAILURES = 3
-"""So many in a row, and the address rests. One alone may be the request's fault."""
+"""After this many failures in a row an address rests; a single one may be the request's fault."""
 _ELSEWHERE = ("rejected", "too_long")
-"""Failures that cost nothing, and may be the address's: servers of one model differ."""
+"""Failures that cost nothing and may be the fault of the address: its server may differ."""
 
 
 class _Health:
-    """How an address does: whether it rests, and until when."""
+    """The state of an address: whether it rests, and until when."""
 
     def __init__(self, endpoint: ChatEndpoint) -> None:
         self.endpoint = endpoint
@@ -43,12 +43,12 @@ class _Health:
         return self._rests > 0
 
     def ready(self) -> bool:
-        """Whether it may be asked now; on trial, only one request at a time."""
+        """Whether it may be used now; on trial, it gets one request at a time."""
         trial_under_way = self.on_trial and self.endpoint.limiter.under_way > 0
         return self.wait == 0 and not trial_under_way
 
     def rest(self, seconds: float) -> None:
-        """Have it asked nothing for so long, without a failure: it loads its model."""
+        """Send it nothing for some seconds, without a failure: it loads its model."""
         self._until = max(self._until, time.monotonic() + seconds)
         self.endpoint.limiter.stir()
 
@@ -57,7 +57,7 @@ class _Health:
         self._until = 0.0
 
     def failed(self) -> bool:
-        """Note a failure; True where it rests from now on, and did not before."""
+        """Record a failure; True if it starts to rest now."""
         self.failures += 1
         if self._until > time.monotonic() or (self.failures < _FAILURES and not self._rests):
             return False
@@ -71,10 +71,10 @@ class _Health:
 class _Tried:
     """The attempts of one request so far, by address."""
 
-    before: dict[_Health, int]  # replies that it had sent when the request came
+    before: dict[_Health, int]  # replies that it had sent when the request arrived
     times: dict[_Health, int] = field(default_factory=dict)  # attempts
-    last: dict[_Health, Retryable] = field(default_factory=dict)  # the last failure that may pass
-    refused: dict[_Health, CallFailed] = field(default_factory=dict)  # for good
+    last: dict[_Health, Retryable] = field(default_factory=dict)  # the last temporary failure
+    refused: dict[_Health, CallFailed] = field(default_factory=dict)  # permanent failures
 
     @property
     def attempts(self) -> int:
@@ -93,20 +93,20 @@ def _of_all(name: str, doc: str) -> property:
 
 
 class EndpointPool:
-    """Several endpoints of one model, asked as one.
+    """Several endpoints of one model, used as one.
 
-    An endpoint that proves unusable is left out from then on; one that fails again and again rests,
-    longer each time, and may come back.
+    An endpoint that proves unusable is no longer used. One that fails repeatedly rests, for longer
+    each time, and may return.
 
     Raises:
-        InputError: they are of different models.
+        InputError: the endpoints have different models.
     """
 
     def __init__(self, endpoints: Sequence[ChatEndpoint]) -> None:
         names = list(dict.fromkeys(endpoint.model for endpoint in endpoints))
         if len(names) != 1:
-            shown = ", ".join(shorten(name, 40) for name in names) or "none"
-            raise InputError(f"--llm: several addresses must serve one model, found {shown}")
+            listing = ", ".join(shorten(name, 40) for name in names) or "none"
+            raise InputError(f"--llm: several addresses must serve one model, found {listing}")
         self.model = names[0]
         self.endpoints = tuple(endpoints)
         self.left_out: dict[str, str] = {}
@@ -118,11 +118,11 @@ class EndpointPool:
 
     on_retry: Any = _of_all("on_retry", "Called with a line before each further attempt.")
     on_wait: Any = _of_all("on_wait", "Called with a line when an endpoint is silent for long.")
-    ledger: Any = _of_all("ledger", "Counts the use of all endpoints.")
+    ledger: Any = _of_all("ledger", "Counts the usage of all endpoints.")
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """What is added to each request."""
+        """The fields added to each request."""
         return self.endpoints[0].fields
 
     @property
@@ -132,7 +132,7 @@ class EndpointPool:
 
     @property
     def concurrency(self) -> int:
-        """The most requests ever under way at once, at all usable endpoints together."""
+        """The maximum number of concurrent requests, at all usable endpoints together."""
         return sum(endpoint.concurrency for endpoint in self.usable)
 
     @property
@@ -142,32 +142,32 @@ class EndpointPool:
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for by now, at the first usable endpoint."""
+        """How the shape of answers is currently requested, at the first usable endpoint."""
         return (self.usable or self.endpoints)[0].response_format
 
     @property
     def usable(self) -> tuple[ChatEndpoint, ...]:
-        """The endpoints that were not left out."""
+        """The endpoints that are still used."""
         return tuple(e for e in self.endpoints if e.base_url not in self.left_out)
 
     @contextlib.asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """Hold the connections of this event loop open; nested and parallel uses share them."""
+        """Keep the connections of this event loop open; nested and parallel uses share them."""
         async with contextlib.AsyncExitStack() as stack:
             for endpoint in self.endpoints:
                 await stack.enter_async_context(endpoint.connected())
             yield
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens each text has; see `ChatEndpoint.count_tokens`."""
+        """Return the number of tokens of each text; see `ChatEndpoint.count_tokens`."""
         return await (self.usable or self.endpoints)[0].count_tokens(texts)
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask the endpoint with the most room, and others should it fail.
+        """Ask the endpoint with the most room, and others if it fails.
 
-        A request gets as many attempts in all as one endpoint would give it, and at least one at
+        A request gets as many attempts in total as one endpoint would give it, and at least one at
         each.
 
         Raises:
@@ -207,7 +207,7 @@ class EndpointPool:
         raise ModelError(f"none of {len(self.endpoints)} endpoints can be used; the last: {last}")
 
     async def _next(self, tried: _Tried) -> _Health | None:
-        """Return where a request goes next, once it may; None where it has been tried enough."""
+        """Return the next address for a request, once it is ready; None after enough attempts."""
         import anyio
 
         paused = False
@@ -218,20 +218,20 @@ class EndpointPool:
                 return None
             ready = [h for h in open_ if h.ready()]
             if not ready and (idle := [h for h in open_ if h.wait == 0]):
-                ready = idle  # on trial, but there is nothing better
+                ready = idle  # on trial, but no other address is available
             if tried.attempts >= self._attempts(tried):
-                ready = fresh  # its last chance, whether that rests or not
+                ready = fresh  # its last chance, even if the address rests
             if not ready:
                 await anyio.sleep(min(h.wait for h in open_))
                 continue
             # The share of its requests that an endpoint could start now.
             rooms = {h: h.endpoint.limiter.free / h.endpoint.limiter.ceiling for h in ready}
-            found = min(ready, key=lambda h: (tried.times.get(h, 0), -rooms[h]))
-            if not tried.times.get(found) or paused:
-                return found
-            # Tried wherever it can be, and once more there: not at once.
+            choice = min(ready, key=lambda h: (tried.times.get(h, 0), -rooms[h]))
+            if not tried.times.get(choice) or paused:
+                return choice
+            # It was tried at all addresses, and once more here: wait before the next attempt.
             paused = True
-            await anyio.sleep(found.endpoint.retry.wait(tried.attempts, None))
+            await anyio.sleep(choice.endpoint.retry.wait(tried.attempts, None))
 
     def _attempts(self, tried: _Tried) -> int:
         retry = self.endpoints[0].retry
@@ -239,11 +239,11 @@ class EndpointPool:
         return retry.connect_attempts if kinds == {"unreachable"} else retry.attempts
 
     def _is_better_off(self, here: _Health, tried: _Tried) -> bool:
-        """Whether a request that waits at a resting address can go to one that takes it."""
+        """Whether a request waiting at a resting address can go to an available one."""
         if here.wait == 0 and here.endpoint.base_url not in self.left_out:
             return False
         if tried.attempts >= self._attempts(tried) and not tried.times.get(here):
-            return False  # it has been everywhere else
+            return False  # it was tried at all other addresses
         return any(
             other.ready()
             for other in self._health
@@ -253,7 +253,7 @@ class EndpointPool:
         )
 
     def _failed(self, health: _Health, outcome: Retryable, tried: _Tried) -> None:
-        """Note a failed attempt, and have the address rest if it asks for it or only fails."""
+        """Record a failed attempt, and let the address rest if it asks for it or always fails."""
         tried.last[health] = outcome
         endpoint = health.endpoint
         endpoint.announce(outcome, tried.attempts, self._attempts(tried))
@@ -263,25 +263,25 @@ class EndpointPool:
             if endpoint.on_wait is not None:
                 endpoint.on_wait(
                     f"{endpoint.base_url} has failed {health.failures} times in a row "
-                    f"({outcome.failed.reason}); it rests, and its requests go elsewhere"
+                    f"({outcome.failed.reason}); it is paused, and its requests go elsewhere"
                 )
 
     def _served(self, health: _Health, tried: _Tried) -> None:
-        """Note an answer; an address that had refused the same request is at fault itself."""
+        """Record an answer; an address that had refused the same request is itself at fault."""
         health.served()
         for other in tried.refused:
             other.failed()
 
     async def _give_up(self, tried: _Tried) -> CallFailed:
-        """Fail a request that no address has answered; ModelError where none can be used."""
-        said = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
-        failed = CallFailed(f"{said[0].reason} ({tried.attempts} attempts)")
+        """Fail a request that no address has answered; ModelError if none can be used."""
+        failures = [*tried.refused.values(), *(last.failed for last in tried.last.values())]
+        failed = CallFailed(f"{failures[0].reason} ({tried.attempts} attempts)")
         if any(health.endpoint.replies > tried.before[health] for health in self._usable()):
-            return failed  # others were answered meanwhile: it is no outage
+            return failed  # others were answered meanwhile: it is not an outage
         unreachable = all(last.kind == "unreachable" for last in tried.last.values())
         for health, last in tried.last.items():
             if last.kind == "unreachable" and not unreachable:
-                continue  # it rests, and may come back
+                continue  # it rests, and may return
             try:
                 await health.endpoint.give_up(last, tried.attempts)
             except ModelError as error:
@@ -295,4 +295,4 @@ class EndpointPool:
         self.left_out[endpoint.base_url] = str(error)
         endpoint.limiter.stir()
         if self.on_retry is not None and self.usable:
-            self.on_retry(f"{error}; it is left out, {len(self.usable)} other(s) go on")
+            self.on_retry(f"{error}; it is no longer used; {len(self.usable)} other(s) continue")

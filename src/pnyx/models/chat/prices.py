@@ -1,4 +1,4 @@
-"""What models cost, as data: a packaged table, and files that add to it or override it."""
+"""Prices of models: a packaged table, and files that add to it or override it."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _FIELDS = ("input", "cached_input", "output")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens; `output` includes thinking."""
+    """US dollars per million tokens; `output` includes thinking."""
 
     input: float
     cached_input: float
     output: float
 
     def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
-        """Return the US dollars for so many tokens; `cached` are among `prompt`."""
+        """Return the cost in US dollars; `cached` tokens are included in `prompt`."""
         fresh = prompt - cached
         return (fresh * self.input + cached * self.cached_input + completion * self.output) / 1e6
 
     def cost_at_most(self, prompt: int, completion: int) -> float:
-        """Return the most that so many tokens can cost, cached or not."""
+        """Return the highest possible cost in US dollars, cached or not."""
         return (prompt * max(self.input, self.cached_input) + completion * self.output) / 1e6
 
 
 def price_of(model: str, overrides: Mapping[str, Price] | None = None) -> Price | None:
-    """Return what a model costs; None where that is not known, which is never the same as 0.
+    """Return the price of a model; None if it is unknown, which is not the same as 0.
 
-    A dated name (`-2025-01-31`, `-20250131`, `-latest`) that is not listed goes by the name without
-    its date. `overrides` (from `read_prices`) come first.
+    A dated name (`-2025-01-31`, `-20250131`, `-latest`) that is not listed has the price of the
+    name without its date. `overrides` (from `read_prices`) take precedence.
     """
     names = (model, _DATED.sub("", model))
     for table in (overrides or {}, _packaged()):
@@ -54,10 +54,10 @@ def price_of(model: str, overrides: Mapping[str, Price] | None = None) -> Price 
 def read_prices(path: str | Path) -> dict[str, Price]:
     """Read a price file: TOML, a table `[models]` of `"NAME" = { input = 0.15, output = 0.6 }`.
 
-    `cached_input` may be given too; all in US dollars for a million tokens.
+    `cached_input` is optional; all prices are in US dollars per million tokens.
 
     Raises:
-        InputError: not TOML, or not prices; with the line where the file tells.
+        InputError: not TOML, or not prices; with the line if the file shows it.
     """
     value, lines = read_toml(path)
     models = value.get("models")
@@ -66,14 +66,14 @@ def read_prices(path: str | Path) -> dict[str, Price]:
             'found no prices, expected a table [models] with "NAME" = { input = .., output = .. }',
             path=path,
         )
-    found = {}
+    prices = {}
     for name, entry in models.items():
         problem = _problem(entry)
         if problem:
             where = next((n for n, text in enumerate(lines, 1) if name in text), None)
             raise InputError(f"{shorten(name, 40)}: {problem}", path=path, line=where)
-        found[name] = _price(entry)
-    return found
+        prices[name] = _price(entry)
+    return prices
 
 
 def _problem(entry: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""What an endpoint can do, found out by asking it few and small requests."""
+"""The abilities of an endpoint, found out with a few small requests."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _LONG = ChatRequest(
     max_tokens=16,
 )
 _ANSWERED = re.compile(r"rejected|empty|malformed|not_json|too_long")
-"""Failures of one request; with any other, further requests would fare no better."""
+"""Failures of a single request; after any other failure, further requests would also fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelListing:
-    """What a server publishes; `models` None where it lists none, for a `problem`."""
+    """The models that a server lists; `models` is None if it lists none, because of `problem`."""
 
     models: tuple[str, ...] | None
     problem: str = ""
@@ -53,7 +53,7 @@ class ModelListing:
 
 
 async def read_published(wire: HttpTransport, base_url: str, model: str) -> ModelListing:
-    """Read `/models` and, if that leaves the window open, llama.cpp's `/props`."""
+    """Read `/models` and, if that does not state the context window, llama.cpp's `/props`."""
     path = urllib.parse.urlsplit(base_url).path.rstrip("/")
     answer = await wire.ask(path + "/models")
     if not isinstance(answer, HttpResponse):
@@ -65,17 +65,17 @@ async def read_published(wire: HttpTransport, base_url: str, model: str) -> Mode
         return ModelListing(None, "not a list of models")
     hide = wire.secrets.hide_in_reply
     names = tuple(shorten(hide(entry["id"]), _MAX_NAME) for entry in entries)
-    found = _window(entries, model)
-    if found is None or _TRAINED in found[1]:
-        # What the server was started with; the model's own maximum may be far more.
+    window = _window(entries, model)
+    if window is None or _TRAINED in window[1]:
+        # The context that the server was started with; the model's own maximum may be much larger.
         props = await wire.ask(path.removesuffix("/v1") + "/props")
         if isinstance(props, HttpResponse) and props.status == 200:
-            found = _running_window(props.body) or found
-    return ModelListing(names, "", *(found or ()))
+            window = _running_window(props.body) or window
+    return ModelListing(names, "", *(window or ()))
 
 
 def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
-    """Return the entries of a list of models; None where `body` is no such list."""
+    """Return the entries of a list of models; None if `body` is not such a list."""
     value = _decoded(body)
     listed = value.get("data") if isinstance(value, dict) else value
     if not isinstance(listed, list):
@@ -85,7 +85,7 @@ def models_in(body: bytes) -> list[Mapping[str, Any]] | None:
 
 
 def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Return (tokens of context, the field that says so) of an entry of the list, if it says."""
+    """Return (tokens of context, the field that states it) of an entry of the list, or None."""
     for name in _WINDOWS:
         if (tokens := _tokens(entry.get(name))) is not None:
             return tokens, name
@@ -99,11 +99,11 @@ def window_in(entry: Mapping[str, Any]) -> tuple[int, str] | None:
 
 
 def _window(entries: Sequence[Mapping[str, Any]], model: str) -> tuple[int, str] | None:
-    """Return the window of a model; a server of one model may take any name for it."""
+    """Return the window of a model; a server with one model may accept any name for it."""
     if named := [entry for entry in entries if entry["id"] == model]:
         return window_in(named[0])
-    found = window_in(entries[0]) if len(entries) == 1 else None
-    return None if found is None else (found[0], f"{found[1]} of the only model listed")
+    window = window_in(entries[0]) if len(entries) == 1 else None
+    return None if window is None else (window[0], f"{window[1]} of the only model listed")
 
 
 def _running_window(body: bytes) -> tuple[int, str] | None:
@@ -126,22 +126,22 @@ def _tokens(value: object) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to ask for an answer's shape, tried."""
+    """One way to request an answer's shape, and its result."""
 
     form: str
     outcome: str = "not tried"  # of `followed`, `not followed`, `cut off`, `refused`, `failed`
-    detail: str = ""  # what is wrong
+    detail: str = ""  # the problem
 
 
 @dataclass(slots=True)
 class ProbeReport:
-    """What was found out about an endpoint; None is not known.
+    """The abilities of an endpoint; None means unknown.
 
-    `notice` is of a local model's verdicts, `problem` why it is not `usable` or why the probe ended
-    early. `shapes` go from the strongest form to the weakest; a judge will use `used`.
-    `alternatives` is the most of a token that came with a shaped answer (`..._alone`: with a plain
-    one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer
-    tokens than it has words; None where none was sent. `requests` counts refused ones too.
+    `notice` is about a local model's verdicts. `problem` says why the endpoint is not `usable` or
+    why the probe ended early. `shapes` are ordered from the strictest form to the weakest; a judge
+    will use `used`. `alternatives` is the most of any token in a shaped answer (`..._alone`: in a
+    plain one). `limit` names the output limit. `cuts_prompts`: a long prompt was counted with fewer
+    tokens than it has words; None if none was sent. `requests` includes refused ones.
     """
 
     address: str
@@ -181,30 +181,30 @@ async def probe(
     timeout: float = 20.0,
     seconds: float = 60.0,
 ) -> ProbeReport:
-    """Ask an endpoint what it can do; one that cannot be used is not `usable` and has a `problem`.
+    """Find out what an endpoint can do; an unusable one is not `usable` and has a `problem`.
 
-    Nothing goes through the judgement store. `request` is what a judge would ask, with a schema and
-    `logprobs`; `read` reads a reply to it. `timeout` is for one request (loading a local model is
-    given all there is), `seconds` for everything.
+    Nothing goes through the judgement store. `request` is a judge's request, with a schema and
+    `logprobs`; `read` reads a reply to it. `timeout` is for one request (loading a local model may
+    take all the time), `seconds` for the whole probe.
     """
     import anyio
 
     probing = _Probe(model, request, read, timeout)
-    found = probing.found
+    result = probing.found
     began = anyio.current_time()
     with anyio.move_on_after(seconds) as scope:
         try:
             async with model.connected() as wire:
                 await probing.run(wire if isinstance(wire, HttpTransport) else None)
         except ModelError as error:
-            found.problem = str(error)
-    found.late = scope.cancelled_caught
-    if found.late and not found.usable:
-        found.problem = f"no answer within {seconds:.0f} s"
-    found.seconds = anyio.current_time() - began
-    found.requests = probing.asked if probing.wire is None else probing.wire.sent
-    found.tokens = probing.ledger.prompt_tokens + probing.ledger.completion_tokens
-    return found
+            result.problem = str(error)
+    result.late = scope.cancelled_caught
+    if result.late and not result.usable:
+        result.problem = f"no answer within {seconds:.0f} s"
+    result.seconds = anyio.current_time() - began
+    result.requests = probing.asked if probing.wire is None else probing.wire.sent
+    result.tokens = probing.ledger.prompt_tokens + probing.ledger.completion_tokens
+    return result
 
 
 class _Probe:
@@ -224,27 +224,30 @@ class _Probe:
         self.asked = 0
 
     async def run(self, wire: HttpTransport | None) -> None:
-        """Find out all there is; what was found until a ModelError or a cancellation stays."""
+        """Run all checks; results up to a ModelError or a cancellation are kept."""
         self.wire = wire
-        found = self.found
+        result = self.found
         if wire is not None:
-            found.published = await read_published(wire, self.model.address, self.model.model)
-            found.window, found.window_from = found.published.window, found.published.window_from
+            result.published = await read_published(wire, self.model.address, self.model.model)
+            result.window, result.window_from = (
+                result.published.window,
+                result.published.window_from,
+            )
         await self._as_a_judge()
-        if not found.usable:
+        if not result.usable:
             return
         if self.endpoint is None:
-            found.window = getattr(self.model, "window", None)
-            found.window_from = "the process that runs it" if found.window else ""
+            result.window = getattr(self.model, "window", None)
+            result.window_from = "the process that runs it" if result.window else ""
         else:
             await self._other_shapes(self.endpoint)
-        if found.alternatives == 0:
+        if result.alternatives == 0:
             await self._alternatives_alone()
         await self._seed()
         await self._long_prompt()
 
     async def _long_prompt(self) -> None:
-        """Find out whether prompts are cut off, where the server does not say what fits."""
+        """Find out whether prompts are truncated, if the server does not state its context."""
         if self.endpoint is None or self.found.window or "prompt_tokens" not in self.found.usage:
             return
         outcome = await self._ask(_LONG, self.timeout)
@@ -253,27 +256,27 @@ class _Probe:
 
     async def _as_a_judge(self) -> None:
         outcome = await self._ask(self.request, self.timeout if self.endpoint else None)
-        found = self.found
+        result = self.found
         if isinstance(outcome, CallFailed):
             self._set(Shape(self.model.response_format, "failed", outcome.reason))
             if _ANSWERED.match(outcome.reason):
                 outcome = await self._ask(_PLAIN, self.timeout)
             if isinstance(outcome, CallFailed):
-                found.problem = outcome.reason
+                result.problem = outcome.reason
         else:
-            found.reply, found.used = outcome, outcome.response_format
+            result.reply, result.used = outcome, outcome.response_format
             for form in FORMATS[: FORMATS.index(outcome.response_format)]:
                 self._set(Shape(form, "refused"))
             self._set(self._tried(outcome))
-            found.alternatives = _alternatives(outcome)
-        if self.endpoint is not None and found.usable:
+            result.alternatives = _alternatives(outcome)
+        if self.endpoint is not None and result.usable:
             dialect = self.endpoint.dialect
-            found.limit = LIMITS[dialect.limit] or ""
+            result.limit = LIMITS[dialect.limit] or ""
             named = [name for name in LIMITS[: dialect.limit] if name]
-            found.refused = (*named, *sorted(dialect.dropped))
+            result.refused = (*named, *sorted(dialect.dropped))
 
     async def _other_shapes(self, endpoint: ChatEndpoint) -> None:
-        """Try the weaker forms too: they are what is left when a server's grammar breaks."""
+        """Try the weaker forms too: they are the fallback if a server's grammar breaks."""
         if self.found.used is None:
             return
         learnt = endpoint.dialect
@@ -290,15 +293,15 @@ class _Probe:
 
     async def _alternatives_alone(self) -> None:
         learnt = self.endpoint.dialect if self.endpoint else Dialect()
-        kept = learnt.dropped - {"logprobs", "top_logprobs"}
-        with self._worded(replace(learnt, dropped=kept)):
+        dropped = learnt.dropped - {"logprobs", "top_logprobs"}
+        with self._worded(replace(learnt, dropped=dropped)):
             request = replace(_PLAIN, logprobs=self.request.logprobs)
             outcome = await self._ask(request, self.timeout)
         if isinstance(outcome, Reply):
             self.found.alternatives_alone = _alternatives(outcome)
 
     async def _seed(self) -> None:
-        """Judges send no seed unless told to: find out what would happen if they did."""
+        """Send a seed, which judges do only on request, to see how the server reacts."""
         if self.endpoint is None or self.found.refused is None:
             return
         with self._worded(self.endpoint.dialect):
@@ -312,7 +315,7 @@ class _Probe:
 
         self.asked += 1
         outcome: Reply | CallFailed = CallFailed(f"timeout: no reply within {timeout or 0:g} s")
-        # A little longer, because the endpoint itself says better what it waited for.
+        # A little longer, because the endpoint's own message on the timeout is better.
         with anyio.move_on_after(None if timeout is None else timeout + 1):
             outcome = await self.model.complete(request)
         if isinstance(outcome, Reply):

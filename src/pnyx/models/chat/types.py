@@ -1,4 +1,4 @@
-"""A chat model, requests to it, and what can come back: a reply, or a named failure."""
+"""Requests to a chat model, and their outcomes: a reply, or a named failure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 MAX_REPLY_BYTES = 1024 * 1024
-"""The longest reply that is kept whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
+"""The longest reply that is stored whole, as UTF-8, well below `files.MAX_LINE_BYTES`."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Replace lone surrogates, which no file and no request can carry."""
+    """Replace lone surrogates, which files and requests cannot contain."""
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Everything that decides a reply, apart from the model."""
+    """Everything that determines a reply, apart from the model."""
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = field(default=None, hash=False)  # JSON schema of the reply
@@ -38,12 +38,12 @@ class ChatRequest:
     max_tokens: int = 512
     temperature: float = 0.0
     seed: int | None = None
-    sample: int = 0  # numbers repeats; is not sent
-    logprobs: int = 0  # how many alternatives of each token
-    fields: Mapping[str, Any] = field(default_factory=dict, hash=False)  # more, from the user
+    sample: int = 0  # number of the repeat; not sent
+    logprobs: int = 0  # number of alternatives of each token
+    fields: Mapping[str, Any] = field(default_factory=dict, hash=False)  # added by the user
 
     def canonical(self) -> dict[str, Any]:
-        """Return what the judgement store addresses this request by, ready for JSON."""
+        """Return the content that identifies this request in the judgement store, as JSON."""
         return {
             "messages": [[m.role, m.content] for m in self.messages],
             "schema": self.schema,
@@ -64,9 +64,9 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a reply with (text, log probability) of its alternatives, the likeliest first.
+    """One token of a reply, with (text, log probability) of its alternatives, likeliest first.
 
-    Bytes of `text` that are no whole character are lone surrogates (`surrogateescape`).
+    Bytes of `text` that are not a whole character are lone surrogates (`surrogateescape`).
     """
 
     text: str
@@ -75,12 +75,12 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said.
+    """The reply of a model.
 
     `finish_reason`: `stop`, `length`, `content_filter`, `refusal` ...; empty if not stated;
-    `oversized` where only the first `MAX_REPLY_BYTES` are kept. `model` is the name the server
-    gave. `usage` has token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
-    `response_format` is one of `outcomes.FORMATS`. `tokens` is None where the server gives none.
+    `oversized` if only the first `MAX_REPLY_BYTES` are kept. `model` is the name that the server
+    states. `usage` has token counts: `prompt_tokens`, `completion_tokens`, `cached_tokens` ...
+    `response_format` is one of `outcomes.FORMATS`. `tokens` is None if the server sends none.
     """
 
     text: str
@@ -93,17 +93,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """No reply came. `reason`: a machine-readable word, then `: ` and detail for people."""
+    """A failed call. `reason`: a machine-readable word, then `: ` and details for people."""
 
     reason: str
 
 
 @runtime_checkable
 class CountsTokens(Protocol):
-    """A chat model whose own tokenizer can be asked."""
+    """A chat model whose own tokenizer can count tokens."""
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens each text has, or None where that cannot be told."""
+        """Return the number of tokens of each text, or None if it is unknown."""
 
 
 def is_oversized(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Texts that are longer than what an embedder reads, counted while they are embedded."""
+"""Count texts that are too long for an embedder while they are embedded."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class CutCounter:
-    """An embedder that counts the texts of which it does not read the end.
+    """An embedder that counts the texts whose end it does not read.
 
     Attributes:
-        cut: how many texts so far; None where the embedder cannot say.
+        cut: the number of such texts so far; None if the embedder cannot say.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -45,7 +45,7 @@ class CutCounter:
 
 
 def cut_line(cut: int | None, max_tokens: int | None) -> str:
-    """Return what people must know of texts that were not read to the end; empty without any."""
+    """Return the notice about texts that were not read to the end; empty if there are none."""
     if not cut:
         return ""
     texts = "1 text is" if cut == 1 else f"{cut:,} texts are"

@@ -1,4 +1,4 @@
-"""What turns texts into vectors: the packaged encoder, or any `/v1/embeddings` endpoint."""
+"""Embedders of texts: the packaged encoder, or any `/v1/embeddings` endpoint."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _FORMS = f"{PACKAGED} (the packaged one) or http://HOST:PORT/v1#MODEL"
 
 
 class Embedder(Protocol):
-    """Something whose vectors' dot product is the cosine similarity of the texts."""
+    """An embedder; the dot product of two vectors is the cosine similarity of the texts."""
 
     @property
     def name(self) -> str:
-        """Identifies the vectors: two embedders of one name embed equally."""
+        """Identifies the vectors: embedders with the same name return the same vectors."""
 
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, possibly none; what a model cannot hold of a text is left out.
+        """Embed texts, possibly none; text beyond the model's window is ignored.
 
         Returns:
             Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1.
@@ -43,7 +43,7 @@ class Embedder(Protocol):
 
 
 def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) -> Embedder:
-    """Make an embedder from what `--embedder` says; nothing is asked yet.
+    """Make an embedder from the value of `--embedder`; no request is sent yet.
 
     Args:
         spec: None or `minilm-int8` for the packaged encoder; `http://HOST:PORT/v1#MODEL` (or https)
@@ -51,7 +51,7 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
         retry: time limits and retries of an endpoint.
 
     Raises:
-        InputError: none of these forms, or a key that cannot be one.
+        InputError: unknown form, or an invalid key.
     """
     if spec is None or spec == PACKAGED:
         from pnyx.models.embed.encoder import load_encoder
@@ -59,8 +59,8 @@ def embedder_from(spec: str | None = None, *, retry: RetryPolicy | None = None) 
         return load_encoder()
     named = read_spec(spec)
     if named is None:
-        shown = shorten(shown_address(spec))
-        raise InputError(f"--embedder: found {shown!r}, expected {_FORMS}")
+        excerpt = shorten(shown_address(spec))
+        raise InputError(f"--embedder: found {excerpt!r}, expected {_FORMS}")
     from pnyx.models.embed.endpoint import EmbeddingEndpoint
 
     key = read_key("PNYX_API_KEY")

@@ -20,34 +20,34 @@ from pnyx.models.http.flow import in_threads
 _FOLDERS = {"minilm-int8": "minilm"}
 
 _MAX_CHARACTERS = 32_768
-"""Far more than 256 tokens can hold, so cutting here changes no embedding of running text."""
+"""Much longer than 256 tokens, so cutting here changes no embedding of running text."""
 
 _REMEMBERED = 30_000
-"""Embeddings kept, about 50 MB."""
+"""Number of cached embeddings, about 50 MB."""
 
 _MAX_REMEMBERED_CHARACTERS = 2_000
 
 _FEW = 128
-"""Tokens up to which starting threads takes longer than they save."""
+"""Up to this many tokens, starting threads takes longer than it saves."""
 
 _LAYERS = (
     "/embeddings/LayerNorm/LayerNormalization_output_0",
-    *(f"/output/LayerNorm_{place}/LayerNormalization_output_0" for place in range(1, 12, 2)),
+    *(f"/output/LayerNorm_{layer}/LayerNormalization_output_0" for layer in range(1, 12, 2)),
 )
-"""What the graph calls the states of its embeddings and of its six layers."""
+"""The graph's names of the states of its embeddings and of its six layers."""
 
 
 class Encoder:
-    """Turns texts into unit vectors whose dot product is their cosine similarity (`load_encoder`).
+    """Embeds texts as unit vectors whose dot product is their cosine similarity (`load_encoder`).
 
     It may be used from several threads.
 
     Attributes:
         name: `minilm-int8`.
         dimensions: length of a vector, 384.
-        max_tokens: tokens of a text that count, special tokens included; the rest is ignored.
-        at_once: texts of a call from which on more are embedded no faster.
-        card: what the model is, where it comes from and how it was made (Markdown).
+        max_tokens: tokens of a text that are read, special tokens included; the rest is ignored.
+        at_once: number of texts per call above which embedding gets no faster.
+        card: description of the model, its source and how it was made (Markdown).
     """
 
     at_once = 64
@@ -70,23 +70,23 @@ class Encoder:
         self._tokenizer.no_padding()
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Embed texts; a text that occurs twice, or was embedded lately, is embedded once.
+        """Embed texts; repeated and recently embedded texts are embedded once.
 
-        Only the first `max_tokens` tokens of each count: cut longer texts into windows. The empty
-        string has an embedding too, without meaning.
+        Only the first `max_tokens` tokens of each text are read: cut longer texts into windows. The
+        empty string has an embedding too, without meaning.
 
         Returns:
-            Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1. A row has the
-            same bits alone, in any batch and with any number of cores.
+            Float32 [n, dimensions], row i for `texts[i]`, each of Euclidean length 1. A row is
+            identical bit by bit in any batch and with any number of cores.
         """
         unique = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         out = np.empty((len(unique), self.dimensions), dtype=np.float32)
         new = []
         for text, i in unique.items():
-            if (known := self._recent.get(text)) is None:
+            if (vector := self._recent.get(text)) is None:
                 new.append(text)
             else:
-                out[i] = known
+                out[i] = vector
         if new:
             fresh = np.empty((len(new), self.dimensions), dtype=np.float32)
             self._fill(fresh, new, lambda feeds: self._session.run(None, feeds)[0][0])
@@ -95,17 +95,17 @@ class Encoder:
         return out[[unique[text] for text in texts]]
 
     def count_cut(self, texts: Sequence[str]) -> int:
-        """Return how many texts are longer than `max_tokens`, so that their end does not count."""
+        """Return the number of texts longer than `max_tokens`, whose end is ignored."""
         long = [text[:_MAX_CHARACTERS] for text in texts if len(text) > self.max_tokens - 2]
         safe = [text.encode("utf-8", "replace").decode("utf-8") for text in long]
         return sum(bool(e.overflowing) for e in self._tokenizer.encode_batch(safe))
 
     def states(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return what each layer holds of texts, over the first `max_tokens` tokens of each.
+        """Return the hidden states of each layer, pooled over the first `max_tokens` tokens.
 
         Returns:
-            Float32 [n, 7, 3, dimensions]: of the embeddings and the six layers, the mean, the
-            largest value and the standard deviation over the tokens. Equal bits as for `encode`.
+            Float32 [n, 7, 3, dimensions]: for the embeddings and the six layers, the mean, the
+            maximum and the standard deviation over the tokens. As reproducible as `encode`.
         """
         session = self._layers
         out = np.empty((len(texts), len(_LAYERS), 3, self.dimensions), dtype=np.float32)
@@ -123,10 +123,10 @@ class Encoder:
         return open_session(with_outputs(self._open(), _LAYERS))
 
     def _remember(self, texts: list[str], vectors: npt.NDArray[np.float32]) -> None:
-        """Keep embeddings: judges and writers look at the same sentences again and again."""
+        """Cache embeddings: judges and writers read the same sentences repeatedly."""
         if len(self._recent) + len(texts) > _REMEMBERED:
             self._recent = {}  # replaced, not cleared: another thread may be reading the old one
-        # Long texts are cut into windows before they come here, so this bounds the memory too.
+        # Long texts are cut into windows before they come here, so this also bounds the memory.
         for text, vector in zip(texts[:_REMEMBERED], vectors, strict=False):
             if len(text) <= _MAX_REMEMBERED_CHARACTERS:
                 self._recent[text] = vector
@@ -137,16 +137,16 @@ class Encoder:
         texts: Sequence[str],
         read: Callable[[dict[str, Any]], npt.NDArray[np.float32]],
     ) -> None:
-        # Bounded, and without lone surrogates, which the tokenizer cannot take.
+        # Bounded, and without lone surrogates, which the tokenizer does not accept.
         cut = (text[:_MAX_CHARACTERS].encode("utf-8", "replace") for text in texts)
         encoded = self._tokenizer.encode_batch_fast([text.decode("utf-8") for text in cut])
 
-        # One text per run and one thread per text: docs/decisions/packaged-encoder.md says why.
+        # One text per run and one thread per text; docs/decisions/packaged-encoder.md says why.
         def run(row: int) -> None:
             ids = np.array([encoded[row].ids], dtype=np.int64)
             out[row] = read({"input_ids": ids, "attention_mask": np.ones_like(ids)})
 
-        # The longest first, so that all cores end at about the same time.
+        # Longest first, so that all cores finish at about the same time.
         rows = sorted(range(len(texts)), key=lambda row: -len(encoded[row].ids))
         few = sum(len(e.ids) for e in encoded) <= _FEW
         in_threads(run, rows, threads=1 if few else None)
@@ -160,9 +160,9 @@ def load_encoder(name: str = "minilm-int8") -> Encoder:
         PnyxError: a weights file is missing or its SHA-256 differs from the manifest's.
     """
     if name not in _FOLDERS:
-        known = ", ".join(_FOLDERS)
-        raise InputError(f"no packaged encoder is called {shorten(name, 40)}, expected {known}")
-    return _load(name)  # a cache would take the default and its name for two
+        names = ", ".join(_FOLDERS)
+        raise InputError(f"no packaged encoder is called {shorten(name, 40)}, expected {names}")
+    return _load(name)  # a cache here would distinguish the default from its explicit name
 
 
 @functools.cache
@@ -181,10 +181,10 @@ def _read(folder: Traversable, file: str, expected: dict[str, Any] | None) -> by
 
 
 def open_session(model: bytes, tensors: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
-    """Return a one-thread session of an ONNX model; `tensors` are constants it does not hold."""
+    """Return a one-thread session of an ONNX model; `tensors` are its external constants."""
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
-    # Said, so that another default of another release changes no score.
+    # Explicit, so that a new default in another release changes no score.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -201,7 +201,7 @@ _GRAPH, _OUTPUT, _NAME, _TYPE, _TENSOR, _ELEMENT = 7, 12, 1, 2, 1, 1
 
 
 def with_outputs(model: bytes, names: Sequence[str]) -> bytes:
-    """Return a model with tensors of its graph as outputs: joined protobufs join their lists."""
+    """Return a model with tensors of its graph as outputs: concatenated protobufs merge lists."""
     tensor = _field(_TYPE, _field(_TENSOR, bytes([_ELEMENT << 3, _FLOAT])))
     added = (_field(_OUTPUT, _field(_NAME, name.encode()) + tensor) for name in names)
     return model + _field(_GRAPH, b"".join(added))

@@ -1,6 +1,6 @@
-"""An embedding model behind any address with an `/embeddings` in the form of OpenAI's.
+"""An embedding model behind any address with an OpenAI-compatible `/embeddings`.
 
-What comes back is believed only if it is one finite vector of the expected length for each text.
+A response is accepted only if it has one finite vector of the expected length for each text.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pnyx.models.http.transport import MAX_BODY_BYTES, HttpResponse, HttpTranspo
 
 _BATCH, _BATCH_CHARACTERS = 64, 200_000
 _LONGEST = 32_768
-"""Characters of a text that are sent at all: the windows of today's models hold no more."""
+"""Maximum number of characters sent of a text: the windows of today's models are smaller."""
 _BLANK = "."
-"""Sent for a blank text, which many servers refuse; its vector has no meaning in any case."""
+"""Sent instead of a blank text, which many servers refuse; its vector has no meaning anyway."""
 _ITS_WORDING = {400, 413, 422}
-"""Statuses with which servers refuse a request for its size or its parameters."""
+"""Status codes with which servers refuse a request for its size or its parameters."""
 
 Vectors = NDArray[np.float32]
 
 
 class EmbeddingEndpoint(Endpoint):
-    """Embeds texts by asking an endpoint; equal texts of a call are asked for once.
+    """Embeds texts by requests to an endpoint; equal texts of a call are sent once.
 
-    A text that is too long is halved until it is taken; so is a batch that is refused, and later
+    A text that is too long is halved until it is accepted, and so is a batch that is refused; later
     batches are as small. It may be used from several threads. Its name is `endpoint:MODEL`.
     """
 
@@ -48,12 +48,12 @@ class EmbeddingEndpoint(Endpoint):
 
     @property
     def name(self) -> str:
-        """Identifies the vectors, wherever the model is served."""
+        """Identifies the vectors, regardless of where the model is served."""
         return f"endpoint:{self.model}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector, by the first answer; asks for one if there was none."""
+        """Length of a vector, from the first answer; sends a request if there was none."""
         if self._dimensions is None:
             self.encode([_BLANK])
         assert self._dimensions is not None  # noqa: S101 - set by every answer that is believed
@@ -78,7 +78,7 @@ class EmbeddingEndpoint(Endpoint):
             await run_all(self._batches(texts), work, workers=self.limiter.ceiling)
 
     def _batches(self, texts: list[str]) -> Iterator[range]:
-        """Yield consecutive batches, of as many texts as are taken by then."""
+        """Yield consecutive batches of as many texts as are currently accepted."""
         start = 0
         while start < len(texts):
             stop, characters = start, 0
@@ -91,7 +91,7 @@ class EmbeddingEndpoint(Endpoint):
             start = stop
 
     async def _ask(self, wire: HttpTransport, texts: list[str]) -> list[Vectors]:
-        """Return a vector for each text, in smaller batches or of a shorter text if need be."""
+        """Return a vector for each text, with smaller batches or a shorter text if needed."""
         sent = self._parameters
         outcome = await self._exchanged(wire, texts, sent)
         if not isinstance(outcome, RefusedRequest):
@@ -112,7 +112,7 @@ class EmbeddingEndpoint(Endpoint):
         if is_too_long(outcome.body) and len(texts[0]) > 1:
             return await self._ask(wire, [texts[0][: len(texts[0]) // 2]])
         if self._parameters and self._dimensions is None:
-            # Old servers say no more than "Bad Request"; the plainest request is tried last.
+            # Old servers say only "Bad Request"; the plainest request is tried last.
             self._parameters = {}
             return await self._ask(wire, texts)
         raise self._failed(self._sorter.rejected(outcome, too_long=is_too_long(outcome.body)))
@@ -133,7 +133,7 @@ class EmbeddingEndpoint(Endpoint):
         if isinstance(outcome, CallFailed):
             raise self._failed(outcome)
         if isinstance(outcome, Retryable):
-            no = "cannot be reached" if outcome.kind == "unreachable" else "gives no vectors"
+            no = "cannot be reached" if outcome.kind == "unreachable" else "returns no vectors"
             why = f"{outcome.failed.reason} ({attempts} attempts)"
             raise ModelError(f"{self.base_url} {no}: {why}")
         return outcome
@@ -148,16 +148,16 @@ class EmbeddingEndpoint(Endpoint):
         try:
             value = json.loads(answer.body)
         except (ValueError, RecursionError):
-            found = self._sorter.safe(answer.text)
-            return Retryable(CallFailed(f"not_json: {found!r}"), "body", overloaded=False)
+            excerpt = self._sorter.safe(answer.text)
+            return Retryable(CallFailed(f"not_json: {excerpt!r}"), "body", overloaded=False)
         return self._believed(_raw_vectors(value, count, self._sorter.safe))
 
-    def _believed(self, found: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
-        if isinstance(found, str):
-            return CallFailed(f"malformed: {self._sorter.safe(found)}")
+    def _believed(self, vectors: list[NDArray[np.float64]] | str) -> list[Vectors] | CallFailed:
+        if isinstance(vectors, str):
+            return CallFailed(f"malformed: {self._sorter.safe(vectors)}")
         with self._lock:
-            expected = self._dimensions or len(found[0])
-            for vector in found:
+            expected = self._dimensions or len(vectors[0])
+            for vector in vectors:
                 if len(vector) != expected:
                     return CallFailed(
                         f"malformed: a vector has {len(vector)} numbers, expected {expected}"
@@ -165,40 +165,42 @@ class EmbeddingEndpoint(Endpoint):
                 if not np.isfinite(vector).all() or not vector.any():
                     return CallFailed("malformed: a vector is not finite, or all zero")
             self._dimensions = expected
-        # The largest entry is scaled to 1 first, so that no square overflows or vanishes.
-        scaled = (vector / np.abs(vector).max() for vector in found)
+        # The largest entry is scaled to 1 first, so that squares neither overflow nor underflow.
+        scaled = (vector / np.abs(vector).max() for vector in vectors)
         return [(vector / np.linalg.norm(vector)).astype(np.float32) for vector in scaled]
 
     def _failed(self, failed: CallFailed) -> ModelError:
-        return ModelError(f"{self.base_url} gives no vectors: {failed.reason}")
+        return ModelError(f"{self.base_url} returns no vectors: {failed.reason}")
 
 
 def _raw_vectors(
     value: object, count: int, safe: Callable[[str], str]
 ) -> list[NDArray[np.float64]] | str:
-    """Read the answer of an embeddings endpoint, or say what is wrong with it, `safe` to show."""
+    """Read the response of an embeddings endpoint, or return the problem, with `safe` quotes."""
     data = value.get("data") if isinstance(value, dict) else None
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         return f"found {shorten(safe(json.dumps(value)), 100)}, expected a list of embeddings"
     if len(data) != count:
         return f"{len(data)} embeddings for {count} texts"
     places = [row.get("index", i) for i, row in enumerate(data)]
-    if any(type(place) is not int for place in places) or sorted(places) != list(range(count)):
+    if any(type(position) is not int for position in places) or sorted(places) != list(
+        range(count)
+    ):
         return "the embeddings' indexes are not those of the texts"
     vectors = [_numbers(data[i].get("embedding")) for i in np.argsort(places).tolist()]
     good = [vector for vector in vectors if vector is not None]
-    return good if len(good) == count else "an embedding is no list of numbers"
+    return good if len(good) == count else "an embedding is not a list of numbers"
 
 
 def _numbers(value: object) -> NDArray[np.float64] | None:
     """Read floats in JSON, or little-endian float32 in base64."""
     try:
         if isinstance(value, str):
-            found = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
-            with np.errstate(invalid="ignore"):  # what is not finite is refused by the caller
-                return found.astype(np.float64) if len(found) else None
+            numbers = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+            with np.errstate(invalid="ignore"):  # the caller refuses values that are not finite
+                return numbers.astype(np.float64) if len(numbers) else None
         if isinstance(value, list) and value and all(type(x) in (int, float) for x in value):
             return np.array(value, dtype=np.float64)
     except (ValueError, OverflowError, binascii.Error):
-        return None  # no numbers: the caller refuses the reply
+        return None  # not numbers: the caller refuses the reply
     return None

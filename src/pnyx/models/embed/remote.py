@@ -1,4 +1,4 @@
-"""The packaged encoder in workers of Ray."""
+"""The packaged encoder in Ray workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RemoteEmbedder:
-    """An `Embedder` whose vectors have the bits of those that this process would make."""
+    """An `Embedder` that returns exactly the vectors that this process would compute."""
 
     def __init__(self, workers: RayWorkers) -> None:
         local = load_encoder()

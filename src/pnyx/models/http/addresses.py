@@ -1,4 +1,4 @@
-"""The addresses and keys of endpoints, as the user gives them, and how they stay unseen."""
+"""Addresses and keys of endpoints as the user gives them, and how keys are kept secret."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _QUERY = re.compile("[?&=]")
 _KIND = re.compile(r"(?:[a-z][a-z0-9+.-]*://|https?:/?|openai:|gguf:)", re.IGNORECASE)
 
 _HEAD = 12
-"""So many first characters of a longer key give it away already."""
+"""This many first characters of a longer key already reveal it."""
 _TELLING = 8
-"""A shorter key (EMPTY, test) may be any word: it is not taken out of good replies."""
+"""A shorter key (EMPTY, test) may be an ordinary word: it is not removed from valid replies."""
 _ENCODED = re.compile(r"\\u|\\x|%[2-7][0-9A-Fa-f]|&#|&[a-z]+;")
 
 
 def read_key(variable: str) -> str | None:
-    """Return the key in an environment variable; None where it is empty."""
+    """Return the key in an environment variable; None if it is empty."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise InputError(f"{variable} holds characters that cannot be part of a key")
+        raise InputError(f"{variable} contains characters that cannot be part of a key")
     return key or None
 
 
 def is_address(url: str) -> bool:
-    """Whether an http(s) address can be asked and has nothing that must not be shown."""
+    """Whether an http(s) address is usable and contains nothing secret."""
     if len(url) > _LONGEST or not url.isprintable() or re.search(r"[\s?#\\]", url):
         return False
     try:
@@ -48,7 +48,7 @@ def is_address(url: str) -> bool:
 
 
 def _has_host(url: str) -> bool:
-    """Whether the HTTP client understands an address, and its host can be a host's name."""
+    """Whether the HTTP client understands an address and its host is a valid name."""
     import httpx2
 
     try:
@@ -65,7 +65,7 @@ def _has_host(url: str) -> bool:
 
 
 def check_address(url: str) -> str:
-    """Return an address without the slash at its end; InputError if it is not valid."""
+    """Return an address without its trailing slash; InputError if it is not valid."""
     if not is_address(url):
         raise InputError(
             f"found {shorten(shown_address(url))!r}, expected the address of an API: "
@@ -78,16 +78,16 @@ def read_spec(spec: str) -> tuple[str, str] | None:
     """Return (base URL, model) of `http://HOST:PORT/v1#MODEL`, or None."""
     base_url, _, model = spec.partition("#")
     name = urllib.parse.unquote(model)
-    # A query in the place of the model's name, or behind it, may hold a key.
+    # A query instead of the model's name, or after it, may contain a key.
     if not model or _QUERY.search(model) or name != printable(name) or not is_address(base_url):
         return None
     return base_url, name
 
 
 def shown_address(spec: str) -> str:
-    """Return an address that may be shown; it hides too much rather than too little."""
-    found = _KIND.match(spec)
-    kind, rest = (found[0], spec[found.end() :]) if found else ("", spec)
+    """Return an address that may be displayed; it hides too much rather than too little."""
+    match = _KIND.match(spec)
+    kind, rest = (match[0], spec[match.end() :]) if match else ("", spec)
     if "@" in rest:
         rest = f"{_HIDDEN}@{rest.rpartition('@')[2]}"
     rest, query, _ = rest.partition("?")
@@ -97,30 +97,30 @@ def shown_address(spec: str) -> str:
 
 
 class Secrets:
-    """What must not be seen; None and empty values are ignored."""
+    """Texts that must never be displayed; None and empty values are ignored."""
 
     def __init__(self, *values: str | None) -> None:
-        given = sorted({value for value in values if value}, key=len, reverse=True)
-        self._all = tuple(_Secret(value) for value in given)
-        self._telling = tuple(one for one in self._all if len(one.value) >= _TELLING)
+        distinct = sorted({value for value in values if value}, key=len, reverse=True)
+        self._all = tuple(_Secret(value) for value in distinct)
+        self._telling = tuple(secret for secret in self._all if len(secret.value) >= _TELLING)
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._all)})"
 
     def hide(self, text: str) -> str:
-        """Return a text that is to be shown, without any of them."""
+        """Return a text for display without any secret."""
         return _without(self._all, text)
 
     def hide_in_reply(self, text: str) -> str:
-        """Return what a model said without those that cannot be a word of it."""
+        """Return a model's text without the secrets that cannot be ordinary words."""
         return _without(self._telling, text)
 
     def hide_bytes(self, body: bytes, *, good: bool = False) -> bytes:
-        """Return the body of an answer without them; of a `good` one as `hide_in_reply` does."""
+        """Return a response body without secrets; a `good` one as `hide_in_reply` does."""
         secrets = self._telling if good else self._all
         if not secrets:
             return body
-        text = body.decode("latin-1")  # keys are ASCII, and every byte stays what it is
+        text = body.decode("latin-1")  # keys are ASCII, and every byte is preserved
         hidden = _without(secrets, text)
         return body if hidden is text else hidden.encode("latin-1")
 
@@ -132,7 +132,7 @@ def _without(secrets: Iterable[_Secret], text: str) -> str:
 
 
 class _Secret:
-    """One key or password, and the forms that it may come in."""
+    """One key or password, and the forms in which it may appear."""
 
     def __init__(self, value: str) -> None:
         self.value = value
@@ -153,10 +153,10 @@ class _Secret:
     def _hidden(self, text: str) -> str:
         parts: list[str] = []
         at = 0
-        while (found := self._head.search(text, at)) is not None:
-            parts += text[at : found.start()], _HIDDEN
-            at = found.end()
-            for form in self._tail:  # as far as the key goes on
+        while (match := self._head.search(text, at)) is not None:
+            parts += text[at : match.start()], _HIDDEN
+            at = match.end()
+            for form in self._tail:  # as far as the key continues
                 if (more := form.match(text, at)) is None:
                     break
                 at = more.end()
@@ -164,7 +164,7 @@ class _Secret:
 
 
 def _forms(character: str) -> str:
-    """Return a pattern of all forms of a character; possessive, so that none backtracks."""
+    """Return a pattern of all forms of a character; possessive, so that it never backtracks."""
     code = ord(character)
     digits = "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in f"{code:02x}")
     names = [name for name, value in html.entities.html5.items() if value == character]
@@ -177,7 +177,7 @@ def _forms(character: str) -> str:
 
 
 def _base64_of(value: str) -> Iterable[str]:
-    """Yield what is the same in the base64 of any text that holds the value."""
+    """Yield the common part of the base64 of any text that contains the value."""
     raw = value.encode()
     for before in range(3):
         packed = base64.b64encode(b"\0" * before + raw + b"\0\0").decode()

@@ -1,6 +1,6 @@
-"""Undoing a body's compression a bounded piece at a time, all members of a gzip file.
+"""Decompress a response body in bounded pieces, including all members of a gzip file.
 
-httpx2's own decoder reads the first member alone, and takes a body that was cut off for whole.
+httpx2's own decoder reads only the first member, and accepts a truncated body as complete.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _GZIP, _ZLIB, _RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _WINDOWS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": _ZLIB}
 _MAGIC = b"\x1f\x8b"
 _SLICE = 8192
-"""What follows a member is copied for each: small slices keep many small members cheap."""
+"""The bytes after a member are copied for each: small slices keep many small members cheap."""
 
 
 class DamagedError(ValueError):
-    """A body is not what its compression says; the text says how."""
+    """A body does not match its compression; the message says how."""
 
 
 class Inflate:
-    """Undoes the compression of one body; of an encoding that is not `known` it stays as it is."""
+    """Decompresses one body; a body in an encoding that is not `known` is left unchanged."""
 
     def __init__(self, encoding: str) -> None:
         self.encoding = encoding.strip().lower()
@@ -37,11 +37,11 @@ class Inflate:
 
     @property
     def known(self) -> bool:
-        """Whether the body can be had without compression."""
+        """Whether the encoding can be decompressed."""
         return self._inflate is not None or self.encoding in ("", "identity")
 
     def feed(self, raw: bytes, most: int) -> bytes:
-        """Return at most `most` bytes of what a piece becomes; what is beyond is lost."""
+        """Return at most `most` decompressed bytes of a piece; the rest is lost."""
         if self._inflate is None:
             return raw
         parts: list[bytes] = []
@@ -54,7 +54,7 @@ class Inflate:
         return b"".join(parts)
 
     def check_end(self) -> None:
-        """Raise DamagedError where a body ended in the middle."""
+        """Raise DamagedError if a body is incomplete."""
         if self._inflate is not None and not self._inflate.eof:
             raise DamagedError("it ends too early")
 
@@ -65,7 +65,7 @@ class Inflate:
         except zlib.error as error:
             if self._window != _ZLIB or self._begun:
                 raise DamagedError(str(error)) from error
-            # Some servers send deflate without the header that it ought to have.
+            # Some servers send deflate without its required header.
             self._window, raw = _RAW, self._head + raw
             self._inflate = zlib.decompressobj(_RAW)
             return self._some(raw, most)
@@ -75,13 +75,13 @@ class Inflate:
         return part
 
     def _next_member(self, raw: bytes) -> bytes:
-        """Return what is left to undo: another member, or nothing where other bytes follow."""
+        """Return the bytes of the next member, or nothing if other bytes follow."""
         assert self._inflate is not None  # noqa: S101 - by `feed`
         if not self._inflate.eof:
             return raw
         self._rest += raw
         if self._window != _GZIP or not _MAGIC.startswith(self._rest[:2]):
-            self._rest = b"\0"  # padding, or what browsers pass over: no member comes after it
+            self._rest = b"\0"  # padding, or bytes that browsers ignore: no member follows
             return b""
         if len(self._rest) < 2:
             return b""
@@ -97,7 +97,7 @@ async def read_body(
     cut: bool = False,
     take: Callable[[int], Awaitable[None]] | None = None,
 ) -> tuple[bytes, bool]:
-    """Read an answer's body, decompressed, or (`cut`) its beginning; is it longer than `limit`?"""
+    """Read a body, decompressed, or (`cut`) its beginning; return whether it exceeds `limit`."""
     size = response.headers.get("content-length", "")
     if not cut and size.isascii() and size.isdigit() and len(size) < 20 and int(size) > limit:
         return b"", True

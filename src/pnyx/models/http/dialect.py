@@ -1,4 +1,4 @@
-"""How requests to an endpoint are worded, and what of that its errors refuse."""
+"""The wording of requests to an endpoint, and which of its fields an error refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from pnyx.models.chat.types import ChatRequest, Message, printable
 
 FORMATS = ("json_schema", "json_object", "text")
-"""How an answer's shape is asked for, strongest first."""
+"""How an answer's shape is requested, strictest first."""
 
 LIMITS = ("max_tokens", "max_completion_tokens", None)
 
@@ -19,7 +19,7 @@ OWN_FIELDS = frozenset(
     "model messages stream stream_options response_format temperature seed logprobs top_logprobs"
     " max_tokens max_completion_tokens n".split()
 )
-"""Fields of a request that are set here, so that users cannot set them by `--request`."""
+"""Fields of a request that Pnyx sets, so that users cannot set them with `--request`."""
 
 _REFUSAL = re.compile(
     r"unsupported|not supported|n't support|not support|unknown|unrecogni[sz]ed|unexpected"
@@ -46,24 +46,24 @@ class Dialect:
     """One way to word a request."""
 
     form: int = 0  # indexes `FORMATS`
-    limit: int = 0  # indexes the names of the output limit; the last is none
+    limit: int = 0  # indexes the names of the output limit; the last means no limit
     dropped: frozenset[str] = frozenset()  # parameters that the server refused
-    merges_system: bool = False  # the system turn opens the first turn of the user
+    merges_system: bool = False  # the system message is prepended to the first user message
     streams: bool = False
-    most_alternatives: int | None = None  # of a token, where the server named a maximum
+    most_alternatives: int | None = None  # per token, if the server stated a maximum
 
     @property
     def response_format(self) -> str:
-        """Name of the way in which the answer's shape is asked for."""
+        """Name of the way in which the answer's shape is requested."""
         return FORMATS[self.form]
 
     @property
     def limits_output(self) -> bool:
-        """Whether the length of a reply is limited at all."""
+        """Whether the length of a reply is limited."""
         return LIMITS[self.limit] is not None
 
     def parameters(self, request: ChatRequest) -> dict[str, Any]:
-        """Return what is sent next to model and messages, by the names that the server knows."""
+        """Return the parameters next to model and messages, under the names the server knows."""
         wanted: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed}
         if request.logprobs and not self.dropped & {"logprobs", "top_logprobs"}:
             most = min(request.logprobs, self.most_alternatives or request.logprobs)
@@ -81,7 +81,7 @@ class Dialect:
         return {**sent, **request.fields}
 
     def messages(self, request: ChatRequest) -> list[dict[str, str]]:
-        """Return the turns that are sent."""
+        """Return the messages to send."""
         turns = list(request.messages)
         if self.merges_system and len(turns) > 1 and turns[0].role == "system":
             merged = Message(turns[1].role, f"{turns[0].content}\n\n{turns[1].content}")
@@ -89,14 +89,14 @@ class Dialect:
         return [{"role": turn.role, "content": printable(turn.content)} for turn in turns]
 
     def features(self, request: ChatRequest) -> frozenset[str]:
-        """Return what of a request's wording a server could refuse, whatever its texts say."""
+        """Return the parts of a request that a server could refuse, regardless of its texts."""
         parameters = self.parameters(request)
         roles = {f"role {turn['role']}" for turn in self.messages(request)}
         form = {self.response_format} if "response_format" in parameters else set()
         return frozenset({*parameters, *roles, *form})
 
     def without(self, parameter: str) -> Dialect | None:
-        """Return the next dialect after a refusal of `parameter`, or None where there is none."""
+        """Return the next dialect after a refusal of `parameter`, or None if there is none."""
         if parameter == "response_format":
             return None if self.response_format == "text" else replace(self, form=self.form + 1)
         if parameter in LIMITS:
@@ -109,7 +109,7 @@ class Dialect:
         return replace(self, dropped=self.dropped | {parameter})
 
     def variants(self, request: ChatRequest) -> Iterator[Dialect]:
-        """Yield the dialects that differ in one thing that a server may refuse, likeliest first."""
+        """Yield dialects that differ in one part that a server may refuse, most likely first."""
         sent = self.parameters(request)
         names = ["logprobs", "response_format", "system", "temperature", "seed", "stream"]
         has_system = request.messages[0].role == "system" and len(request.messages) > 1
@@ -121,13 +121,13 @@ class Dialect:
                 variant = variant.without(str(name)) if name == "response_format" else None
 
     def plainest(self, request: ChatRequest) -> Dialect:
-        """Return the dialect with all that its variants leave out left out, but a limit kept."""
+        """Return the dialect without all that its variants leave out, except for a limit."""
         plain = replace(self, form=len(FORMATS) - 1, merges_system=True)
         dropped = {"logprobs", "top_logprobs", "temperature", "seed"} & {*self.parameters(request)}
         return replace(plain, dropped=self.dropped | dropped)
 
     def merged(self, other: Dialect) -> Dialect:
-        """Return the dialect that heeds the refusals that both have met."""
+        """Return the dialect that respects the refusals of both."""
         most = [n for n in (self.most_alternatives, other.most_alternatives) if n is not None]
         return Dialect(
             max(self.form, other.form),
@@ -139,7 +139,7 @@ class Dialect:
         )
 
     def after_refusal(self, body: str, request: ChatRequest) -> Dialect | None:
-        """Return the dialect without what an error names; None where it names nothing of it."""
+        """Return the dialect without the field that an error names; None if it names none."""
         sent = self.parameters(request)
         name = refused_parameter(body, sent)
         if name in ("logprobs", "top_logprobs"):
@@ -158,7 +158,7 @@ class Dialect:
 
 
 def refused_parameter(body: str, sent: Mapping[str, Any]) -> str | None:
-    """Return which of the `sent` parameters an error's body names as refused, or None."""
+    """Return the `sent` parameter that an error's body names as refused, or None."""
     named = _named_parameter(body)
     if named:
         parts = re.split(r"[./\[\]]", named)

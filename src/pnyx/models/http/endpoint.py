@@ -1,4 +1,4 @@
-"""An address that a model is asked at, whatever it is asked for."""
+"""An address of a model, whatever is requested from it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from pnyx.models.http.transport import MAX_REPLY_BYTES, HttpTransport
 T = TypeVar("T")
 
 _LOADING_LEAST, _LOADING_SHARE, _LOADING_MOST = 0.5, 0.2, 10.0
-"""Between two looks whether a model is loaded: seconds at least, share of the time waited so far,
-seconds at most."""
+"""Pause between two checks whether a model is loaded: minimum in seconds, share of the time waited
+so far, maximum in seconds."""
 _LOADING_SIGN = 60.0
-"""Seconds between two messages that a model is still being loaded."""
+"""Seconds between two messages that a model is still loading."""
 
 
 class Endpoint:
-    """A model behind an address: its connections, its pace, and waits that can be seen.
+    """A model behind an address: its connections, its pace, and visible waits.
 
-    What it refuses and bears is remembered for the life of this object, which any event loop may
-    use. The key goes to the server and nowhere else: no log, store, repr or error text holds it.
+    What the server refuses, and how many requests it can handle, is remembered for the life of this
+    object, which any event loop may use. The key goes only to the server: no log, store, repr or
+    error message contains it.
     """
 
     path = ""
@@ -71,34 +72,34 @@ class Endpoint:
 
     @property
     def concurrency(self) -> int:
-        """The most requests ever under way at once."""
+        """The maximum number of concurrent requests."""
         return self.limiter.ceiling
 
     def connected(self) -> AbstractAsyncContextManager[HttpTransport]:
-        """Hold the connections of this event loop open; nested and parallel uses share them."""
+        """Keep the connections of this event loop open; nested and parallel uses share them."""
         return self._wires.use(self._wire)
 
     def attempts(self, outcome: Retryable) -> int:
-        """Return how many attempts a request gets that failed like this."""
+        """Return the number of attempts for a request that failed this way."""
         unreachable = outcome.kind == "unreachable"
         return self.retry.connect_attempts if unreachable else self.retry.attempts
 
     def announce(self, outcome: Retryable, attempt: int, limit: int) -> None:
-        """Count a further attempt, and have it shown."""
+        """Count a further attempt and report it."""
         self.retries += 1
         if self.on_retry is not None:
             self.on_retry(f"{outcome.failed.reason} (attempt {attempt} of {limit})")
 
     def wait_for_model(self, outcome: Retryable) -> float:
-        """Return the seconds to wait for a server that loads its model; a long wait is reported.
+        """Return the seconds to wait for a server that loads its model; report a long wait.
 
         Raises:
-            ModelError: it has been waited for as long as `retry.loading` says.
+            ModelError: the limit `retry.loading` is reached.
         """
         now, longest = time.monotonic(), self.retry.loading
         if self._loading_since is None:
             self._loading_since = self._loading_said = now
-            self._say_loading(f"it is waited for up to {longest:g} s (--wait)", outcome)
+            self._say_loading(f"waiting up to {longest:g} s (--wait)", outcome)
         waited = now - self._loading_since
         if waited >= longest:
             raise ModelError(
@@ -107,7 +108,7 @@ class Endpoint:
             )
         if now - self._loading_said >= _LOADING_SIGN:
             self._loading_said = now
-            self._say_loading(f"{waited:.0f} of {longest:g} s are over (--wait)", outcome)
+            self._say_loading(f"waited {waited:.0f} of {longest:g} s (--wait)", outcome)
         wanted = outcome.retry_after or max(_LOADING_LEAST, waited * _LOADING_SHARE)
         return min(wanted, _LOADING_MOST, longest - waited)
 
@@ -116,15 +117,15 @@ class Endpoint:
             self.on_wait(f"{self.base_url} loads its model ({outcome.failed.reason}); {words}")
 
     def heed(self, outcome: Retryable) -> bool:
-        """Start nothing for as long as the endpoint asks for; a long rest is reported."""
+        """Start nothing for as long as the endpoint asks; report a long pause."""
         if outcome.retry_after is None:
             return False
         seconds = self.retry.wait(1, outcome.retry_after)
         news = self.limiter.cooling < seconds / 2
         self.limiter.cool(seconds)
         if news and seconds >= self.retry.silence and self.on_wait is not None:
-            wanted = f"{self.base_url} asks to be left alone for {outcome.retry_after:,.0f} s"
-            self.on_wait(f"{wanted}; it is asked again after {seconds:.0f} s")
+            wanted = f"{self.base_url} asks for no requests for {outcome.retry_after:,.0f} s"
+            self.on_wait(f"{wanted}; the next request follows after {seconds:.0f} s")
         return True
 
     async def _patiently(
@@ -132,7 +133,7 @@ class Endpoint:
         ask: Callable[[], Awaitable[T]],
         check: Callable[[Retryable], None] = lambda _: None,
     ) -> tuple[T, int]:
-        """Ask until something but `Retryable` comes, or for the last time; return how often."""
+        """Ask until the outcome is not `Retryable`, or the last attempt; return the attempts."""
         import anyio
 
         attempt = 0
@@ -174,5 +175,5 @@ class Endpoint:
             plural = "" if under_way == 1 else "s"
             self.on_wait(
                 f"{self.base_url} has sent nothing for {seconds:.0f} s ({under_way} request{plural}"
-                f" under way; each is given {self.retry.timeout:g} s)"
+                f" open; timeout of each: {self.retry.timeout:g} s)"
             )

@@ -1,4 +1,4 @@
-"""Running async work: many pieces, a bounded number at once; waiting in line across loops."""
+"""Run async work: many tasks, a bounded number at once, and queues across event loops."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _LEFT: ContextVar[Callable[[], bool]] = ContextVar("pnyx-left", default=lambda: 
 
 
 class LeftError(PnyxError):
-    """Nobody waits for the work any more."""
+    """Nobody waits for the work any longer."""
 
 
 @contextmanager
 def while_wanted(left: Callable[[], bool]) -> Iterator[None]:
-    """End work within, also in loops and threads of anyio, once `left` says that nobody waits."""
-    held = _LEFT.set(left)
+    """End the work inside, also in loops and threads of anyio, once `left` returns True."""
+    token = _LEFT.set(left)
     try:
         yield
     finally:
-        _LEFT.reset(held)
+        _LEFT.reset(token)
 
 
 def wanted() -> Callable[[], None]:
-    """Return what raises LeftError once nobody waits; long work calls it before what costs."""
+    """Return a function that raises LeftError once nobody waits; call it before costly work."""
     left = _LEFT.get()
 
     def check() -> None:
         if left():
-            raise LeftError("nobody waits for this any more")
+            raise LeftError("nobody waits for this any longer")
 
     return check
 
@@ -58,8 +58,8 @@ async def run_all(
 ) -> None:
     """Do `work` for each item, at most `workers` at once; the first exception is raised.
 
-    An exception cancels the work on other items, except LeftError: then no further item is begun,
-    and the work under way ends by itself, as replies that were asked for are paid for.
+    An exception cancels the work on other items, except LeftError: then no further item is started,
+    and running work continues to its end, because requested replies are paid for.
     """
     import anyio
     import anyio.lowlevel
@@ -74,7 +74,7 @@ async def run_all(
                 await anyio.lowlevel.checkpoint()
                 check()
                 await work(item)
-        except Exception as error:  # raised below, out of the exception group
+        except Exception as error:  # raised below, outside the exception group
             failures.append(error)
             if not isinstance(error, LeftError):
                 group.cancel_scope.cancel()
@@ -87,11 +87,11 @@ async def run_all(
 
 
 BLOCKED: Final = Counter[int]()
-"""Threads that wait for work in another loop: a loop of their own stands still meanwhile."""
+"""Threads that wait for work in another loop, while their own loop is blocked."""
 
 
 def run_blocking(work: Callable[[], Awaitable[T]] | Coroutine[Any, Any, T]) -> T:
-    """Return the result of async work in a loop and thread of its own; Ctrl-C cancels it first."""
+    """Return the result of async work in its own loop and thread; Ctrl-C cancels the work first."""
     from anyio.from_thread import start_blocking_portal
 
     async def main() -> T:
@@ -110,12 +110,12 @@ _USED: list[int] = []
 
 
 def use_cores(count: int) -> None:
-    """Use no more than so many cores from now on."""
+    """Use at most this many cores from now on."""
     _USED[:] = [count]
 
 
 def cores() -> int:
-    """Return the number of cores this process may use."""
+    """Return the number of cores that this process may use."""
     if _USED:
         return _USED[0]
     if hasattr(os, "sched_getaffinity"):
@@ -128,8 +128,8 @@ def in_threads(
 ) -> list[T]:
     """Return the result of `work` for each item, in order.
 
-    It uses a thread for each core, or at most so many `threads`. Before each item it raises
-    LeftError if nobody waits any more.
+    It uses one thread per core, or at most `threads`. Before each item it raises LeftError if
+    nobody waits any longer.
     """
     check = wanted()
 
@@ -145,7 +145,7 @@ def in_threads(
 
 
 class PerLoop(Generic[T]):
-    """One thing for each event loop, made at its first use there and closed after the last."""
+    """One object per event loop, created at its first use there and closed after the last."""
 
     def __init__(self, close: Callable[[T], Awaitable[None]]) -> None:
         from anyio.lowlevel import RunVar
@@ -155,23 +155,23 @@ class PerLoop(Generic[T]):
 
     @asynccontextmanager
     async def use(self, make: Callable[[], T]) -> AsyncIterator[T]:
-        """Hold it open, made if need be; nested and parallel uses share it."""
-        held = self._held.get()
-        if held is None:
-            held = [make(), 0]
-            self._held.set(held)
-        held[1] += 1
+        """Keep it open, created if needed; nested and parallel uses share it."""
+        entry = self._held.get()
+        if entry is None:
+            entry = [make(), 0]
+            self._held.set(entry)
+        entry[1] += 1
         try:
-            yield held[0]
+            yield entry[0]
         finally:
-            held[1] -= 1
-            if not held[1]:
+            entry[1] -= 1
+            if not entry[1]:
                 self._held.set(None)
-                await self._close(held[0])
+                await self._close(entry[0])
 
 
 class Ticket:
-    """A place in a line. Its task waits on it; any thread may call it."""
+    """A place in a queue. Its task waits on it; any thread may call it."""
 
     __slots__ = ("_event", "_native", "_thread", "called", "granted", "wanted")
 
@@ -193,7 +193,7 @@ class Ticket:
         self.called = False
 
     async def wait(self, seconds: float = math.inf) -> None:
-        """Wait to be called, at most for so many seconds."""
+        """Wait to be called, at most for the given seconds."""
         import anyio
 
         if seconds == math.inf:
@@ -203,7 +203,7 @@ class Ticket:
                 await self._event.wait()
 
     def call(self) -> bool:
-        """Wake the waiting task; False where its event loop is no more."""
+        """Wake the waiting task; False if its event loop is closed."""
         if self.called:
             return True
         self.called = True
@@ -222,31 +222,31 @@ class Ticket:
 
 
 class WaitQueue:
-    """Lets through in order whoever can have what it wants; gates are called with the lock held."""
+    """Admits waiters in order once their request can be met; hooks run with the lock held."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turns: OrderedDict[Ticket, None] = OrderedDict()
 
     def _take(self, wanted: Any) -> bool:
-        """Take what is wanted, if it can be had now."""
+        """Take what is requested, if it is available now."""
         raise NotImplementedError
 
     def _free(self, wanted: Any) -> None:
-        """Give back what was taken."""
+        """Return what was taken."""
         raise NotImplementedError
 
     def _look(self, turn: Ticket) -> float:  # noqa: ARG002 - for kinds of gates
-        """Return the seconds after which a turn looks again uncalled; raise to have it leave."""
+        """Return the seconds until a waiter checks again uncalled; raise to make it leave."""
         return math.inf
 
     def _is_hopeless(self, wanted: Any) -> bool:  # noqa: ARG002 - for kinds of gates
-        """Whether a turn is to be called although it cannot have what it wants."""
+        """Whether a waiter should be called although its request cannot be met."""
         return False
 
     @property
     def waiting(self) -> int:
-        """How many wait in line."""
+        """Number of waiters in the queue."""
         return len(self._turns)
 
     async def _enter(self, wanted: Any) -> None:
@@ -270,7 +270,7 @@ class WaitQueue:
                     self._free(wanted)
                 self._turns.pop(turn, None)
                 self._grant()
-                if (head := self._head()) is not None:  # it minds the clock from now on
+                if (head := self._head()) is not None:  # it watches the clock from now on
                     head.call()
             raise
 
@@ -286,7 +286,7 @@ class WaitQueue:
             if self._take(head.wanted):
                 del self._turns[head]
                 head.granted = True
-                if not head.call():  # its event loop is no more
+                if not head.call():  # its event loop is closed
                     self._free(head.wanted)
             elif self._is_hopeless(head.wanted) and not head.call():
                 del self._turns[head]
@@ -295,7 +295,7 @@ class WaitQueue:
 
 
 class MemoryBudget(WaitQueue):
-    """Bytes that all answers under way share; beyond the limit, one answer at a time may go."""
+    """Bytes shared by all open responses; beyond the limit, one response at a time may proceed."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -305,7 +305,7 @@ class MemoryBudget(WaitQueue):
 
     @asynccontextmanager
     async def share(self) -> AsyncIterator[MemoryShare]:
-        """Hold what an answer takes as long as it is in memory."""
+        """Hold a response's share for as long as it is in memory."""
         share = MemoryShare(self)
         try:
             yield share
@@ -315,7 +315,7 @@ class MemoryBudget(WaitQueue):
 
     async def _more(self, share: MemoryShare, count: int) -> None:
         with self._lock:
-            # Whoever may go beyond waits for nobody: those in line wait for it.
+            # The response that may exceed the limit does not wait: the queue waits for it.
             if self._beyond is share and self._take((share, count)):
                 return
         await self._enter((share, count))
@@ -340,7 +340,7 @@ class MemoryBudget(WaitQueue):
 
 
 class MemoryShare:
-    """The bytes of one answer."""
+    """The bytes of one response."""
 
     __slots__ = ("_room", "held")
 
@@ -349,5 +349,5 @@ class MemoryShare:
         self.held = 0
 
     async def take(self, count: int) -> None:
-        """Take so many more bytes, as soon as there is room."""
+        """Take more bytes as soon as there is room."""
         await self._room._more(self, count)

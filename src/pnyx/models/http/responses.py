@@ -1,4 +1,4 @@
-"""What an endpoint's answer means: a reply, a failure that may pass, or a refusal."""
+"""Classify an endpoint's answer: a reply, a temporary failure, or a refusal."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ _TOO_MUCH = {429, 502, 503, 504, 529}
 
 
 def is_too_long(body: str) -> bool:
-    """Whether an error means that the request does not fit the model's window."""
+    """Whether an error means that the request exceeds the model's context window."""
     return _TOO_LONG.search(body) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long an endpoint is waited for, in seconds."""
+    """Time limits and retries of an endpoint, in seconds."""
 
-    timeout: float = 120.0  # of one attempt, to the last byte
+    timeout: float = 120.0  # of one attempt, up to the last byte
     attempts: int = 6
-    connect_attempts: int = 3  # while nothing even listens
+    connect_attempts: int = 3  # while nothing listens at the address
     first_wait: float = 0.5  # doubles, with jitter
-    longest_wait: float = 60.0  # whatever Retry-After says
-    silence: float = 15.0  # without a sign of life until the user is told
-    loading: float = 300.0  # while the server says that it loads the model
+    longest_wait: float = 60.0  # even if Retry-After is longer
+    silence: float = 15.0  # without any data, until the user is told
+    loading: float = 300.0  # while the server reports that it loads the model
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
-        """Return the seconds to wait after the 1-based `attempt` failed."""
+        """Return the seconds to wait after the failure of the 1-based `attempt`."""
         if retry_after is not None:
             return min(retry_after, self.longest_wait)
         ceiling = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
@@ -74,14 +74,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
                 continue
         if 0 <= seconds < float("inf"):
             return seconds
-        if seconds < 0:  # a date that has passed, or a clock that is off
+        if seconds < 0:  # a date in the past, or a wrong clock
             return 0.0
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Retryable:
-    """An attempt that failed in a way that may pass."""
+    """An attempt with a temporary failure."""
 
     failed: CallFailed
     kind: str  # `http`, `body`, `connection`, `timeout`, `unreachable` or `loading`
@@ -98,7 +98,7 @@ class Retryable:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRequest:
-    """The server does not take the request as it is worded."""
+    """The server does not accept the request as it is worded."""
 
     status: int
     body: str
@@ -106,7 +106,7 @@ class RefusedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResponseClassifier:
-    """Sorts what one endpoint sends; `secrets` are taken out of whatever is shown or kept."""
+    """Classifies the responses of one endpoint; `secrets` are removed from all displayed text."""
 
     base_url: str
     model: str
@@ -115,34 +115,34 @@ class ResponseClassifier:
     def sort(
         self, answer: HttpResponse | NoResponse, form: str
     ) -> Reply | CallFailed | Retryable | RefusedRequest:
-        """Return what came back to a request; ModelError if the endpoint is of no use."""
+        """Return the outcome of a response; ModelError if the endpoint is unusable."""
         if isinstance(answer, NoResponse) or answer.status != 200:
             return self.trouble(answer)
         hide = self.secrets.hide_in_reply
-        outcome = read_reply(answer.body, asked=self.model, response_format=form, hide=hide)
+        outcome = read_reply(answer.body, model=self.model, response_format=form, hide=hide)
         if isinstance(outcome, Reply):
             return self._unkeyed(outcome)
-        # Read again: the reason quotes the body, cut, and what is left of a key is not found.
+        # Read again: the reason quotes a shortened body, in which a partial key cannot be detected.
         body = self.secrets.hide_bytes(answer.body)
         if body is not answer.body:
-            again = read_reply(body, asked=self.model, response_format=form)
+            again = read_reply(body, model=self.model, response_format=form)
             outcome = again if isinstance(again, CallFailed) else CallFailed("malformed: the key")
         if (error := error_in(body)) is not None:
             status, words = error
             return self._status(HttpResponse(status, answer.headers, words.encode()))
         outcome = CallFailed(self.safe(outcome.reason))
-        # An empty reply was paid for and would come again: it is not retried.
+        # An empty reply was paid for and would be repeated: it is not retried.
         if outcome.reason.startswith(("empty", "only_thinking")):
             return outcome
         return Retryable(outcome, "body", overloaded=False)
 
     def _unkeyed(self, reply: Reply) -> Reply:
-        """Return a reply without its tokens, should they spell the key."""
+        """Return a reply without its tokens if they spell the key."""
         if reply.tokens is None:
             return reply
-        said = "".join(token.text for token in reply.tokens)
+        written = "".join(token.text for token in reply.tokens)
         rest = "\n".join(text for token in reply.tokens for text, _ in token.alternatives)
-        spelt = any(self.secrets.hide_in_reply(text) != text for text in (said, rest))
+        spelt = any(self.secrets.hide_in_reply(text) != text for text in (written, rest))
         return replace(reply, tokens=None) if spelt else reply
 
     def trouble(self, answer: HttpResponse | NoResponse) -> CallFailed | Retryable | RefusedRequest:
@@ -171,7 +171,7 @@ class ResponseClassifier:
             to = self.safe(answer.headers.get("location", "")) or "elsewhere"
             raise ModelError(
                 f"{self.base_url} answers HTTP {status} and points to {to}; give the address that "
-                "answers itself: requests and keys are not sent on"
+                "answers itself: redirects are not followed"
             )
         word = "rate_limit" if status == 429 else "server_error"
         if status in _PASSING or status >= 500:
@@ -188,7 +188,7 @@ class ResponseClassifier:
         return CallFailed(f"{word}: HTTP {refused.status}: {self.safe(refused.body)}")
 
     def hopeless(self, status: int, body: str) -> str:
-        """Return the line for an endpoint that is of no use."""
+        """Return the message about an unusable endpoint."""
         meaning = {
             401: "the key is refused or missing (set PNYX_API_KEY)",
             402: "payment is required",
@@ -201,7 +201,7 @@ class ResponseClassifier:
         return f"{self.base_url} answers HTTP {status}: {meaning}: {self.safe(body)}"
 
     def safe(self, text: str) -> str:
-        """Return one short line of a server's text, without the key should the server echo it."""
+        """Return a server's text as one short line, without the key if the server echoes it."""
         text = words_of_error(self.secrets.hide(text)[:100_000])[:4000]
         text = re.sub(r"<[^>]{0,200}>|\s+", " ", text) if text.lstrip()[:1] == "<" else text
         return shorten(" ".join(text.split()), 160)

@@ -1,8 +1,8 @@
-"""One HTTP request at a time, bounded in time and size, over connections that are kept.
+"""HTTP requests, bounded in time and size, over persistent connections.
 
-Each request under way has its own transport of httpx2 (docs/decisions/pace-and-budget.md).
-Redirects are not followed: a key is for the address that the user gave. Errors are without the keys
-and passwords that were sent.
+Each open request has its own httpx2 transport (docs/decisions/pace-and-budget.md). Redirects are
+not followed: a key is only for the address that the user gave. Error messages contain none of the
+keys and passwords that were sent.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _MB = 1024 * 1024
 MAX_REPLY_BYTES = MAX_LINE_BYTES
-"""Longest body that is read as a completion: a longer one fits no line of a file."""
+"""Longest body that is read as a completion: a longer one does not fit in a line of a file."""
 
 MAX_BODY_BYTES = 64 * _MB
 """Longest body that is read at all: vectors of a batch of texts, as decimal numbers."""
 
 ROOM = MemoryBudget(64 * _MB)
-"""Bytes of all answers under way, whatever the concurrency."""
+"""Bytes of all open responses together, for any concurrency."""
 
 _CONNECT_SECONDS = 20.0
 _THE_PROXY = "the proxy that the environment names for this address"
@@ -44,7 +44,7 @@ _BAD_PROXY = f"{_THE_PROXY} cannot be used, expected http://HOST:PORT"
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What an endpoint sent: `body` is decompressed; header names are lower case."""
+    """The response of an endpoint: `body` is decompressed; header names are lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -58,19 +58,19 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """Nothing whole came back."""
+    """No complete response."""
 
-    kind: str  # `unreachable` (nothing was asked), `connection`, `timeout` or `too_big`
+    kind: str  # `unreachable` (nothing was sent), `connection`, `timeout` or `too_big`
     detail: str
 
 
 class HttpTransport:
     """The connections of one event loop to one address.
 
-    `timeout` is in seconds, from connecting to the last byte; `headers` are secret; `longest` bytes
-    of an answer are read. `on_silence` gets the seconds and the requests under way when nothing has
-    come for another `silence` seconds. `own_process` says that this process started the server.
-    ModelError: the address, or its proxy, cannot be used.
+    `timeout` is in seconds, from connecting to the last byte; `headers` are secret; `longest` is
+    the limit in bytes of a response. `on_silence` gets the seconds and the number of open requests
+    when nothing has arrived for another `silence` seconds. `own_process` says that this process
+    started the server. ModelError: the address, or its proxy, cannot be used.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class HttpTransport:
             self._url = httpx2.URL(base_url + path)
         except httpx2.InvalidURL as error:
             where = shorten(shown_address(base_url))
-            raise ModelError(f"{where!r} is no address that can be asked") from error
+            raise ModelError(f"{where!r} is not a usable address") from error
         self._longest = longest
         self._timeout = timeout
         self._headers = [
@@ -122,7 +122,7 @@ class HttpTransport:
     async def post(
         self, body: bytes, *, on_whole: Callable[[HttpResponse], None] | None = None
     ) -> HttpResponse | NoResponse:
-        """Send a request, read the answer; `on_whole` gets it before anything can lose it."""
+        """Send a request, read the response; pass it to `on_whole` before anything can lose it."""
         return await self._send(self._url, body, on_whole)
 
     async def ask(self, path: str, body: bytes | None = None) -> HttpResponse | NoResponse:
@@ -138,7 +138,7 @@ class HttpTransport:
         import anyio
         import httpx2
 
-        wanted()()  # here, so that no retry and no other wording goes out for a client that left
+        wanted()()  # here, so that no retry and no other wording is sent for a client that left
         self._began()
         method, headers = "GET", self._headers
         if body is not None:
@@ -159,7 +159,7 @@ class HttpTransport:
             return NoResponse("timeout", f"timeout: no complete reply within {self._timeout:g} s")
         except (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol) as error:
             return self._broken("unreachable", error)
-        except UnicodeError as error:  # a name that the resolver does not take
+        except UnicodeError as error:  # the resolver does not accept the name
             return self._broken("unreachable", error)
         except (httpx2.TransportError, httpx2.StreamError, DamagedError) as error:
             self._heard = time.monotonic()
@@ -177,8 +177,8 @@ class HttpTransport:
 
     @property
     def silent(self) -> float:
-        """Seconds since anything came back."""
-        # Not the event loop's clock: it cannot be read from a timer under a plain asyncio.run.
+        """Seconds since the last data arrived."""
+        # Not the event loop's clock: a timer under a plain asyncio.run cannot read it.
         return time.monotonic() - self._heard if self._heard else 0.0
 
     async def close(self) -> None:
@@ -205,7 +205,7 @@ class HttpTransport:
                 if longer:
                     size = self._longest // _MB
                     return NoResponse("too_big", f"malformed: the body is longer than {size} MB")
-                # An error is without what must not be seen, headers always are.
+                # Secrets are always removed from headers, and also from the body of an error.
                 headers = {n.lower(): self.secrets.hide(v) for n, v in response.headers.items()}
                 body = body if response.status_code == 200 else self.secrets.hide_bytes(body)
                 answer = HttpResponse(response.status_code, headers, body)
@@ -223,10 +223,10 @@ class HttpTransport:
             check_network(self._url.host)
         if self._trust is None:
             self._trust = _trust(self._url.scheme, self._proxy)
-        one = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5)
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=5)
         try:
             return httpx2.AsyncHTTPTransport(
-                verify=self._trust, trust_env=False, limits=one, proxy=self._proxy
+                verify=self._trust, trust_env=False, limits=limits, proxy=self._proxy
             )
         except ImportError as error:
             raise ModelError(
@@ -247,7 +247,7 @@ class HttpTransport:
             self._cancel_timer = _later(self._token, self._silence, self._look)
 
     def _look(self) -> None:
-        """Say that nothing has come back for long; look again when that may next be so."""
+        """Report that nothing has arrived for long, and schedule the next check."""
         if not self._under_way or self._on_silence is None:
             self._cancel_timer = None
             return
@@ -271,27 +271,27 @@ def _proxy(base_url: str) -> str | None:
     if not proxy:
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
-    place = proxy.partition("://")[2].rpartition("@")[2]
-    if not is_address(f"http://{place}"):
-        raise ModelError(_BAD_PROXY)  # not a word of it: it may hold a password
+    proxy_host = proxy.partition("://")[2].rpartition("@")[2]
+    if not is_address(f"http://{proxy_host}"):
+        raise ModelError(_BAD_PROXY)  # without quoting it: it may contain a password
     return proxy
 
 
 def _password(proxy: str | None) -> list[str]:
-    """Return the password, or the token, in a proxy's address: as it stands and as it is sent."""
+    """Return the password or token in a proxy's address, encoded and decoded."""
     user, _, password = (proxy or "").partition("://")[2].rpartition("@")[0].partition(":")
-    given = password or user
-    return [given, urllib.parse.unquote(given)]
+    secret = password or user
+    return [secret, urllib.parse.unquote(secret)]
 
 
 def _trust(scheme: str, proxy: str | None) -> ssl.SSLContext:
-    """Return whom to trust; loading the certificates (70 ms) is wasted on a plain address."""
+    """Return the trusted certificates; loading them (70 ms) is skipped for a plain address."""
     import ssl
 
     import httpx2
 
     if scheme == "http" and not (proxy or "").startswith("https"):
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no certificate
     return httpx2.create_ssl_context()
 
 
@@ -304,7 +304,7 @@ async def _closed(transports: list[httpx2.AsyncHTTPTransport]) -> None:
 
 
 def _later(token: Any, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
-    """Have the event loop of a token call something later; returns what cancels it."""
+    """Schedule a call in the event loop of a token; return a function that cancels it."""
     loop = getattr(token, "native_token", token)
     if hasattr(loop, "call_later"):
         cancel: Callable[[], None] = loop.call_later(seconds, call).cancel

@@ -1,1 +1,1 @@
-"""Language models on this machine, in a process of their own."""
+"""Language models on this machine, each in its own process."""

@@ -35,27 +35,25 @@ _LEAST_TIMEOUT = 600.0
 _LOAD_SECONDS, _LOAD_BYTES_PER_SECOND = 60.0, 20e6
 _SAY_AFTER = 3.0
 _BRIEF = 300
-"""Characters of a reason or a point, at most; the model is held to it by its grammar."""
+"""Maximum number of characters of a reason or a point, enforced by the model's grammar."""
 
 _CHANCE = (
-    "the packaged model (SmolLM2, 135 million parameters) judges at chance: AUROC .55 on BERDS and "
-    ".45 on ChatReport, on small balanced samples; it is there to try the path, not for verdicts"
+    "the packaged model (SmolLM2, 135 million parameters) judges at chance: AUROC 0.55 on BERDS "
+    "and 0.45 on ChatReport, on small balanced samples; use it to try commands, not for verdicts"
 )
-_UNKNOWN = (
-    "how far this model's verdicts can be trusted is not known until it is measured on labels"
-)
+_UNKNOWN = "it is not known how reliable this model's verdicts are until you measure them on labels"
 
 
 def open_local(spec: str, *, retry: RetryPolicy | None = None) -> LocalModel:
-    """Open the model that `--llm local` or `--llm gguf:PATH` names; nothing is loaded yet.
+    """Open the model that `--llm local` or `--llm gguf:PATH` names; it is loaded later.
 
     Args:
         spec: `local` for the packaged SmolLM2-135M-Instruct, or `gguf:` and the path of a GGUF file
-            (of a model in several files, the first).
-        retry: time limits; a reply is given at least ten minutes.
+            (the first one of a model in several files).
+        retry: time limits; a reply gets at least ten minutes.
 
     Raises:
-        InputError: there is no such GGUF file, the packaged weights are not installed, or
+        InputError: the GGUF file does not exist, the packaged weights are not installed, or
             PNYX_LOCAL_CONTEXT is not a number of tokens.
         MissingExtra: xllamacpp is not installed.
     """
@@ -75,19 +73,18 @@ class LocalModel:
     """A GGUF file as a chat model. It may be used from several event loops and threads.
 
     Args:
-        path: the file; of a model in several files, the first.
-        notice: what is known of its verdicts; one line for people.
-        context: tokens of context to hold; None for what model and memory allow.
+        path: the file; the first one of a model in several files.
+        notice: what is known about its verdicts; one line for people.
+        context: size of the context in tokens; None for what model and memory allow.
         retry: time limits.
 
     Attributes:
-        model: the file's name and fingerprint, so that stored replies are not shared by files that
-            differ.
-        in_turn: what the last request began with need not be read again, so requests with the same
-            beginning should follow each other.
+        model: the file's name and fingerprint, so that different files do not share stored replies.
+        in_turn: whether a beginning shared with the previous request is not read again, so that
+            requests with the same beginning should follow each other.
 
     Raises:
-        InputError: the file is not there or not a GGUF file.
+        InputError: the file does not exist or is not a GGUF file.
     """
 
     in_turn = True
@@ -101,16 +98,16 @@ class LocalModel:
         retry: RetryPolicy | None = None,
     ) -> None:
         files = model_files(path)
-        given = retry or RetryPolicy()
+        policy = retry or RetryPolicy()
         self.path = path
         self.model = f"{path.name}@{fingerprint(files)}"
         self.notice = notice
         self.on_retry: Callable[[str], None] | None = None
         self.on_wait: Callable[[str], None] | None = None
         self.ledger: Ledger | None = None
-        # The first attempt says it all: what fails here fails again, and crashes are seen to here.
+        # One attempt is enough: a failure here would repeat, and crashes are handled here.
         self._retry = replace(
-            given, timeout=max(given.timeout, _LEAST_TIMEOUT), attempts=1, connect_attempts=1
+            policy, timeout=max(policy.timeout, _LEAST_TIMEOUT), attempts=1, connect_attempts=1
         )
         self._context = context
         size = sum(file.stat().st_size for file in files)
@@ -120,7 +117,7 @@ class LocalModel:
         self._running: _LlamaEndpoint | None = None
         self._hopeless: str | None = None
         self._crashes = self.retries = 0
-        self._held: PerLoop[_Held] = PerLoop(lambda held: held.stack.aclose())
+        self._held: PerLoop[_Connection] = PerLoop(lambda connection: connection.stack.aclose())
 
     def __repr__(self) -> str:
         return f"LocalModel({str(self.path)!r})"
@@ -132,7 +129,7 @@ class LocalModel:
 
     @property
     def concurrency(self) -> int:
-        """Most requests in flight at once: one being processed and one ready."""
+        """The maximum number of concurrent requests: one being processed and one ready."""
         return _SLOTS + 1
 
     @property
@@ -143,29 +140,29 @@ class LocalModel:
 
     @property
     def response_format(self) -> str:
-        """How the shape of answers is asked for: one of `outcomes.FORMATS`."""
+        """How the shape of answers is requested: one of `outcomes.FORMATS`."""
         running = self._running
         return running.response_format if running else "json_schema"
 
     def connected(self) -> contextlib.AbstractAsyncContextManager[Any]:
-        """Hold this event loop's connections open; nested and parallel uses share them."""
-        return self._held.use(_Held)
+        """Keep this event loop's connections open; nested and parallel uses share them."""
+        return self._held.use(_Connection)
 
     async def complete(
         self, request: ChatRequest, keep: Callable[[Reply], None] | None = None
     ) -> Reply | CallFailed:
-        """Ask once, and once more in a fresh process if it ends; see `ChatEndpoint.complete`.
+        """Ask once, and once more in a new process if it ends; see `ChatEndpoint.complete`.
 
         Raises:
-            ModelError: the model cannot be loaded, or its process ended twice with no reply in
+            ModelError: the model cannot be loaded, or its process ended twice without a reply in
                 between.
         """
-        async with self._held.use(_Held) as held:
+        async with self._held.use(_Connection) as connection:
             for _ in range(2):
                 running = await self._get()
-                if held.endpoint is not running:
-                    held.endpoint = running
-                    await held.stack.enter_async_context(running.connected())
+                if connection.endpoint is not running:
+                    connection.endpoint = running
+                    await connection.stack.enter_async_context(running.connected())
                 outcome = await self._ask(running, request)
                 if outcome is not None:
                     if keep is not None and isinstance(outcome, Reply):
@@ -174,7 +171,7 @@ class LocalModel:
             return CallFailed("server_error: the local model's process ended twice on this request")
 
     async def count_tokens(self, texts: Sequence[str]) -> list[int] | None:
-        """Return how many tokens each text has; see `ChatEndpoint.count_tokens`."""
+        """Return the number of tokens of each text; see `ChatEndpoint.count_tokens`."""
         return await (await self._get()).count_tokens(texts)
 
     def close(self) -> None:
@@ -187,7 +184,7 @@ class LocalModel:
     async def _ask(
         self, running: _LlamaEndpoint, request: ChatRequest
     ) -> Reply | CallFailed | None:
-        """Return the outcome, or None if the process ended on it."""
+        """Return the outcome, or None if the process ended meanwhile."""
         worker, running.ledger = running.worker, self.ledger
         try:
             outcome = await running.complete(request)
@@ -198,7 +195,7 @@ class LocalModel:
             raise ModelError(f"{self.path.name}: {error}") from error
         broken = isinstance(outcome, CallFailed) and outcome.reason.startswith("connection")
         if await _aside(lambda: worker.ended(2.0)) if broken else worker.ended():
-            # Even a reply is not taken: when the process is gone, its port may be a stranger's.
+            # Not even a reply is accepted: once the process has ended, another may use its port.
             self._crashed(running)
             return None
         if isinstance(outcome, Reply):
@@ -206,7 +203,7 @@ class LocalModel:
         return outcome
 
     async def _get(self) -> _LlamaEndpoint:
-        if self._owner != os.getpid():  # forked: the process is the parent's, and so is the lock
+        if self._owner != os.getpid():  # forked: process and lock belong to the parent
             self._lock, self._owner = threading.Lock(), os.getpid()
             self._running, self._crashes = None, 0
         running = self._running
@@ -214,7 +211,7 @@ class LocalModel:
             return running
         if running is not None:
             self._crashed(running)
-        say = f"loading {self.path.name} (given {self._load_seconds:.0f} s)"
+        say = f"loading {self.path.name} (for up to {self._load_seconds:.0f} s)"
         return await _aside(self._start, lambda: self.on_retry and self.on_retry(say))
 
     def _start(self) -> _LlamaEndpoint:
@@ -237,7 +234,7 @@ class LocalModel:
             return self._running
 
     def _crashed(self, running: _LlamaEndpoint) -> None:
-        """Count the end of a process, once; give up at the second with no reply in between."""
+        """Count the end of a process once; give up at the second one without a reply in between."""
         with self._lock:
             if self._running is running:
                 self._running = None
@@ -255,13 +252,13 @@ class LocalModel:
 
 
 @dataclass(slots=True)
-class _Held:
+class _Connection:
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     endpoint: ChatEndpoint | None = None
 
 
 class _LlamaEndpoint(ChatEndpoint):
-    """A process as an endpoint, which says schemas in llama.cpp's own grammar."""
+    """A process as an endpoint, which states schemas in llama.cpp's own grammar."""
 
     own_process = True
 
@@ -281,21 +278,21 @@ class _LlamaEndpoint(ChatEndpoint):
 
 
 def _shortened(schema: Any) -> Any:
-    """Bound the texts that explain a verdict: a small model does not end them of itself."""
+    """Limit the texts that explain a verdict: a small model does not end them by itself."""
     if isinstance(schema, list):
         return [_shortened(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: _shortened(part) for name, part in schema.items()}
-    for name, part in (found.get("properties") or {}).items():
+    shortened = {name: _shortened(part) for name, part in schema.items()}
+    for name, part in (shortened.get("properties") or {}).items():
         brief = name in ("reason", "nugget") or name.isdecimal()
         if part.get("type") == "string" and "enum" not in part and brief:
-            found["properties"][name] = {**part, "maxLength": _BRIEF}
-    return found
+            shortened["properties"][name] = {**part, "maxLength": _BRIEF}
+    return shortened
 
 
 async def _aside(work: Callable[[], T], say: Callable[[], Any] | None = None) -> T:
-    """Do blocking work in a thread that nobody waits for; `say` is called if it takes long."""
+    """Do blocking work in a detached thread; call `say` if it takes long."""
     import concurrent.futures
 
     import anyio

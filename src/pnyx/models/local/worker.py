@@ -20,19 +20,19 @@ _MAX_STRING = 1 << 20
 _MAX_KEYS = 512
 _UNKNOWN_BYTES_PER_TOKEN = 1 << 17
 _LEAST_WINDOW, _LARGEST_WINDOW = 2048, 32_768
-_GRACE = 5.0  # the parent, which says why, is to be first
-_STEP = 256  # llama.cpp rounds up to it
+_GRACE = 5.0  # so that the parent, which reports the reason, comes first
+_STEP = 256  # llama.cpp rounds the context up to a multiple of it
 
 
 def main() -> None:
-    """Load the model, say where it listens, and live as long as the parent does."""
+    """Load the model, report its address, and live as long as the parent does."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever llama.cpp prints is no answer
+    os.dup2(2, 1)  # llama.cpp's own output must not look like an answer
     settings = json.loads(sys.stdin.readline())
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     threading.Thread(target=_watch_parent, args=(settings["parent"],), daemon=True).start()
-    # Loading holds the interpreter, so that the threads above stand still meanwhile.
+    # Loading holds the interpreter lock, so that the threads above stop meanwhile.
     faulthandler.dump_traceback_later(settings["load_seconds"] + _GRACE, exit=True)
     _die_with_parent(True)
     try:
@@ -40,7 +40,7 @@ def main() -> None:
         server = _serve(settings, window)
     except Exception as error:
         _answer(answers, {"error": f"{type(error).__name__}: {error}"})
-        os._exit(1)  # llama.cpp's threads may hang an orderly exit
+        os._exit(1)  # llama.cpp's threads may block an orderly exit
     faulthandler.cancel_dump_traceback_later()
     _die_with_parent(False)
     _answer(answers, {"address": server.listening_address, "window": window})
@@ -55,14 +55,14 @@ def _listen(lines: queue.SimpleQueue[str]) -> None:
 
 
 def _watch_parent(parent: int) -> None:
-    """End with the parent even where a forked child of it holds our standard input open."""
+    """End with the parent even if a forked child of it keeps our standard input open."""
     while os.getppid() == parent:
         threading.Event().wait(1.0)
     os._exit(0)
 
 
 def _die_with_parent(wanted: bool) -> None:
-    """Have Linux end this process with the thread that started it, while it loads."""
+    """Let Linux end this process together with the thread that started it, while it loads."""
     if sys.platform == "linux":
         import ctypes
 
@@ -78,8 +78,8 @@ def _answer(answers: Any, value: dict[str, Any]) -> None:
 def _grammar(schema: dict[str, Any]) -> dict[str, Any]:
     import xllamacpp
 
-    # One space where people put one, and no other: each token of layout costs as much as one of
-    # the answer. Only LLGuidance heeds this; it is no part of JSON schema.
+    # One space where people put one, and no other: each layout token costs as much as a token of
+    # the answer. Only LLGuidance reads this; it is not part of JSON schema.
     layout = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
     try:
         return {"grammar": xllamacpp.json_schema_to_grammar({**schema, "x-guidance": layout})}
@@ -101,22 +101,22 @@ def _serve(settings: dict[str, Any], window: int) -> Any:
     params.cache_ram_mib = settings["cache_mib"]
     for threads in (params.cpuparams, params.cpuparams_batch):
         threads.n_threads = settings["threads"]
-        threads.poll = 0  # threads that spin while they wait take the core from what they wait for
+        threads.poll = 0  # spinning threads would take the core from the work they wait for
     params.n_predict = window
-    params.enable_reasoning = 0  # hidden reasoning would stand before the answer that is asked for
+    params.enable_reasoning = 0  # hidden reasoning would come before the requested answer
     params.offline = True
     params.ui = False
     params.endpoint_slots = False
-    params.verbosity = 1  # errors only: the parent keeps what is written here
+    params.verbosity = 1  # errors only: the parent stores this output
     return xllamacpp.Server(params)
 
 
 def _window(settings: dict[str, Any]) -> int:
-    """Return the tokens of context: the model's own, within a quarter of the free memory."""
-    own, per_token = _shape(Path(settings["path"]))
+    """Return the context in tokens: the model's own, within a quarter of the free memory."""
+    trained, per_token = _shape(Path(settings["path"]))
     room = _available_memory() // 4 // per_token // max(1, settings["slots"])
     wanted = settings["context"] or max(_LEAST_WINDOW, min(room, _LARGEST_WINDOW))
-    window = min(own, wanted) if own else wanted
+    window = min(trained, wanted) if trained else wanted
     return int(max(_STEP, window - window % _STEP))
 
 
@@ -124,13 +124,13 @@ def _shape(path: Path) -> tuple[int, int]:
     """Return (the model's own window or 0, bytes of keys and values for one token)."""
     try:
         with path.open("rb") as file:
-            found = _metadata(file)
+            metadata = _metadata(file)
     except (OSError, struct.error, ValueError, KeyError, OverflowError, RecursionError):
-        return 0, _UNKNOWN_BYTES_PER_TOKEN  # llama.cpp says what is wrong with the file
-    arch = found.get("general.architecture", "")
+        return 0, _UNKNOWN_BYTES_PER_TOKEN  # llama.cpp will report the problem with the file
+    arch = metadata.get("general.architecture", "")
 
     def number(key: str) -> int:
-        value = found.get(f"{arch}.{key}", 0)
+        value = metadata.get(f"{arch}.{key}", 0)
         return value if type(value) is int and 0 < value < 1 << 31 else 0
 
     heads = number("attention.head_count") or 1
@@ -143,15 +143,15 @@ def _shape(path: Path) -> tuple[int, int]:
 
 
 def _metadata(file: BinaryIO) -> dict[str, Any]:
-    """Read the scalars and strings at a GGUF file's beginning, up to its tokenizer."""
+    """Read the scalars and strings at the start of a GGUF file, up to its tokenizer."""
     _magic, _version, _tensors, count = struct.unpack("<4sIQQ", file.read(24))
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for _ in range(min(count, _MAX_KEYS)):
         key = _string(file)
         if key.startswith("tokenizer."):
             break
-        found[key] = _value(file, *struct.unpack("<I", file.read(4)))
-    return found
+        metadata[key] = _value(file, *struct.unpack("<I", file.read(4)))
+    return metadata
 
 
 def _string(file: BinaryIO) -> str:
@@ -169,19 +169,19 @@ def _value(file: BinaryIO, kind: int) -> Any:
         if length > _MAX_STRING:
             raise ValueError("an array of absurd length")
         values = [_value(file, item) for _ in range(length)]
-        # Some models have different numbers of heads in each layer: the largest is the safe one.
+        # Some models have different numbers of heads per layer: the largest is safe.
         return max((v for v in values if isinstance(v, int)), default=None)
     code = "<" + _SCALARS[kind]
     return struct.unpack(code, file.read(struct.calcsize(code)))[0]
 
 
 def _available_memory() -> int:
-    """Return the bytes that can be had: of the machine, or of the container if that is less."""
+    """Return the available bytes: of the machine, or of the container if that is less."""
     rooms: list[int] = []
-    with contextlib.suppress(OSError, ValueError):  # not Linux, or it does not say
+    with contextlib.suppress(OSError, ValueError):  # not Linux, or not stated
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         rooms += [int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:"]
-    with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit
+    with contextlib.suppress(OSError, ValueError):  # no container, or no limit
         group = Path("/sys/fs/cgroup")
         limit = int((group / "memory.max").read_text(encoding="ascii"))
         used = int((group / "memory.current").read_text(encoding="ascii"))

@@ -68,7 +68,7 @@ def judge_reports(
                 take(question, answer)
 
     topics = opened_topics(responses, banks, plan or ReportPlan(), material)
-    with watched(judge, shown=showing) as judge:
+    with watched(judge, reporting=showing) as judge:
         judged = [report for topic in topics for report in judge_topics([topic], ask_all)]
     return sorted(judged, key=lambda report: (report.run_id, report.topic_id))
 

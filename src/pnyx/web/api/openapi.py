@@ -254,7 +254,7 @@ def _schema(name: str, hint: Any, told: Opt) -> dict[str, Any]:
     else:
         schema = {"type": _TYPES[hint]}
         schema |= _range(name, told) if hint in (int, float) else {}
-    shown = f" Default: {told.shown}." if told.shown else ""
+    shown = f" Default: {told.default_text}." if told.default_text else ""
     return {**schema, "description": told.help + shown}
 
 

@@ -19,7 +19,7 @@ class ServerSpec(Spec, heading="Server"):
         "Port; 0 for any free one.",
         within="[0, 65535]",
         metavar="PORT",
-        shown="8321, or the next that is free",
+        default_text="8321, or the next that is free",
     )
     token: Secret | None = opt(
         None,
@@ -46,7 +46,7 @@ class ServedIndexSpec(Spec, heading="Documents"):
     out: str | None = out_opt(
         None,
         "Index folder to create, or to reuse if it exists.",
-        shown="INDEX.index, next to INDEX",
+        default_text="INDEX.index, next to INDEX",
         metavar="FOLDER",
         writes="folder",
     )
@@ -65,7 +65,7 @@ class ViewSpec(Spec, heading="Pages"):
         None,
         "Run that the others are compared with.",
         metavar="RUN",
-        shown="the first",
+        default_text="the first",
         needs="qrels",
     )
     export: FileName | None = out_opt(
@@ -78,7 +78,7 @@ class ViewSpec(Spec, heading="Pages"):
         None,
         "Judgement store with the prompts and replies behind judgements.",
         metavar="FILE",
-        shown="the one that the results name",
+        default_text="the one that the results name",
     )
     judgements: int = opt(
         2000,

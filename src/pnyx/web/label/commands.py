@@ -95,7 +95,7 @@ def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[st
     digest = hashlib.blake2b(digest_size=16)
     for question in questions:
         digest.update(hashlib.blake2b(item_bytes(question)).digest())
-    own = getattr(questions[0], "own", None)
+    own = getattr(questions[0], "custom", None)
     named = {} if own is None else {"dimensions": own.sha256}
     return {"task": task.name, "items": digest.hexdigest(), **share.row(), **named}
 
@@ -111,14 +111,14 @@ def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQ
         shown, known = shorten(name, 40), ", ".join(TASKS)
         raise OptionError(f"TASK: found {shown!r}, expected one of: {known}")
     if spec.scale is not None and spec.scale not in task.scales:
-        raise OptionError(f"--scale goes with quality, not {task.name}")
+        raise OptionError(f"--scale requires quality, not {task.name}")
     if spec.dimensions is not None and not task.scales:
-        raise OptionError(f"--dimensions goes with quality, not {task.name}")
+        raise OptionError(f"--dimensions requires quality, not {task.name}")
     if spec.dimensions is not None and spec.scale is not None:
         raise OptionError("--scale: the file of --dimensions says it")
     options: dict[str, Any] = {}
     if spec.dimensions is not None:
-        options["own"] = read_own(spec.dimensions)
+        options["custom"] = read_own(spec.dimensions)
     questions: list[Any] = task.read(items, **options)
     if not questions:
         raise InputError("holds no items", path=items)

@@ -168,7 +168,7 @@ def _support(task: Task, asked: Support) -> Form:
 
 def _rating(task: Task, asked: Rating) -> Form:
     known = asked.known
-    choices, levels = _scaled(asked.scale_told)
+    choices, levels = _scaled(asked.rating_scale)
     own = "Argument" if asked.other or asked.documents else "Text"
     return Form(
         _asks(task),

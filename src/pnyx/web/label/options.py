@@ -29,7 +29,7 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
         "How many annotators answer each item.",
         low=1,
         needs="annotators",
-        shown="all",
+        default_text="all",
     )
     shuffle: bool = opt(False, "Show the items to each annotator in an order of their own.")
     suggest: FileName | None = file_opt(
@@ -42,7 +42,7 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
         metavar="NAME", needs="suggest",
     )  # fmt: skip
     scale: Literal["3", "5", "boolean"] | None = opt(
-        None, "quality: points of the scale, or yes and no.", shown="3"
+        None, "quality: points of the scale, or yes and no.", default_text="3"
     )
     dimensions: FileName | None = file_opt(
         None, "quality: rate on dimensions of your own (docs/judging-quality.md).",

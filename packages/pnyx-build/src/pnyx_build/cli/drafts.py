@@ -90,18 +90,21 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
         needs="kind=claims",
     )
     pool: str | None = file_opt(
-        None, "claims: Perspectrum's file of texts.", shown="beside SOURCE", needs="kind=claims"
+        None,
+        "claims: Perspectrum's file of texts.",
+        default_text="beside SOURCE",
+        needs="kind=claims",
     )
 
     def check(self, asked: AskedSpec) -> None:
         """Refuse choices that would change nothing, and to ask nobody."""
         self.check_needs()
         if self.columns and self.kind == "claims":
-            raise OptionError("--column goes with --from pairs or survey")
+            raise OptionError("--column requires --from pairs or survey")
         if not asked.asks_models and self.kind != "claims":
             raise OptionError(f"a language model drafts from {_KINDS[self.kind]}: it needs --llm")
         if not asked.asks_models and not self.rules:
-            raise OptionError("--no-rules goes with --llm")
+            raise OptionError("--no-rules requires --llm")
         asked.check()
 
     def read(self, source: str) -> list[Any]:
@@ -227,7 +230,7 @@ class FilterSpec(Spec, heading="Filter"):
     def check(self, asked: AskedSpec) -> None:
         """Refuse choices that would change nothing, and to ask nobody."""
         if self.personal and not asked.asks_models:
-            raise OptionError("--personal goes with --llm; without one, give --no-personal")
+            raise OptionError("--personal requires --llm; without one, give --no-personal")
         for name in () if self.personal else asked.row():
             raise OptionError(f"{asked.flag(name)} and --no-personal exclude each other")
         asked.check()

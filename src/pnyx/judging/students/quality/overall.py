@@ -1,6 +1,6 @@
-"""Overall quality of an argument: the model, and the packaged judge of that dimension and no other.
+"""Overall quality of an argument: the model, and the packaged judge of only that dimension.
 
-It sees the surface of a text, its words and the states of the encoder. Data, figures and limits:
+It uses the surface of a text, its words and the states of the encoder. Data, figures and limits:
 docs/model-cards/quality-judge.md, docs/decisions/quality-judge.md.
 """
 
@@ -31,7 +31,7 @@ from pnyx.judging.students.quality.surface import (
 from pnyx.models.embed.encoder import load_encoder
 
 OVERALL = "overall"
-"""The dimension that it rates."""
+"""The dimension that the judge rates."""
 
 ENCODER = "minilm-int8"
 _WHAT = "judge of quality"
@@ -49,7 +49,7 @@ class StatesHead:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How a head of the surface and one of the states make one score: a weighted sum."""
+    """The weighted sum of a surface head's score and a states head's score."""
 
     intercept: float
     surface: float
@@ -62,26 +62,26 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class OverallScore:
-    """What is said of a text, on the scale of `QualityModel`."""
+    """The score of a text, on the scale of `QualityModel`."""
 
     value: float  # in [0, 1]
-    surface: float  # of the surface and the words alone
-    short: float  # how far the heads for short texts count, 0 to 1
+    surface: float  # from the surface and the words alone
+    short: float  # weight of the heads for short texts, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
 class OverallQuality:
-    """The surface model's heads, each joined by one that sees what every layer of the encoder does.
+    """The surface model's heads, each combined with a head over all layers of the encoder.
 
     q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1], with g, base and spread as
-    in `QualityModel`; long and short are a `Mix` of the surface model's head and of one over the
-    means, largest values and standard deviations of the encoder's states (`Encoder.states`), of
-    which only the first 256 tokens count.
+    in `QualityModel`. long and short are a `Mix` of the surface model's head and of one over the
+    means, maxima and standard deviations of the encoder's states (`Encoder.states`), for the first
+    256 tokens only.
 
     Attributes:
         name: name and version.
-        card: what is known of it, in one line.
-        surface: the model that is joined.
+        card: what is known about it, in one line.
+        surface: the surface model.
         mean, deviation: of the states, (states,).
         long, short: the heads over states.
         long_mix, short_mix: the first on the scale of quality, the second in standard deviations.
@@ -101,45 +101,47 @@ class OverallQuality:
     spread: float
 
     def score(self, texts: Sequence[str]) -> list[OverallScore | None]:
-        """Return what is said of texts, each as if alone; None of one without words."""
+        """Return the scores of texts, independent of each other; None for a text without words."""
         seen = [extract(text) for text in texts]
-        asked = [text for text, one in zip(texts, seen, strict=True) if one is not None]
-        states = iter(self.standardised(load_encoder(ENCODER).states(asked)))
-        return [None if one is None else self.of(one, next(states)) for one in seen]
+        readable = [
+            text for text, features in zip(texts, seen, strict=True) if features is not None
+        ]
+        states = iter(self.standardised(load_encoder(ENCODER).states(readable)))
+        return [None if features is None else self.of(features, next(states)) for features in seen]
 
     def standardised(self, states: NDArray[np.float32]) -> Floats:
-        """Return states as the heads see them, float64 [texts, states]."""
+        """Return the standardised states, float64 [texts, states]."""
         flat = states.reshape(len(states), len(self.mean)).astype(np.float64)
         return np.clip((flat - self.mean) / self.deviation, -MAX_DEVIATION, MAX_DEVIATION)
 
     def of(self, seen: Features, states: Floats) -> OverallScore:
-        """Return what is said of one text by its features and standardised states."""
+        """Return the score of one text from its features and standardised states."""
         inputs = self.surface.inputs(seen)
-        found = [
+        values = [
             mix.of(
                 head_score(head, inputs[0], seen.slots, inputs[1]),
-                own.intercept + float((own.weights * states).sum()),
+                probe.intercept + float((probe.weights * states).sum()),
             )
-            for mix, head, own in (
+            for mix, head, probe in (
                 (self.long_mix, self.surface.long, self.long),
                 (self.short_mix, self.surface.short, self.short),
             )
         ]
         share = self.surface.short_share(seen.words)
-        value = (1 - share) * found[0] + share * (self.base + self.spread * found[1])
+        value = (1 - share) * values[0] + share * (self.base + self.spread * values[1])
         alone = self.surface.value(seen)
         return OverallScore(round(min(1.0, max(0.0, value)), 4), round(alone, 4), round(share, 4))
 
 
 @functools.cache
 def load_overall_quality() -> OverallQuality:
-    """Return the packaged model; PnyxError where its files are missing or damaged."""
+    """Return the packaged model; PnyxError if its files are missing or damaged."""
     manifest, data = packaged_files("overall", _WHAT)
     return read_overall_quality(manifest, data)
 
 
 def read_overall_quality(manifest: Mapping[str, Any], data: bytes) -> OverallQuality:
-    """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
+    """Return the model from a manifest and its arrays (an .npz file, never pickled)."""
     arrays = arrays_of(manifest, data, _WHAT)
     surface = QualityModel.load()
     if (surface.name, ENCODER) != (manifest["surface"], manifest["encoder"]):
@@ -160,8 +162,8 @@ _CHUNK = 32
 class QualityJudge:
     """Answers Rating questions of the task `quality` on the dimension `overall`.
 
-    A rating is the scale's lowest value and, of its range, the model's quality in [0, 1]. Only the
-    text counts. The same question gets the same bits alone and among others.
+    A rating is the model's quality in [0, 1], mapped to the scale. Only the text counts. The same
+    question gets exactly the same answer alone and among others.
     """
 
     kinds: frozenset[type] = frozenset({Rating})
@@ -173,14 +175,14 @@ class QualityJudge:
 
     async def answer(self, questions: Sequence[JudgeQuestion], emit: Emit) -> None:
         """Answer each question through `emit`; see `pnyx.judging.base.Judge`."""
-        asked = list(enumerate(of_kind(Rating, questions, self.name)))
-        await answer_chunks(asked, _CHUNK, self._judge, emit)
+        numbered = list(enumerate(of_kind(Rating, questions, self.name)))
+        await answer_chunks(numbered, _CHUNK, self._judge, emit)
 
     def _judge(self, questions: Sequence[Rating]) -> list[Answer]:
         problems = [_problem(question) for question in questions]
         texts = [q.text for q, problem in zip(questions, problems, strict=True) if not problem]
-        found = iter(self._model.score(list(dict.fromkeys(texts))))
-        scores = dict(zip(dict.fromkeys(texts), found, strict=True))
+        results = iter(self._model.score(list(dict.fromkeys(texts))))
+        scores = dict(zip(dict.fromkeys(texts), results, strict=True))
         return [
             Unscored(problem, self._provenance())
             if problem
@@ -194,9 +196,9 @@ class QualityJudge:
         low, high = question.scale
         value = round(low + score.value * (high - low), 4)
         cells = [value if name == OVERALL else _ONLY for name in question.dimensions]
-        shown = f"{score.value:.2f} of 1, by surface and words alone {score.surface:.2f}"
+        explanation = f"{score.value:.2f} of 1, by surface and words alone {score.surface:.2f}"
         details = {"quality": score.value, "surface": score.surface, "short": score.short}
-        return question.compose(cells, self._provenance(**details), explanation=shown)
+        return question.compose(cells, self._provenance(**details), explanation=explanation)
 
     def _provenance(self, **details: Any) -> Provenance:
         return Provenance(self.name, method="calibrated", details=details)
@@ -213,7 +215,7 @@ def _problem(question: Rating) -> str:
 
 
 def overall_only(questions: Sequence[JudgeQuestion]) -> list[JudgeQuestion]:
-    """Return ratings of every dimension as ratings of the one that it rates; others as they are."""
+    """Return ratings of any dimensions as ratings of overall quality; others unchanged."""
     every = tuple(dimensions_of("quality"))
     return [
         replace(question, dimensions=(OVERALL,))

@@ -1,4 +1,4 @@
-"""The packaged model of quality in workers of Ray."""
+"""The packaged quality model in Ray workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pnyx.models.ray import RayWorkers
 
 
 class RemoteQuality:
-    """A `TextQuality` whose values have the bits of those that this process would predict."""
+    """A `TextQuality` with exactly the values that this process would predict."""
 
     def __init__(self, workers: RayWorkers) -> None:
         local = QualityModel.load()
@@ -20,7 +20,7 @@ class RemoteQuality:
         return self.scores([text])[0]
 
     def scores(self, texts: Sequence[str]) -> list[float | None]:
-        """Return what `score` does, of many texts at once."""
+        """Return the scores of many texts at once; see `score`."""
         return [value for part in self._workers.spread(_scores, texts) for value in part]
 
 

@@ -1,8 +1,8 @@
 """Argument quality from the surface and the words of a text: the Q(d) of the Touché paper, Eq. 1.
 
-Its words and word pairs are hashed, which keeps the labelled sets' text out of the packaged
-weights. The model is described in docs/model-cards/quality.md: it prefers longer arguments. A
-change of the features needs a newly trained model (`tools/train_quality.py`) and another `VERSION`.
+Words and word pairs are hashed, which keeps the text of the labelled data out of the packaged
+weights. The model is described in docs/model-cards/quality.md: it prefers longer arguments. If the
+features change, train a new model (`tools/train_quality.py`) and increase `VERSION`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION = 1
 HASH_BITS = 16
 
 _MAX_CHARACTERS = 20_000
-"""About 3,500 words. What follows does not count, which bounds the work on a hostile text."""
+"""About 3,500 words. The rest is ignored, which bounds the work on a hostile text."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
@@ -113,7 +113,7 @@ class Features(NamedTuple):
 
 
 def extract(text: str) -> Features | None:
-    """Return the features of a text, or None where it holds no word (a run of letters)."""
+    """Return the features of a text, or None if it has no word (a run of letters)."""
     text = text[:_MAX_CHARACTERS]
     words = _WORD.findall(text)
     if not words:
@@ -142,7 +142,7 @@ def _shape(text: str, words: list[str], lower: list[str]) -> list[float]:
     count = len(words)
     sentences = max(1, len(_SENTENCE_END.findall(text)))
     distinct = len(set(lower))
-    length = math.log1p(distinct)  # of distinct words, so that saying it all twice gains little
+    length = math.log1p(distinct)  # of distinct words, so that repetition gains little
     links = len(_LINK.findall(text))
     return [
         length,
@@ -190,7 +190,7 @@ class Head:
 
 
 class TextQuality(Protocol):
-    """What predicts the quality of a text: `QualityModel`, or one that you trained."""
+    """A model of text quality: `QualityModel`, or one that you trained."""
 
     @property
     def name(self) -> str:
@@ -198,28 +198,28 @@ class TextQuality(Protocol):
 
     @property
     def neutral(self) -> float:
-        """What a text gets that has no score."""
+        """The quality of a text without a score."""
 
     def score(self, text: str) -> float | None:
-        """Return a text's quality in [0, 1], None where nothing can be said."""
+        """Return a text's quality in [0, 1], None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class QualityModel:
-    """Predicts how good an argument people find a text, from the text alone.
+    """Predicts from the text alone how good people find an argument.
 
     q = (1 - g) long(x) + g (base + spread short(x)), clipped to [0, 1]. `long` is trained on
-    arguments of debate portals, non-arguments at 0; `short` on single-sentence arguments, in
-    standard deviations of their labels. g, the share of the short head, is 1 between the gate's
-    middle numbers of words and falls to 0 at the outer ones, linear in log(1 + words).
+    arguments of debate portals, with non-arguments at 0; `short` on single-sentence arguments, in
+    standard deviations of their labels. g, the weight of the short head, is 1 between the gate's
+    two middle word counts and falls to 0 at the outer ones, linear in log(1 + words).
 
     Attributes:
         name: name and version, e.g. `surface-words@2`.
-        neutral: what a text without a word gets: the mean prediction over the training arguments.
+        neutral: the value for a text without words: the mean over the training arguments.
         mean, deviation: of the surface features, (len(SURFACE),).
         idf: weight of each hash slot, (2**HASH_BITS,).
         long, short, base, spread: see above.
-        gate: the four numbers of words at which g turns.
+        gate: the four word counts at which g changes.
     """
 
     name: str
@@ -235,18 +235,18 @@ class QualityModel:
 
     @classmethod
     def load(cls) -> QualityModel:
-        """Return the packaged model; PnyxError where its files are missing or damaged."""
+        """Return the packaged model; PnyxError if its files are missing or damaged."""
         return _packaged()
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the quality of texts, float32 (n,) in [0, 1]; `neutral` for one without a word.
 
-        Only the first 20,000 characters count. A text gets the same bits alone and in any batch.
+        Only the first 20,000 characters count. A text gets exactly the same value in any batch.
         """
         return predictions(self, texts)[0]
 
     def score(self, text: str) -> float | None:
-        """Return the quality of one text in [0, 1], None where it holds no word."""
+        """Return the quality of one text in [0, 1], None if it has no word."""
         seen = extract(text)
         return None if seen is None else self.value(seen)
 
@@ -266,25 +266,25 @@ class QualityModel:
         """Return the standardised surface and the tf-idf of the slots, of Euclidean length 1."""
         surface = (seen.surface - self.mean) / self.deviation
         words = (1.0 + np.log(seen.counts)) * self.idf[seen.slots]
-        # Sums of numpy's own: a BLAS may add in another order from one processor to the next.
+        # Sums by numpy itself: the order of additions in a BLAS depends on the processor.
         length = math.sqrt(float((words * words).sum()))
         return np.clip(surface, -MAX_DEVIATION, MAX_DEVIATION), words / length
 
     def short_share(self, words: int) -> float:
-        """Return g, how far the head for short texts counts at this number of words."""
+        """Return g, the weight of the head for short texts at this number of words."""
         return float(np.interp(math.log1p(words), np.log1p(self.gate), [0.0, 1.0, 1.0, 0.0]))
 
 
 def predictions(model: TextQuality, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
-    """Return the quality of texts, float32 (n,), and of how many nothing can be said."""
+    """Return the quality of texts, float32 (n,), and the number of texts without a score."""
     at_once = getattr(model, "scores", None)
-    found = [model.score(text) for text in texts] if at_once is None else at_once(texts)
-    filled = [model.neutral if q is None else q for q in found]
-    return np.array(filled, dtype=np.float32), found.count(None)
+    scores = [model.score(text) for text in texts] if at_once is None else at_once(texts)
+    filled = [model.neutral if q is None else q for q in scores]
+    return np.array(filled, dtype=np.float32), scores.count(None)
 
 
 def head_score(head: Head, surface: Floats, slots: NDArray[np.int64], words: Floats) -> float:
-    """Return what a head says of a text as `QualityModel.inputs` gives it, its slots distinct."""
+    """Return a head's score of a text, from `QualityModel.inputs` and distinct slots."""
     return (
         head.intercept
         + float((head.surface * surface).sum())
@@ -299,7 +299,7 @@ def _packaged() -> QualityModel:
 
 
 def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
-    """Return the model of a manifest and its arrays (an .npz file, never pickled)."""
+    """Return the model from a manifest and its arrays (an .npz file, never pickled)."""
     arrays = arrays_of(manifest, data, _WHAT)
     if (manifest["features"], manifest["surface"]) != (VERSION, list(SURFACE)):
         raise PnyxError("the quality model is of another version of pnyx: reinstall pnyx")
@@ -315,7 +315,7 @@ def read_model(manifest: Mapping[str, Any], data: bytes) -> QualityModel:
 
 
 def packaged_files(name: str, what: str) -> tuple[dict[str, Any], bytes]:
-    """Return the manifest and the arrays' file of a packaged model; PnyxError without them."""
+    """Return the manifest and the array file of a packaged model; PnyxError if missing."""
     folder = resources.files("pnyx.judging.students") / "weights"
     try:
         manifest = json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8"))
@@ -327,7 +327,7 @@ def packaged_files(name: str, what: str) -> tuple[dict[str, Any], bytes]:
 def arrays_of(
     manifest: Mapping[str, Any], data: bytes, what: str
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the arrays of a file by name; PnyxError where it is not the manifest's."""
+    """Return the arrays of a file by name; PnyxError if the file does not match the manifest."""
     if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
         raise PnyxError(f"the weights of the {what} are damaged: reinstall pnyx")
     with garbage_kept(), np.load(io.BytesIO(data), allow_pickle=False) as file:
