@@ -153,7 +153,7 @@ def _checked(
     parsed = parse_rows(rows, item.parse, path, unit)
     what = " and ".join(item.key)
     once = unique(parsed, item.identities(), path, what, unit, identity=item.identity)
-    for place, row in strict(once, path, "items"):
+    for position, row in strict(once, path, "items"):
         try:
             yield make(row, position)
         except InputError as error:

@@ -31,7 +31,11 @@ class CompareSpec(BootstrapSpec, heading="Comparison"):
     """What to compare, and how."""
 
     measures: tuple[str, ...] = opt(
-        (), "Measure that both have. Repeatable.", "--measure", metavar="M", default_text="all in common"
+        (),
+        "Measure that both have. Repeatable.",
+        "--measure",
+        metavar="M",
+        default_text="all in common",
     )
     measure_a: tuple[str, ...] = opt(
         (), "Measure of the leaderboards, with --measure-b. Repeatable.", metavar="M"

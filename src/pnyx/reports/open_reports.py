@@ -48,7 +48,9 @@ def open_report_judge(
     shots = _report_shots(spec)
     example_settings = {task: f"{task}-examples" for task in (shots.tasks if shots else ())}
     several = REPORT_PROMPTS | ({"nugget": ""} if _needs_probabilities(spec) else {})
-    with open_judge(TASKS["nugget"], spec, say, several=several, replacements=example_settings) as opened:
+    with open_judge(
+        TASKS["nugget"], spec, say, several=several, replacements=example_settings
+    ) as opened:
         if shots is None:
             yield _with_own_text(opened) if strict else opened
             return

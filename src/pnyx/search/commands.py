@@ -55,6 +55,9 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
         "In an index of passages, rank the passages or whole documents by their best passage.",
         default_text="passage; document with --topics",
     )
+    tag: str | None = opt(
+        None, "Run tag.", default_text="the model and later stages", needs="topics"
+    )
 
     def check(self, question: str | None, *, as_json: bool, plan: bool) -> None:
         """Reject options that cannot be combined."""
