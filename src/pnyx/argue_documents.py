@@ -58,10 +58,10 @@ def argue(
         ModelError: the language model cannot be used.
     """
     parts = {"judge": judge, "writer": writer, "plan": plan, "tell": tell}
-    given = {name: part for name, part in parts.items() if part is not None}
-    if given or _is_engine(documents):
+    chosen_parts = {name: part for name, part in parts.items() if part is not None}
+    if chosen_parts or _is_engine(documents):
         chosen = {**({} if llm is None else {"llm": llm}), **options}
-        return _argue_by_parts(documents, question, given, chosen)
+        return _argue_by_parts(documents, question, chosen_parts, chosen)
     return _collection(documents, llm).argue(question, **options)
 
 

@@ -97,7 +97,7 @@ class Collection:
         (spec,) = _specs(options, SearchSpec)
         spec.check_needs()
         judged = spec.asks_model or spec.diversify == "perspectives"
-        with self._model(asked=spec.asks_model) as model:
+        with self._model(needed=spec.asks_model) as model:
             judge = default_judge(model) if judged else None
             searcher = open_searcher(self.index, spec, model, judge, warn_in_python, unit)
             if isinstance(question, Question | str):
@@ -141,10 +141,10 @@ class Collection:
         from pnyx.search.split_documents import size_of
 
         spec, search, citations = _specs(options, ArgueSpec, SearchSpec, CitationSpec)
-        asked = as_question(question)
-        given = spec.asked_for(asked.text, asked.id, asked.claims)
-        definition = given.definition or asked.definition
-        given = replace(asked, definition=definition, claims=given.claims)
+        posed = as_question(question)
+        argued = spec.asked_for(posed.text, posed.id, posed.claims)
+        definition = argued.definition or posed.definition
+        argued = replace(posed, definition=definition, claims=argued.claims)
         with self._writing_models(citations) as opened:
             model = opened.llm
             if model is None and spec.given("asked"):
@@ -155,7 +155,7 @@ class Collection:
             with watched(judge, opened.models, shown=showing) as watching:
                 case = argue(
                     searcher,
-                    given,
+                    argued,
                     judge=watching,
                     writer=writer,
                     citation_judge=watching.alongside(opened.citation_judge),
@@ -181,18 +181,24 @@ class Collection:
             options, WriteReportSpec, SubmissionSpec, SearchSpec, CitationSpec
         )
         if not isinstance(request, ReportRequest):
-            asked = as_question(request)
-            request = ReportRequest(asked.id, asked.text)
+            question = as_question(request)
+            request = ReportRequest(question.id, question.text)
         rules = rules_of(submission)
         limits, plan = limits_of(request, rules, spec.limit), report_plan(spec, submission, rules)
         with self._writing_models(citations) as opened:
             model = opened.llm
             writer = open_reporter(spec, model, plan)
             searcher = open_searcher(self.index, search, model, None, warn_in_python)
-            given, judge = model if writer.asks else None, opened.citation_judge
+            writing_model, judge = model if writer.asks else None, opened.citation_judge
             with watched(judge, opened.models, shown=showing) as watching:
                 return report(
-                    searcher, request, limits, judge=watching, writer=writer, plan=plan, model=given
+                    searcher,
+                    request,
+                    limits,
+                    judge=watching,
+                    writer=writer,
+                    plan=plan,
+                    model=writing_model,
                 )
 
     async def search_async(
@@ -216,11 +222,11 @@ class Collection:
         return open_writing_models(spec, citations, warn_in_python)
 
     @contextmanager
-    def _model(self, *, asked: bool = True) -> Iterator[StoredModel | None]:
+    def _model(self, *, needed: bool = True) -> Iterator[StoredModel | None]:
         from pnyx.judging.open_models import open_model
         from pnyx.judging.options import PaidModelSpec
 
-        spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if asked else None
+        spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if needed else None
         with open_model(spec, warn_in_python, spec, cost=False) as model:
             yield model
 
@@ -257,14 +263,14 @@ def open(  # noqa: A001 - as gzip.open
     from pnyx.search.plan import FEATURES
     from pnyx.search.sources import SourceReader
 
-    known = isinstance(documents, Collection) or (
+    is_searchable = isinstance(documents, Collection) or (
         isinstance(documents, str | Path) and stands_for_index(documents)
     )
-    if known and (to is not None or columns or features is not None or unit is not None):
+    if is_searchable and (to is not None or columns or features is not None or unit is not None):
         raise InputError("to, columns, features and unit go with documents that are no index yet")
     if isinstance(documents, Collection):
         return documents if llm is None else replace(documents, llm=llm)
-    if known:
+    if is_searchable:
         return Collection(open_index(str(documents)), str(documents), llm)
     records: object = documents
     if isinstance(documents, str | Path):
@@ -282,23 +288,23 @@ def open(  # noqa: A001 - as gzip.open
 
 def _specs(options: Mapping[str, Any], *kinds: type[Spec]) -> Any:
     """Return specs of these kinds; each option goes to the first that has it."""
-    rest, made, known = dict(options), [], set[str]()
+    rest, specs, known_names = dict(options), [], set[str]()
     for kind in kinds:
         left = _LEFT.get(kinds[0], {}).get(kind, "").split()
         names = {field.name for field, _ in opts_of(kind)}.difference(left)
-        known |= names
-        made.append(kind.from_row({name: rest.pop(name) for name in names if name in rest}))
+        known_names |= names
+        specs.append(kind.from_row({name: rest.pop(name) for name in names if name in rest}))
     for name in rest:
-        expected = ", ".join(sorted(known))
+        expected = ", ".join(sorted(known_names))
         raise InputError(f"no option {shorten(name, 40)!r}, expected one of {expected}")
-    return made
+    return specs
 
 
-def _counted(found: Iterable[Found]) -> list[Found]:
+def _counted(items: Iterable[Found]) -> list[Found]:
     with counting(None, "searching") as advance:
         done: list[Found] = []
-        for one in found:
-            done.append(one)
+        for item in items:
+            done.append(item)
             advance(len(done))
         return done
 

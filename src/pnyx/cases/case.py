@@ -90,8 +90,12 @@ class ArguedSide:
 
     def chance(self, sentence: Sentence) -> float | None:
         """Return how likely the likeliest cited document argues this side; None where unknown."""
-        known = [p for one in sentence.citations if (p := self.chances.get(one.doc_id)) is not None]
-        return max(known, default=None)
+        chances = [
+            p
+            for citation in sentence.citations
+            if (p := self.chances.get(citation.doc_id)) is not None
+        ]
+        return max(chances, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ class Case(Result):
         return [
             {
                 "side": side.side,
-                "sentence": place,
+                "sentence": position,
                 "role": sentence.extra.get("role"),
                 "chance": side.chances.get(doc_id),
                 "likelihood": likelihood(side.chances.get(doc_id)),
@@ -214,9 +218,9 @@ class Case(Result):
                 "probability": getattr(answer, "probability", None),
             }
             for side in self.sides
-            for place, sentence in enumerate(side.response.sentences)
+            for position, sentence in enumerate(side.response.sentences)
             for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
-            for answer in [side.support.get((place, doc_id))]
+            for answer in [side.support.get((position, doc_id))]
             for document in [self.documents.get(doc_id)]
         ]
 
@@ -234,7 +238,7 @@ class Case(Result):
         for side in self.sides:
             parts.append(f"<p><b>The case for {_safe(self.names[side.side])}</b></p>")
             parts += [f"<p><i>{warning(side)}</i></p>"] if side.doubtful else []
-            lines = "".join(f"<li>{_shown(one)}</li>" for one in side.response.sentences)
+            lines = "".join(f"<li>{_shown(sentence)}</li>" for sentence in side.response.sentences)
             parts.append(f"<ul>{lines}</ul>" if lines else f"<p>{_safe(why_empty(self, side))}</p>")
         judges = (f"Judge {line}" for line in introduced(self.judges))
         return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
@@ -292,23 +296,23 @@ def why_empty(case: Case, side: ArguedSide) -> str:
     if side.considered:
         fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
         return f"{passages(side.considered).capitalize()} served this side, but {fault}."
-    said = "No passage that argues a side of the question was found."
+    message = "No passage that argues a side of the question was found."
     if side.less_sure:
-        said = (
+        message = (
             f"No passage is likely enough to argue this side (at least {percent(case.certainty)}): "
             f"{passages(len(side.less_sure))} may argue it, listed below."
         )
     elif case.about:
-        said = (
+        message = (
             f"No passage was found for this side. {passages(case.about).capitalize()} "
             f"{'argues' if case.about == 1 else 'argue'} the other side, or it is not clear which."
         )
     elif case.unscored:
-        said = "Nobody can say whether anything serves this side."
+        message = "Nobody can say whether anything serves this side."
     if case.unscored:
         reason = shorten(" ".join(case.unscored_reason.split()), 200)
-        said += f" On {passages(case.unscored)} a verdict is missing: {reason}."
-    return said
+        message += f" On {passages(case.unscored)} a verdict is missing: {reason}."
+    return message
 
 
 def passages(count: int) -> str:
@@ -347,8 +351,8 @@ def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:
     """
     response = with_scores(side.response, side.support) if scores else side.response
     sentences = tuple(
-        replace(one, extra={**one.extra, "confidence": _confidence(side, one)})
-        for one in response.sentences
+        replace(sentence, extra={**sentence.extra, "confidence": _confidence(side, sentence)})
+        for sentence in response.sentences
     )
     stated = {} if side.likely is None else {"side_probability": round(side.likely, 6)}
     warned = {"warning": warning(side)} if side.doubtful else {}
@@ -371,15 +375,15 @@ def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, flo
 def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -> Response:
     """Return a response with each citation's probability of support as its score."""
 
-    def scored(place: int, citation: Citation) -> Citation:
-        answer = support.get((place, citation.doc_id))
+    def scored(position: int, citation: Citation) -> Citation:
+        answer = support.get((position, citation.doc_id))
         if is_quoted(answer):
             return replace(citation, score=1.0)
         return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
 
     sentences = (
-        replace(one, citations=tuple(scored(place, c) for c in one.citations))
-        for place, one in enumerate(response.sentences)
+        replace(sentence, citations=tuple(scored(position, c) for c in sentence.citations))
+        for position, sentence in enumerate(response.sentences)
     )
     return replace(response, sentences=tuple(sentences))
 
@@ -391,9 +395,9 @@ def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:
     """
     for side in case.sides:
         run = side.response.run_id
-        for (place, doc_id), answer in side.support.items():
-            row = _row(case, side, "support", f"{run}/{place}/{doc_id}", doc_id, answer)
-            yield {**row, "sentence": place}
+        for (position, doc_id), answer in side.support.items():
+            row = _row(case, side, "support", f"{run}/{position}/{doc_id}", doc_id, answer)
+            yield {**row, "sentence": position}
         for task, answers in (("relevance", side.relevance), ("stance", side.stance)):
             for doc_id, answer in answers.items():
                 yield _row(case, side, task, f"{run}/{task}/{doc_id}", doc_id, answer)

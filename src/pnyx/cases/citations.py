@@ -16,16 +16,16 @@ from pnyx.judging.judge_names import short_name
 from pnyx.judging.questions import Support
 
 
-def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
+def without_foreign_citations(draft: Draft, allowed: set[str]) -> Draft:
     """Remove citations of documents the writer was not given, and report each."""
     sentences: list[Sentence] = []
     removed: list[str] = []
     for sentence in draft.sentences:
-        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
-        kept = tuple(c for c in sentence.citations if c.doc_id in given)
-        sentences.append(replace(sentence, citations=kept))
-    said = "removed a citation of {}, which the writer was not given"
-    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
+        removed += [c.doc_id for c in sentence.citations if c.doc_id not in allowed]
+        citations = tuple(c for c in sentence.citations if c.doc_id in allowed)
+        sentences.append(replace(sentence, citations=citations))
+    problem = "removed a citation of {}, which the writer was not given"
+    problems = (*draft.problems, *(problem.format(shorten(doc_id)) for doc_id in removed))
     return replace(draft, sentences=tuple(sentences), problems=problems)
 
 
@@ -59,7 +59,7 @@ def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
 
 
 async def judge_citations(
-    asked: str,
+    question: str,
     response: Response,
     read: Mapping[str, Evidence],
     judge: Judge,
@@ -72,23 +72,23 @@ async def judge_citations(
         for position, sentence in enumerate(response.sentences)
         for citation in sentence.citations
     ]
-    found: dict[tuple[int, str], Answer] = {}
+    answers_by_citation: dict[tuple[int, str], Answer] = {}
     questions: dict[tuple[int, str], Support] = {}
     for position, doc_id in keys:
         statement, text = response.sentences[position].text, judged_text(read[doc_id])
         if quotes and (evidence := _quoted(statement, text)):
-            found[position, doc_id] = Judged(True, QUOTED, evidence=evidence)
+            answers_by_citation[position, doc_id] = Judged(True, QUOTED, evidence=evidence)
             continue
         questions[position, doc_id] = Support(
             id=f"{response.run_id}-{position}-{doc_id}",
             text=text,
             statement=statement,
-            question=asked,
+            question=question,
             group=response.topic_id,
             cites=True,
         )
     answers = await ask_async(judge, list(questions.values()))
-    return found | dict(zip(questions, answers, strict=True))
+    return answers_by_citation | dict(zip(questions, answers, strict=True))
 
 
 def _quoted(statement: str, text: str) -> str:
@@ -96,4 +96,6 @@ def _quoted(statement: str, text: str) -> str:
     if not statement or statement in text:
         return statement
     raw = split_sentences(text)
-    return next((one for one in raw if without_notes(one) == statement), "")
+    return next(
+        (raw_sentence for raw_sentence in raw if without_notes(raw_sentence) == statement), ""
+    )

@@ -101,7 +101,7 @@ def command(
         open_writing_models(model, citations, say) as models,
         watched(default_judge(models.llm), models.models) as judge,
     ):
-        stand_in: Callable[[Judge], Judge] = StandInJudge if model.plan else lambda one: one
+        stand_in: Callable[[Judge], Judge] = StandInJudge if model.plan else lambda judge: judge
         deciding, plan = stand_in(judge), argue_plan(spec)
         case = argue(
             open_searcher(opened, search, models.llm, deciding, say),

@@ -126,23 +126,23 @@ async def _cut(
 ) -> list[str]:
     """Return the beginning of each text that has at most so many tokens (but one word at least)."""
     sizes = [word_weight(text) for text in texts]
-    kept = [
+    kept_sizes = [
         max(1, size * budget // max(1, count))
         for size, count, budget in zip(sizes, counts, budgets, strict=True)
     ]
     for _ in range(_ROUNDS):
-        cut = [trim(text, size) for text, size in zip(texts, kept, strict=True)]
-        found = await model.count_tokens(cut)
-        if found is None:
+        cut = [trim(text, size) for text, size in zip(texts, kept_sizes, strict=True)]
+        token_counts = await model.count_tokens(cut)
+        if token_counts is None:
             break
-        over = [f > b and k > 1 for f, b, k in zip(found, budgets, kept, strict=True)]
+        over = [f > b and k > 1 for f, b, k in zip(token_counts, budgets, kept_sizes, strict=True)]
         if not any(over):
             break
-        kept = [
+        kept_sizes = [
             max(1, min(k - 1, k * b // f)) if o else k
-            for k, b, f, o in zip(kept, budgets, found, over, strict=True)
+            for k, b, f, o in zip(kept_sizes, budgets, token_counts, over, strict=True)
         ]
-    return [trim(text, size) for text, size in zip(texts, kept, strict=True)]
+    return [trim(text, size) for text, size in zip(texts, kept_sizes, strict=True)]
 
 
 def words_per_token(model: StoredModel) -> tuple[float, ...]:

@@ -93,8 +93,8 @@ class ExtractiveWriter:
         encoder = self.encoder or load_encoder()
         query, asserted = encoder.encode([question.text, claim])
         for borne in ((), _BORNE):  # a side is not left empty for sentences that lean on others
-            found = (_candidate(encoder, document, asserted, borne) for document in documents)
-            candidates = [point for point in found if point is not None]
+            points = (_candidate(encoder, document, asserted, borne) for document in documents)
+            candidates = [point for point in points if point is not None]
             if candidates:
                 break
         else:
@@ -194,9 +194,9 @@ def central(vectors: Vectors, claim: Vectors) -> Vectors:
     Chosen on development pages of `benchmarks/argue` by likeness to people's title: 0.454,
     typicality alone 0.433.
     """
-    place = np.arange(len(vectors)) / len(vectors)
-    found: Vectors = vectors @ vectors.mean(axis=0) + 0.5 * (vectors @ claim) - 0.1 * place
-    return found
+    position = np.arange(len(vectors)) / len(vectors)
+    scores: Vectors = vectors @ vectors.mean(axis=0) + 0.5 * (vectors @ claim) - 0.1 * position
+    return scores
 
 
 def headline(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> tuple[int, float]:

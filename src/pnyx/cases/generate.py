@@ -57,8 +57,8 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
         cited = [(text, number) for _, text, numbers in sentences_of(reply) for number in numbers]
         for text, number in cited:
             if not 1 <= number <= len(documents):
-                found = f"{shorten(text, 40)!r} cites document {number}"
-                raise fault(f"{found}, expected 1 to {len(documents)}")
+                fault_text = f"{shorten(text, 40)!r} cites document {number}"
+                raise fault(f"{fault_text}, expected 1 to {len(documents)}")
         points = tuple(reply.model_dump()["points"])
         examples.append(WorkedExample(question, side, tuple(documents), points))
     return tuple(examples)
@@ -75,8 +75,8 @@ def choose_examples(
     shuffled = list(examples)
     random.Random(0).shuffle(shuffled)
     words = words_of(question)
-    others = [one for one in shuffled if words_of(one.question) != words]
-    return tuple(sorted(others, key=lambda one: one.side != side)[:count])
+    others = [shot for shot in shuffled if words_of(shot.question) != words]
+    return tuple(sorted(others, key=lambda shot: shot.side != side)[:count])
 
 
 _INPUTS = ("question", "side", "claim", "points", "premises", "words", "documents")
@@ -113,9 +113,9 @@ class LlmWriter(ModelWriter):
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
         """Ask for the argument; a reply that stays unreadable gives a failed draft."""
 
-        async def render(shown: list[Document], rate: float) -> ChatRequest:
+        async def render(documents: list[Document], rate: float) -> ChatRequest:
             turns = await self._turns(question.text, side, rate)
-            request = self._render(question, side, [d.text for d in shown])
+            request = self._render(question, side, [d.text for d in documents])
             system, user = request.messages
             return replace(request, messages=(system, *turns, user))
 
@@ -129,19 +129,19 @@ class LlmWriter(ModelWriter):
             for role, text, numbers in sentences_of(reply)
         ]
         premises = PREMISES if "premises" in self.prompt.inputs else None
-        kept = within_limits(sentences, self.points, premises, self.words, problems)
-        return Draft(kept, tuple(problems))
+        limited = within_limits(sentences, self.points, premises, self.words, problems)
+        return Draft(limited, tuple(problems))
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""
         turns: list[Message] = []
         for shot in choose_examples(self.examples, question, side, self.shots):
-            given = [Document(str(n), text) for n, text in enumerate(shot.documents, 1)]
-            packed = await pack_for(self.model, given, self.context, rate)
-            texts = [one.text for one in packed.documents]
+            documents = [Document(str(n), text) for n, text in enumerate(shot.documents, 1)]
+            packed = await pack_for(self.model, documents, self.context, rate)
+            texts = [document.text for document in packed.documents]
             answer = json.dumps({"points": shot.points}, ensure_ascii=False)
-            shown = Question("", shot.question)
-            turns.append(self._render(shown, shot.side, texts).messages[1])
+            example = Question("", shot.question)
+            turns.append(self._render(example, shot.side, texts).messages[1])
             turns.append(Message("assistant", answer))
         return turns
 
@@ -174,19 +174,19 @@ def within_limits(
     """
     within: list[Sentence] = []
     conclusions = following = 0
-    for one in sentences:
-        if one.extra["role"] == "conclusion":
+    for written in sentences:
+        if written.extra["role"] == "conclusion":
             conclusions, following = conclusions + 1, 0
         else:
             following += 1
         if conclusions <= points and (premises is None or following <= premises):
-            within.append(one)
+            within.append(written)
     if over := len(sentences) - len(within):
         most = f"at most {points} points" + (f" of {premises} premises" if premises else "")
         problems.append(f"left out {over} of {len(sentences)} sentences: {most} were asked for")
     if words is None:
         return tuple(within)
-    kept = Limits((("words", words),)).cut(within)
-    if over := len(within) - len(kept):
+    limited = Limits((("words", words),)).cut(within)
+    if over := len(within) - len(limited):
         problems.append(f"left out the last {over} of {len(within)} sentences: over {words} words")
-    return kept
+    return limited

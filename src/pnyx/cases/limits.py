@@ -24,12 +24,12 @@ class Limits:
 
     def cut(self, sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """Return the first sentences that are within the limits together."""
-        kept: list[Sentence] = []
-        for one in sentences:
-            if not self.fits([*(s.text for s in kept), one.text]):
+        fitting: list[Sentence] = []
+        for sentence in sentences:
+            if not self.fits([*(s.text for s in fitting), sentence.text]):
                 break
-            kept.append(one)
-        return tuple(kept)
+            fitting.append(sentence)
+        return tuple(fitting)
 
     def share(self, part: float) -> Limits:
         """Return a part of each limit."""
@@ -43,32 +43,32 @@ class Limits:
         return Limits(tuple((unit, most - count_length(used, unit)) for unit, most in self.most))
 
     def __str__(self) -> str:
-        said = {f"{most} {UNITS[unit]}": None for unit, most in self.most}
-        return " and ".join(said)
+        phrases = {f"{most} {UNITS[unit]}": None for unit, most in self.most}
+        return " and ".join(phrases)
 
 
 def limits_of(
-    request: ReportRequest, rules: TrackRules | None = None, given: int | None = None
+    request: ReportRequest, rules: TrackRules | None = None, limit: int | None = None
 ) -> Limits:
     """Return the limits of a report: of the user, the request and the track, all of them.
 
-    `given` is in the track's unit, else in characters. Words are counted both with and without
+    `limit` is in the track's unit, else in characters. Words are counted both with and without
     NFKC, since checkers differ in it.
     """
-    found: list[tuple[LengthUnit, int]] = []
+    limits: list[tuple[LengthUnit, int]] = []
     unit: LengthUnit = "chars" if rules is None else rules.length_unit
-    if given is not None:
-        found.append((unit, given))
+    if limit is not None:
+        limits.append((unit, limit))
     if rules is not None and rules.length_limit is not None:
-        found.append((unit, rules.length_limit))
+        limits.append((unit, rules.length_limit))
     if request.limit is not None:
-        found.append(("chars", request.limit))
+        limits.append(("chars", request.limit))
     if request.word_limit is not None:
-        found.append(("words", request.word_limit))
-    if any(most < 1 for _, most in found):
+        limits.append(("words", request.word_limit))
+    if any(most < 1 for _, most in limits):
         raise InputError("the limit is below 1, expected a positive whole number")
     worst: list[tuple[LengthUnit, int]] = []
-    for kind, most in found or [("chars", LIMIT)]:
+    for kind, most in limits or [("chars", LIMIT)]:
         both: tuple[LengthUnit, ...] = ("chars",) if kind == "chars" else ("words", "nfkc-words")
-        worst += [(one, most) for one in both]
+        worst += [(unit, most) for unit in both]
     return Limits(tuple(dict.fromkeys(worst)))

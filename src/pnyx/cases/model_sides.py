@@ -70,7 +70,7 @@ class PassageAnswer:
     side: str
     confidence: float  # in `_CONFIDENCES`
     prompt_hash: str = ""
-    asked: tuple[str, ...] = ()  # keys of the calls in the store
+    calls: tuple[str, ...] = ()  # keys of the calls in the store
 
 
 class ModelSides:
@@ -110,8 +110,8 @@ class ModelSides:
         self.weighing = self._weighed(pairs)
         chances: list[SideChances | str] = []
         for pair in pairs:
-            given = [answer for answer in pair if isinstance(answer, PassageAnswer)]
-            chances.append(self._joined(given) if given else str(pair[0]))
+            scored = [answer for answer in pair if isinstance(answer, PassageAnswer)]
+            chances.append(self._joined(scored) if scored else str(pair[0]))
         return chances
 
     async def _control(self) -> tuple[str, str]:
@@ -126,34 +126,34 @@ class ModelSides:
         texts = [pro, con, _CONTROL]
         texts = texts[seed % 3 :] + texts[: seed % 3]
         for order in (texts, texts[::-1]):
-            found = dict(zip(order, await self._listed(order), strict=True))
-            answers = {text: found[text] for text in expected}
-            missing = [one for one in answers.values() if isinstance(one, str)]
+            answer_of = dict(zip(order, await self._listed(order), strict=True))
+            answers = {text: answer_of[text] for text in expected}
+            missing = [answer for answer in answers.values() if isinstance(answer, str)]
             if missing and not self._most:
                 return f"it did not answer which claim is which ({missing[0]})", missing[0]
             right = sum(
-                isinstance(one, PassageAnswer) and one.side == expected[text]
-                for text, one in answers.items()
+                isinstance(answer, PassageAnswer) and answer.side == expected[text]
+                for text, answer in answers.items()
             )
             if right == 2:
                 return "", ""
             if not right and not missing:
                 break
-        said = ", ".join(f"{getattr(one, 'side', '?')!r}" for one in answers.values())
-        return f"asked which side the two claims themselves argue, it said {said}", ""
+        sides = ", ".join(f"{getattr(answer, 'side', '?')!r}" for answer in answers.values())
+        return f"asked which side the two claims themselves argue, it said {sides}", ""
 
     async def _in_batches(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
         """Ask about texts in batches of about the same size."""
-        found: dict[int, PassageAnswer | str] = {}
+        answer_at: dict[int, PassageAnswer | str] = {}
 
         async def ask(batch: list[int]) -> None:
             answers = await self._listed([texts[position] for position in batch])
-            found.update(zip(batch, answers, strict=True))
+            answer_at.update(zip(batch, answers, strict=True))
 
         batches = split_evenly(range(len(texts)), BATCH)
         async with self._model.running():
             await run_all(batches, ask, workers=self._model.concurrency)
-        return [found[position] for position in range(len(texts))]
+        return [answer_at[position] for position in range(len(texts))]
 
     async def _listed(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
         """Ask about texts in one call; return for each an answer, or why there is none."""
@@ -176,10 +176,10 @@ class ModelSides:
                 half = len(texts) // 2
                 return [*await self._listed(texts[:half]), *await self._listed(texts[half:])]
             return [reason] * len(texts)
-        said = _by_number(reply.passages)
+        answers = _by_number(reply.passages)
         return [
-            replace(one, prompt_hash=request.hash, asked=tuple(sent))
-            if (one := said.get(number)) is not None
+            replace(answer, prompt_hash=request.hash, calls=tuple(sent))
+            if (answer := answers.get(number)) is not None
             else "missing: not in the reply, without a confidence, or said twice in different ways"
             for number in range(1, len(texts) + 1)
         ]
@@ -197,26 +197,26 @@ class ModelSides:
         ]
 
     def _weighed(self, pairs: Sequence[tuple[PassageAnswer | str, Any]]) -> Weighing:
-        answered = [any(isinstance(one, PassageAnswer) for one in pair) for pair in pairs]
+        answered = [any(isinstance(answer, PassageAnswer) for answer in pair) for pair in pairs]
         twice = [(a.side, b.side) for a, b in pairs
                  if isinstance(a, PassageAnswer) and isinstance(b, PassageAnswer)]  # fmt: skip
-        asked, scored, again = len(pairs), sum(answered), len(twice)
+        total, scored, again = len(pairs), sum(answered), len(twice)
         agreed = sum(first == second for first, second in twice)
         reasons = Counter(
             pair[0] for pair, ok in zip(pairs, answered, strict=True)
             if not ok and isinstance(pair[0], str)
         )  # fmt: skip
         reason = max(reasons, key=reasons.__getitem__, default="")
-        why = f"it classified both claims correctly, and answered on {scored} of {asked}"
+        why = f"it classified both claims correctly, and answered on {scored} of {total}"
         if again:
             why += f"; asked again about {again} in the opposite order, it agreed on {agreed}"
         if reason:
-            said = shorten(reason, 100)
-            why += f"; the packaged judge decided the other {asked - scored} ({said})"
-        weight = round(scored / asked, 4) if asked else 0.0
-        unscored = asked - scored
+            short_reason = shorten(reason, 100)
+            why += f"; the packaged judge decided the other {total - scored} ({short_reason})"
+        weight = round(scored / total, 4) if total else 0.0
+        unscored = total - scored
         return Weighing(
-            self._model.name, weight, why, asked, scored, again, agreed, unscored, reason
+            self._model.name, weight, why, total, scored, again, agreed, unscored, reason
         )
 
     def _joined(self, answers: Sequence[PassageAnswer]) -> SideChances:
@@ -226,7 +226,7 @@ class ModelSides:
         details: Mapping[str, Any] = {
             "model": [{"side": a.side, "confidence": a.confidence} for a in answers]
         }
-        calls = tuple(dict.fromkeys(key for answer in answers for key in answer.asked))
+        calls = tuple(dict.fromkeys(key for answer in answers for key in answer.calls))
         by = Provenance(self.name, answers[0].prompt_hash, BY_MODEL, details, calls)
         listed = " and ".join(f"{a.side} ({a.confidence:.2f})" for a in answers)
         explanation = f"{self._model.name} says {listed}"
@@ -254,16 +254,16 @@ def joined_shares(answers: Sequence[PassageAnswer]) -> tuple[float, float, float
 
 def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:
     """Return the answers of a reply by the passages' numbers; contradictory ones are left out."""
-    found: dict[int, PassageAnswer] = {}
+    answers: dict[int, PassageAnswer] = {}
     contradicted: set[int] = set()
     for entry in entries:
-        known = found.get(entry.id)
-        if known is not None and known.side != entry.side:
+        earlier = answers.get(entry.id)
+        if earlier is not None and earlier.side != entry.side:
             contradicted.add(entry.id)
         confidence = _confidence(entry.confidence)
         if confidence is not None:  # nobody states a probability: as if it had not answered
-            found[entry.id] = PassageAnswer(entry.side, confidence)
-    return {number: one for number, one in found.items() if number not in contradicted}
+            answers[entry.id] = PassageAnswer(entry.side, confidence)
+    return {number: answer for number, answer in answers.items() if number not in contradicted}
 
 
 def _confidence(stated: float | None) -> float | None:
@@ -305,8 +305,8 @@ def _sent_strictly(fields: list[str]) -> pydantic.ConfigDict:
     return {"json_schema_extra": closed}
 
 
-def _side(said: str) -> str:
-    word = said.strip().strip(".").casefold()
+def _side(text: str) -> str:
+    word = text.strip().strip(".").casefold()
     if word not in _ANSWERS:
         raise ValueError(f"expected one of {', '.join(_ANSWERS)}")
     return word

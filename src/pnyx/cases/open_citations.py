@@ -73,8 +73,8 @@ def open_writing_models(
     with open_models(model, [*named, other], say, model) as opened:
         writing = {endpoint_from(name).model for name in named}
         judging = endpoint_from(other).model
-        llm = one_model([one for one in opened if one.name in writing])
-        (judges,) = (one for one in opened if one.name == judging)
+        llm = one_model([judge for judge in opened if judge.name in writing])
+        (judges,) = (judge for judge in opened if judge.name == judging)
         yield WritingModels(llm, citation_judge(judges), tuple(opened))
 
 

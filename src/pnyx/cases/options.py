@@ -78,12 +78,12 @@ class ArgueSpec(
         OptionError: --claims are not two claims. InputError: there are none, and the question is
         not one of yes or no.
         """
-        said = [" ".join(claim.split()) for claim in self.claims or ()]
-        if "" in said:
+        cleaned = [" ".join(claim.split()) for claim in self.claims or ()]
+        if "" in cleaned:
             raise OptionError("--claims: found a claim without words, expected two claims")
-        if said and said[0].casefold() == said[1].casefold():
+        if cleaned and cleaned[0].casefold() == cleaned[1].casefold():
             raise OptionError("--claims: found the same claim twice, expected that of each side")
-        pair = (said[0], said[1]) if said else claims
+        pair = (cleaned[0], cleaned[1]) if cleaned else claims
         if pair is None and (why := why_no_sides(text)):
             raise InputError(f"{why}, or name both sides: --claims PRO CON")
         name = identifier or question_id(text)

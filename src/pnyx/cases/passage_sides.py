@@ -184,7 +184,7 @@ def features_of(classes: Floats, cosines: Floats) -> Floats:
     ranking = np.full_like(cosines, cosines[:RANKED].max())
     whole = [neither, cosines, ranking, np.full_like(cosines, neither[:RANKED].mean())]
     sides = [
-        np.stack([*(odds[:, side, said] for said in (0, 1) for side in order), *whole], axis=1)
+        np.stack([*(odds[:, side, answer] for answer in (0, 1) for side in order), *whole], axis=1)
         for order in ((0, 1), (1, 0))
     ]
     return np.stack(sides, axis=1)
@@ -289,8 +289,8 @@ def network_digest() -> str:
     from pnyx.judging.students.reader import CHANGES, MATRICES
     from pnyx.judging.students.scorers import MODEL
 
-    own, detector = _network()
-    files = own / MODEL, own / CHANGES, detector / MATRICES
+    network, detector = _network()
+    files = network / MODEL, network / CHANGES, detector / MATRICES
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

@@ -65,7 +65,7 @@ class QuestionReading:
         if claims is not None:
             parts.append(f"yes means “{claims[0]}”, no means “{claims[1]}”")
         if self.searches:
-            parts.append("also searched: " + "; ".join(f"“{one}”" for one in self.searches))
+            parts.append("also searched: " + "; ".join(f"“{query}”" for query in self.searches))
         return ". ".join(parts)
 
     @property

@@ -31,12 +31,12 @@ _LABELS = frozenset("title heading label number id point role".split())
 
 
 def cited_ids(
-    text: str, numbers: Iterable[int], shown: Sequence[Document], problems: list[str]
+    text: str, numbers: Iterable[int], documents: Sequence[Document], problems: list[str]
 ) -> tuple[str, list[str]]:
     """Return a text without its citation marks, and the ids of what it cites, by these or those."""
 
     def known(number: int) -> bool:
-        return 1 <= number <= len(shown)
+        return 1 <= number <= len(documents)
 
     def as_mark(match: re.Match[str]) -> str:
         numbers = _numbers_in(match[1])
@@ -49,10 +49,10 @@ def cited_ids(
     cited = []
     for number in dict.fromkeys([*numbers, *marked]):
         if known(number):
-            cited.append(shown[number - 1].id)
+            cited.append(documents[number - 1].id)
         else:
             problem = f"removed a citation of document {shorten(number, 20)} from "
-            problem += f"{shorten(clean, 60)!r}: {len(shown)} documents were given"
+            problem += f"{shorten(clean, 60)!r}: {len(documents)} documents were given"
             problems.append(problem)
     return clean, cited
 
@@ -70,17 +70,17 @@ def points_reply() -> type[BaseModel]:
     """Return the shape of an argument: points, each a conclusion and its premises."""
     from pydantic import BeforeValidator
 
-    one: Any = _cited_sentence()
-    premises: Any = Annotated[list[one], BeforeValidator(_listed)]
-    point: Any = _read_leniently("Point", _point_fields, conclusion=one, premises=premises)
+    sentence: Any = _cited_sentence()
+    premises: Any = Annotated[list[sentence], BeforeValidator(_listed)]
+    point: Any = _read_leniently("Point", _point_fields, conclusion=sentence, premises=premises)
     return _read_leniently("Reply", _plain_fields, points=list[point])
 
 
 @cache
 def sentences_reply() -> type[BaseModel]:
     """Return the shape of a report: sentences in reading order."""
-    one: Any = _cited_sentence()
-    return _read_leniently("Report", _plain_fields, sentences=list[one])
+    sentence: Any = _cited_sentence()
+    return _read_leniently("Report", _plain_fields, sentences=list[sentence])
 
 
 @cache
@@ -107,13 +107,13 @@ def _read_leniently(name: str, before: Any, **parts: Any) -> type[BaseModel]:
 
     fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
     validator: Any = model_validator(mode="before")
-    made: type[BaseModel] = create_model(
+    model: type[BaseModel] = create_model(
         name,
         __config__=ConfigDict(strict=True, extra="forbid"),
         __validators__={"prepare": validator(classmethod(prepare))},
         **fields,
     )
-    return reading_itself(made)
+    return reading_itself(model)
 
 
 def _plain_fields(value: Any) -> Any:
@@ -163,10 +163,10 @@ def _citation_numbers(value: Any) -> Any:
     numbers: list[Any] = []
     for entry in entries:
         if isinstance(entry, str):
-            found = _numbers_in(entry)
-            if found is None:
+            entry_numbers = _numbers_in(entry)
+            if entry_numbers is None:
                 return value
-            numbers += found
+            numbers += entry_numbers
         elif isinstance(entry, float) and entry.is_integer():
             numbers.append(int(entry))
         elif isinstance(entry, int) and not isinstance(entry, bool):

@@ -54,12 +54,12 @@ def retrieve(
     if first is not None and (not searches or searcher.plan.staged):
         return first
     if first is None:
-        (found,) = searcher.search([replace(question, text=search_text(question))], count)
+        (result,) = searcher.search([replace(question, text=search_text(question))], count)
     else:
-        found = first.all
+        result = first.all
     others = [replace(question, id=f"{question.id}-s{n}", text=text)
               for n, text in enumerate(searches, 1)]  # fmt: skip
-    rankings = [found, *(searcher.search(others, count) if others else [])]
+    rankings = [result, *(searcher.search(others, count) if others else [])]
     ids = _fused([[hit.doc_id for hit in ranking.hits] for ranking in rankings])
     different: dict[str, Evidence] = {}
     copies = 0
@@ -68,7 +68,7 @@ def retrieve(
             break
         copies += document.text in different
         different.setdefault(document.text, document)
-    return RetrievedDocuments(list(different.values()), copies, found, len(others))
+    return RetrievedDocuments(list(different.values()), copies, result, len(others))
 
 
 def _fused(rankings: Sequence[Sequence[str]]) -> list[str]:

@@ -251,6 +251,6 @@ def case_row(case: Case) -> CaseRow:
     )
 
 
-def _open_row(one: Undecided) -> dict[str, Any]:
-    sides = {str(side): verdict_fields(answer) for side, answer in one.stance.items()}
-    return {"doc_id": one.doc_id, "relevance": verdict_fields(one.relevance), **sides}
+def _open_row(passage: Undecided) -> dict[str, Any]:
+    sides = {str(side): verdict_fields(answer) for side, answer in passage.stance.items()}
+    return {"doc_id": passage.doc_id, "relevance": verdict_fields(passage.relevance), **sides}

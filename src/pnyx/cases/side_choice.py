@@ -23,7 +23,7 @@ _OTHER = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedPassage:
     """A retrieved document: does it argue a side of the question, and which?
 
     `sided.sides` are the sides that it is argued with, `leans` the one for which it is only listed.
@@ -92,11 +92,11 @@ class Expected:
     read: int = 0
 
 
-def expected_about(placed: Sequence[Placed]) -> Expected:
+def expected_about(placed: Sequence[PlacedPassage]) -> Expected:
     """Return how many of these documents argue a side of the question."""
-    known = [p for one in placed if (p := one.about) is not None]
-    value = round(math.fsum(known), 6) if known else None
-    return Expected(value, scored=len(known), read=len(placed))
+    chances = [p for passage in placed if (p := passage.about) is not None]
+    value = round(math.fsum(chances), 6) if chances else None
+    return Expected(value, scored=len(chances), read=len(placed))
 
 
 def chance(answer: Answer | None) -> float | None:
@@ -112,7 +112,7 @@ async def place(
     relevance: Sequence[Answer] | None = None,
     matches: Sequence[TopicMatch | None] | None = None,
     sides: Judge | None = None,
-) -> list[Placed]:
+) -> list[PlacedPassage]:
     """Judge whether each document argues a side, then which side, in order.
 
     The question's `definition` guides a judge of relevance. A corpus's label on this very question
@@ -131,13 +131,13 @@ async def place(
         (d, match) for d, answer, match in sorted(rows, key=lambda row: -(chance(row[1]) or 0.0))
         if is_yes(answer) or _by_passage(answer) or (match and match.used)
     ]  # fmt: skip
-    asked = [(question, d.id, d) for d, _ in wanted]
+    items = [(question, d.id, d) for d, _ in wanted]
     matched = [match for _, match in wanted]
     # `_chosen` decides on which side each is: the least probability here has no effect.
-    found = await sides_matched(asked, matched, sides or judge, 0.5)
-    sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
-    placed = [Placed(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
-    return [_chosen(one, plan) for one in placed]
+    verdicts = await sides_matched(items, matched, sides or judge, 0.5)
+    sided = {d.id: verdict for (d, _), verdict in zip(wanted, verdicts, strict=True)}
+    placed = [PlacedPassage(d, a, sided.get(d.id, Sided({}, frozenset(), m))) for d, a, m in rows]
+    return [_chosen(passage, plan) for passage in placed]
 
 
 def settled_by_label(matches: Sequence[TopicMatch | None]) -> list[bool]:
@@ -151,20 +151,20 @@ def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None])
     """Let labels on the question, where some are found, say what is about it, and what is not."""
     if not any(match is not None and match.used for match in matches):
         return list(relevance)
-    found: list[Answer] = []
+    answers: list[Answer] = []
     for answer, match in zip(relevance, matches, strict=True):
         if match is None:
-            found.append(answer)
+            answers.append(answer)
         elif match.used and _by_passage(answer):
             p = match.same + match.opposite if match.why == "meaning" else None
-            said = f"labelled on a topic that {match.reason}"
-            found.append(Judged(True, _LABEL, probability=p, explanation=said))
+            explanation = f"labelled on a topic that {match.reason}"
+            answers.append(Judged(True, _LABEL, probability=p, explanation=explanation))
         elif match.same + match.opposite < _OTHER:
-            said = f"labelled on another topic: {shorten(match.topic, 80)}"
-            found.append(Judged(False, _LABEL, explanation=said))
+            explanation = f"labelled on another topic: {shorten(match.topic, 80)}"
+            answers.append(Judged(False, _LABEL, explanation=explanation))
         else:
-            found.append(answer)
-    return found
+            answers.append(answer)
+    return answers
 
 
 def _by_passage(answer: Answer) -> bool:
@@ -174,7 +174,7 @@ def _by_passage(answer: Answer) -> bool:
 async def _ask_relevance(
     question: Question, documents: Sequence[Evidence], judge: Judge
 ) -> Sequence[Answer]:
-    made = [
+    questions = [
         ask_relevance(
             f"relevance/{document.id}",
             question.text,
@@ -184,10 +184,10 @@ async def _ask_relevance(
         )
         for document in documents
     ]
-    return await ask_async(judge, made)
+    return await ask_async(judge, questions)
 
 
-def _chosen(placed: Placed, plan: Plan) -> Placed:
+def _chosen(placed: PlacedPassage, plan: Plan) -> PlacedPassage:
     """Decide for which sides a document is argued with, or for which it is listed."""
     verdicts = placed.sided.verdicts
     # A judge's own yes to the question of relevance has its own threshold.

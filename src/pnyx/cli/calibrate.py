@@ -116,8 +116,8 @@ def _read(answers: Path, labels: str) -> _Data:
     used = tuple(pair for pair in joined.pairs if pair.verdict.probability is not None)
     methods = list(dict.fromkeys(pair.verdict.extra.get("method") or "" for pair in used))
     if len(methods) > 1:
-        shown = ", ".join(repr(shorten(name, 40)) for name in methods[:5])
-        problem = f"holds answers of {len(methods)} methods ({shown}), expected one"
+        examples = ", ".join(repr(shorten(name, 40)) for name in methods[:5])
+        problem = f"holds answers of {len(methods)} methods ({examples}), expected one"
         raise InputError(problem, path=answers)
     unscored = sum(pair.verdict.value is None for pair in joined.pairs)
     yes = sum(pair.gold.yes is True for pair in used)
@@ -148,9 +148,9 @@ def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
         prompts = manifest["prompts"] if manifest["answers_sha256"] == digest else []
     except KeyError:
         return ()  # answers may come without a manifest, or next to somebody else's
-    known = ("name", "version", "hash")
+    keys = ("name", "version", "hash")
     return tuple(
-        {name: p[name] for name in known if isinstance(p.get(name), str | int)}
+        {name: p[name] for name in keys if isinstance(p.get(name), str | int)}
         for p in (prompts if isinstance(prompts, list) else [])
         if isinstance(p, dict)
     )
@@ -173,8 +173,8 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     folds = folds_of(groups, _FOLDS)
     fitted = crossfit(spec.method, p, y, folds, choose)
     before = [
-        None if score is None else (own, pair.verdict.value is True)
-        for own, pair, score in zip(p, data.pairs, fitted, strict=True)
+        None if score is None else (probability, pair.verdict.value is True)
+        for probability, pair, score in zip(p, data.pairs, fitted, strict=True)
     ]
     figures = {"before": _figures(data, before), "after": _figures(data, fitted)}
     curve = fit(spec.method, p, y)

@@ -27,7 +27,7 @@ def config_options(heading: str) -> list[click.Option]:
         "expose_value": False,
         "type": click.STRING,
     }
-    made = [
+    options = [
         click.Option(
             ["--config"],
             is_eager=True,
@@ -43,9 +43,9 @@ def config_options(heading: str) -> list[click.Option]:
             **common,
         ),
     ]
-    for option in made:
+    for option in options:
         option.heading = heading  # type: ignore[attr-defined]
-    return made
+    return options
 
 
 def _keep(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
@@ -65,22 +65,22 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not valid TOML: {shorten(str(error))}", path=path) from error
     top = {name: value for name, value in content.items() if not isinstance(value, dict)}
-    own = content.get(_name(ctx), {})
+    section = content.get(_name(ctx), {})
     options = dict(_options(ctx))
     defaults: dict[str, Any] = {}
-    for name, value in {**top, **own}.items():
+    for name, value in {**top, **section}.items():
         option = options.get(name.replace("_", "-"))
         if option is None:
-            known = ", ".join(options)
+            expected = ", ".join(options)
             raise InputError(
-                f"found {shorten(name, 40)!r}, expected an option of pnyx {_name(ctx)}: {known}",
+                f"found {shorten(name, 40)!r}, expected an option of pnyx {_name(ctx)}: {expected}",
                 path=path,
             )
         try:
             option.type_cast_value(ctx, value)
         except (click.BadParameter, TypeError) as error:
-            said = getattr(error, "message", str(error))
-            raise InputError(f"{name}: {shorten(' '.join(said.split()))}", path=path) from error
+            message = getattr(error, "message", str(error))
+            raise InputError(f"{name}: {shorten(' '.join(message.split()))}", path=path) from error
         defaults[str(option.name)] = value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
 
@@ -93,10 +93,10 @@ def save_config(ctx: click.Context) -> bool:
     from pnyx.core.files import atomic_text, check_output
 
     check_output(path, "file")
-    given = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    explicit = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
     lines = [f"[{json.dumps(_name(ctx))}]"]
     for name, option in _options(ctx):
-        if ctx.get_parameter_source(str(option.name)) in given:
+        if ctx.get_parameter_source(str(option.name)) in explicit:
             value = ctx.params.get(str(option.name), ctx.meta.get(RESTRICTED))
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
     with atomic_text(path) as stream:

@@ -71,7 +71,7 @@ class ItemSpec(
     )
 
     def read(
-        self, task: str, items: str | None, asked: FormatSpec
+        self, task: str, items: str | None, file_format: FormatSpec
     ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
         """Return where the questions come from, and the questions."""
         self.check_needs()
@@ -85,7 +85,7 @@ class ItemSpec(
             return items, self._arguments(items)
         sources = (self.index, self.topics, self.perspectives)
         if items is not None and not self.runs and sources == (None, None, None):
-            return items, self._read(task, items, asked)
+            return items, self._read(task, items, file_format)
         views = self.perspectives
         relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
         support = task == "support" and views is not None and self.topics is None
@@ -105,12 +105,12 @@ class ItemSpec(
         pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
         return ", ".join(self.runs), pairs
 
-    def _read(self, task: str, items: str, asked: FormatSpec) -> Sequence[JudgeQuestion]:
+    def _read(self, task: str, items: str, file_format: FormatSpec) -> Sequence[JudgeQuestion]:
         from pnyx.judging.runs.responses import holds_responses
 
         if task == "quality" and holds_responses(items):
-            return asked.texts(TASKS[task], items)
-        questions: Sequence[Any] = asked.read(
+            return file_format.texts(TASKS[task], items)
+        questions: Sequence[Any] = file_format.read(
             TASKS[task], items, columns=self.mapping, on_rag=_say_read
         )
         if self.as_perspectives:
@@ -151,7 +151,7 @@ def command(
     items: FileName | None,
     results: ResultsSpec,
     pool: ItemSpec,
-    asked: FormatSpec,
+    file_format: FormatSpec,
     spec: JudgeSpec,
     as_json: bool,
 ) -> int:
@@ -196,14 +196,14 @@ def command(
     """
     needs_out(results.out, spec)
     shard = results.share
-    asked.chosen(TASKS[task], spec)  # what is wrong with the choice is said before items are read
-    source, given = pool.read(task, items, asked)
-    spec = asked.prompted(spec)
-    form, questions = asked.prepared(TASKS[task], spec, given)
+    file_format.chosen(TASKS[task], spec)  # reports a wrong choice before items are read
+    source, items_read = pool.read(task, items, file_format)
+    spec = file_format.prompted(spec)
+    form, questions = file_format.prepared(TASKS[task], spec, items_read)
     if form is not None:
         _say_left_out(task, form)
     elif task == "quality":
-        _say_overall(given, questions)
+        _say_overall(items_read, questions)
     return answer_into(
         results.out,
         task,
@@ -213,7 +213,7 @@ def command(
         as_json=as_json,
         support_of=_support_of(pool, questions),
         form=form,
-        settings=asked.settings,
+        settings=file_format.settings,
         shard=shard,
         summarises=True,
     )
@@ -235,15 +235,15 @@ def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion])
 
 
 def _say_overall(
-    given: PairSource | Sequence[JudgeQuestion], asked: PairSource | Sequence[JudgeQuestion]
+    items: PairSource | Sequence[JudgeQuestion], questions: PairSource | Sequence[JudgeQuestion]
 ) -> None:
     """Say what the packaged judge does not rate of items that name no dimensions."""
     from pnyx.judging.dimensions import dimensions_of
     from pnyx.judging.students.quality.overall import OVERALL
 
-    if not (isinstance(given, Sequence) and isinstance(asked, Sequence)):
+    if not (isinstance(items, Sequence) and isinstance(questions, Sequence)):
         return
-    pairs: Any = zip(given, asked, strict=True)
+    pairs: Any = zip(items, questions, strict=True)
     if any(before.dimensions != after.dimensions == (OVERALL,) for before, after in pairs):
         others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")

@@ -178,10 +178,10 @@ def judge_all(
 
     left: int | None = None
 
-    def started(count: int, kept: int) -> None:
+    def started(count: int, stored: int) -> None:
         nonlocal left
-        left = count - kept
-        say_kept(kept, what)
+        left = count - stored
+        say_kept(stored, what)
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return judge_into(
@@ -248,7 +248,7 @@ def plan_items(
 
 
 def plan_asked(
-    asked: StoredModel | Sequence[StoredModel] | None,
+    asked_models: StoredModel | Sequence[StoredModel] | None,
     spec: SpendingSpec,
     line: str,
     head: Mapping[str, Any],
@@ -258,7 +258,7 @@ def plan_asked(
     """Print what models that were asked offline, if any, would have been asked."""
     from pnyx.judging.llm.plan import planned_models
 
-    some = asked if isinstance(asked, Sequence) else filter(None, [asked])
+    some = asked_models if isinstance(asked_models, Sequence) else filter(None, [asked_models])
     models = list(some)
     planned = planned_models(models, prices_by_model(spec, models))
     return print_planned(line, head, planned, as_json=as_json)

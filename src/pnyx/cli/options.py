@@ -135,10 +135,10 @@ def warn_first(lines: Sequence[str], more: str, most: int = 5) -> None:
 
 def warn_undefined(questions: Sequence[tuple[str, str | None]]) -> None:
     """Warn of questions, by id and definition of relevance, that have none."""
-    asked = {question for question, _ in questions}
-    lacking = len(asked - {question for question, definition in questions if definition})
-    if lacking:
-        warn(f"{lacking} of {len(asked)} questions have no definition (pnyx annotate define)")
+    distinct = {question for question, _ in questions}
+    missing = len(distinct - {question for question, definition in questions if definition})
+    if missing:
+        warn(f"{missing} of {len(distinct)} questions have no definition (pnyx annotate define)")
 
 
 def reasons_shown(reasons: Mapping[str, int]) -> str:

@@ -149,11 +149,11 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with --help-all where --help leaves some out."""
-        known = super().get_params(ctx)
-        if not any(isinstance(parameter, SpecOption) for parameter in known):
-            return known
-        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in known)
-        return [*known, *[_insecure()] * searches, *config_options(_MORE), _help_all()]
+        parameters = super().get_params(ctx)
+        if not any(isinstance(parameter, SpecOption) for parameter in parameters):
+            return parameters
+        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in parameters)
+        return [*parameters, *[_insecure()] * searches, *config_options(_MORE), _help_all()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -164,10 +164,10 @@ class Command(click.Command):
                 sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
         more = sections.pop(_MORE, [])
         plain = sections.pop("", None)
-        shown = [*sections.items(), ("Options", plain)]
+        groups = [*sections.items(), ("Options", plain)]
         if ctx.meta.get(HELP_ALL):
-            shown.append((_MORE, more))
-        for heading, records in shown:
+            groups.append((_MORE, more))
+        for heading, records in groups:
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
@@ -388,17 +388,19 @@ def _option(
         settings |= {"type": _type(kind, option), "multiple": many}
         settings["nargs"] = len(get_args(hint)) if listed and not many else 1
         settings["metavar"] = option.metavar or {int: "N", float: "X"}.get(kind)
-    flags, shown, default = flags_of(field, option), option.shown, field.default
+    flags, default_text, default = flags_of(field, option), option.shown, field.default
     if default is dataclasses.MISSING:
         settings["required"] = True
     else:
         settings["default"] = _joined(default) if option.each and default is not None else default
         if default is True:
-            shown = shown or flags[0].partition("/")[0]
-        if not (shown or optional or kind is bool or default in ((), "")):
-            shown = _joined(default, ", ") if many else _shown(default)
+            default_text = default_text or flags[0].partition("/")[0]
+        if not (default_text or optional or kind is bool or default in ((), "")):
+            default_text = _joined(default, ", ") if many else _shown(default)
     settings["help"] = (
-        f"{option.help.removesuffix('.')}  [default: {shown}]." if shown else option.help
+        f"{option.help.removesuffix('.')}  [default: {default_text}]."
+        if default_text
+        else option.help
     )
     return click.option(*flags, parameter, cls=SpecOption, **settings)
 
@@ -414,8 +416,8 @@ def _joined(values: Any, between: str = ",") -> str:
 def _without_none(hint: Any) -> tuple[Any, bool]:
     """Return a type without `| None`, and whether that was there."""
     if get_origin(hint) in (Union, types.UnionType):
-        (kept,) = (arg for arg in get_args(hint) if arg is not type(None))
-        return kept, True
+        (inner,) = (arg for arg in get_args(hint) if arg is not type(None))
+        return inner, True
     return hint, False
 
 

@@ -56,13 +56,13 @@ def record_of_command(
         value = context.params.get(str(parameter.name))
         if value in (None, (), "") or not decides(parameter):
             continue
-        given = list(_texts(value))
+        texts = list(_texts(value))
         if isinstance(parameter, click.Argument):
-            arguments += given
+            arguments += texts
         else:
             options[name_of(parameter)] = _shown(value, command.kind_of(parameter))
         if isinstance(parameter.type, Raw) or _any_text(parameter):
-            inputs |= {p: input_hash(p) for p in given if _is_input(p, written)}
+            inputs |= {p: input_hash(p) for p in texts if _is_input(p, written)}
     named = os.environ.get(LLM, "").split() if asks else []
     record = {
         "command": context.command_path.partition(" ")[2],
@@ -142,8 +142,8 @@ def input_hash(path: str) -> str | None:
 
     manifest = (read_json(Path(path) / MANIFEST) or {}) if Path(path).is_dir() else {}
     if manifest.get("format") == "pnyx-results":  # other files say when, and what it cost
-        found = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
-        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+        hashes = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
+        return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
     if manifest.get("format") == "pnyx-index":
         from pnyx.judging.documents import open_documents
 
@@ -168,9 +168,9 @@ def changed_input(record: Mapping[str, Any], inputs: Path) -> str:
     for path, sha256 in record["inputs"].items():
         if sha256 is None:
             return f"{escaped(path)} was standard input: its content is not recorded"
-        found = input_hash(str(inputs / path))
-        if found is None:
+        digest = input_hash(str(inputs / path))
+        if digest is None:
             return f"{escaped(path)} is not there; expected sha256 {sha256[:12]}..."
-        if found != sha256:
-            return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
+        if digest != sha256:
+            return f"{escaped(path)} is another: sha256 {digest[:12]}..., recorded {sha256[:12]}..."
     return ""

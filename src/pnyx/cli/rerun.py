@@ -83,8 +83,8 @@ def recorded_command(record: Mapping[str, Any]) -> Command:
                 command = getattr(command, "words", {}).get(word)
         if isinstance(command, Command) and command.records:
             return command
-    shown = escaped(" ".join(words), 60)
-    raise InputError(f"pnyx {shown} writes no records in this version; damaged or forged")
+    command_line = escaped(" ".join(words), 60)
+    raise InputError(f"pnyx {command_line} writes no records in this version; damaged or forged")
 
 
 def options_of(command: Command) -> dict[str, click.Option]:
@@ -259,8 +259,8 @@ def arguments_of(
     for name, value in {**record["options"], **outputs}.items():
         option = options.get(name)
         if option is None:
-            shown = escaped(name, 40)
-            raise InputError(f"pnyx {' '.join(words)} has no option --{shown} in this version")
+            missing = escaped(name, 40)
+            raise InputError(f"pnyx {' '.join(words)} has no option --{missing} in this version")
         writes = isinstance(option, SpecOption) and option.writes
         if not (writes if name in outputs else decides(option)):
             raise InputError(

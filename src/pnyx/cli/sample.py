@@ -81,11 +81,11 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     if of == "differ" and len(results) < 2:
         raise OptionError("--of differ needs the results of two judges")
     manifests = [_manifest(path) for path in results]
-    said = [_answers(path) for path in results]
-    shared = sorted(set(said[0]).intersection(*said[1:]))
+    runs = [_answers(path) for path in results]
+    shared = sorted(set(runs[0]).intersection(*runs[1:]))
     if not shared:
         raise InputError("no question was asked in all of these results", path=results[-1])
-    differing = [i for i in shared if _differ([answers[i] for answers in said])]
+    differing = [i for i in shared if _differ([answers[i] for answers in runs])]
     population = {"differ": differing, "random": shared}.get(of)
     record = trusted_record(manifests[0]["record"], spec.values(), results[0], kinds=READABLE)
     with network_limited_to(allowed_addresses(record, spec.values())):
@@ -134,10 +134,10 @@ def _write(
     return {task: len(some) for task, some in by_task.items()}
 
 
-def _differ(said: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
+def _differ(runs: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
     """Tell whether verdicts on a question differ, on any dimension; unscored is no verdict."""
     verdicts: dict[Any, set[str]] = {}
-    for dimension, value in (one for answers in said for one in answers):
+    for dimension, value in (pair for answers in runs for pair in answers):
         if value is not None:
             verdicts.setdefault(dimension, set()).add(repr(value))
     return any(len(some) > 1 for some in verdicts.values())
@@ -158,10 +158,10 @@ def _manifest(path: str) -> dict[str, Any]:
 
 def _answers(path: str) -> dict[str, list[Any]]:
     """Return question -> what was answered, by dimension."""
-    found: dict[str, list[Any]] = {}
+    by_item: dict[str, list[Any]] = {}
     for _, row in read_jsonl(Path(path) / ANSWERS):
-        found.setdefault(row["id"], []).append((row.get("dimension"), row["value"]))
-    return found
+        by_item.setdefault(row["id"], []).append((row.get("dimension"), row["value"]))
+    return by_item
 
 
 def _drawn(
@@ -169,8 +169,8 @@ def _drawn(
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
     """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
     chance = random.Random(spec.seed)
-    asked = named("SAMPLED").get(record["command"])
-    every = list(load(asked)(record) if asked else _item_rows(record, path))
+    reader = named("SAMPLED").get(record["command"])
+    every = list(load(reader)(record) if reader else _item_rows(record, path))
     of_topics = population is None
     names = sorted({_topic(row) for _, row in every}) if population is None else population
     drawn = sorted(chance.sample(names, min(spec.size, len(names))))

@@ -91,18 +91,18 @@ def parse_target(url: str, base: WebAddress | None = None) -> WebAddress:
 
 def is_public(address: str | Address) -> bool:
     """Whether an address is a global unicast one; ValueError if it is not an address."""
-    found = ipaddress.ip_address(address)
-    if found in _METADATA:
+    parsed = ipaddress.ip_address(address)
+    if parsed in _METADATA:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
-        return found.is_global and not any(found in block for block in _NOT_PUBLIC_4)
-    if found.scope_id is not None:
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return parsed.is_global and not any(parsed in block for block in _NOT_PUBLIC_4)
+    if parsed.scope_id is not None:
         return False
-    if found in _NAT64:
-        return is_public(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-    if found not in _PUBLIC_6 or any(found in block for block in _NOT_PUBLIC_6):
+    if parsed in _NAT64:
+        return is_public(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
+    if parsed not in _PUBLIC_6 or any(parsed in block for block in _NOT_PUBLIC_6):
         return False
-    return found.is_global
+    return parsed.is_global
 
 
 def network(text: str) -> Network:
@@ -122,12 +122,12 @@ class FetchPolicy:
 
     async def addresses(self, target: WebAddress) -> list[str]:
         """Return the addresses to connect to, after each that the name has was checked."""
-        found = await resolve(target.host, target.port)
-        if not found:
+        addresses = await resolve(target.host, target.port)
+        if not addresses:
             raise NotFetchedError("dns", "no address")
-        for address in found:
+        for address in addresses:
             self.check(address, target.port)
-        return found
+        return addresses
 
     def check(self, address: str, port: int) -> None:
         """Refuse an address that must not be connected to: `private` or `port`."""
@@ -150,7 +150,7 @@ async def resolve(host: str, port: int) -> list[str]:
     import anyio
 
     try:
-        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise NotFetchedError("dns", shorten(str(error))) from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

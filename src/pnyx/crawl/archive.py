@@ -102,14 +102,14 @@ class Archive:
 
     def search(self, api: str, query: str, count: int, page: int) -> list[SearchResult] | None:
         """Return one page of results, if it was searched for already."""
-        found = self._one(
+        stored = self._one(
             "SELECT results FROM searches WHERE api = ? AND query = ? AND count = ? AND page = ?",
             (api, query, count, page),
         )
-        if found is None:
+        if stored is None:
             return None
         with self._errors():
-            return [SearchResult(**row) for row in json.loads(found[0])]
+            return [SearchResult(**row) for row in json.loads(stored[0])]
 
     def keep_search(
         self,
@@ -130,11 +130,11 @@ class Archive:
 
     def searched_at(self, api: str, query: str, count: int) -> str:
         """Return when the last page of results came."""
-        found = self._one(
+        row = self._one(
             "SELECT max(retrieved_at) FROM searches WHERE api = ? AND query = ? AND count = ?",
             (api, query, count),
         )
-        return str(found[0] or "") if found else ""
+        return str(row[0] or "") if row else ""
 
     # --- pages
 
@@ -173,10 +173,10 @@ class Archive:
 
     def robots(self, origin: str) -> tuple[str, str | None] | None:
         """Return the state and text of a robots.txt that was read within a day."""
-        found = self._one("SELECT state, text, read_at FROM robots WHERE origin = ?", (origin,))
-        if found is None or not 0 <= time.time() - found[2] < _ROBOTS_SECONDS:
+        row = self._one("SELECT state, text, read_at FROM robots WHERE origin = ?", (origin,))
+        if row is None or not 0 <= time.time() - row[2] < _ROBOTS_SECONDS:
             return None
-        return found[0], found[1]
+        return row[0], row[1]
 
     def keep_robots(self, origin: str, state: str, text: str | None) -> None:
         """Commit a robots.txt."""
@@ -195,13 +195,13 @@ class Archive:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        place = escaped(str(self.path))
+        path = escaped(str(self.path))
         try:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise PnyxError(f"{place}: another process is at work on this corpus") from error
-            raise PnyxError(f"{place}: {shorten(str(error))}") from error
+                raise PnyxError(f"{path}: another process is at work on this corpus") from error
+            raise PnyxError(f"{path}: {shorten(str(error))}") from error
         except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError) as error:
             raise InputError(f"is damaged: {shorten(str(error))}", path=self.path) from error
 

@@ -154,12 +154,12 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     from pnyx.crawl.corpus import build_web_corpus
 
     plan = spec.plan()
-    asked = _questions(questions)
+    topics = _questions(questions)
     search = spec.open_search()
     assert search is not None  # noqa: S101 - it is required
     with reporting() as report:
-        made = build_web_corpus(asked, spec.out, search, plan, report)
-    counts, missing = made.manifest["counts"], made.manifest["not_searched"]
+        corpus = build_web_corpus(topics, spec.out, search, plan, report)
+    counts, missing = corpus.manifest["counts"], corpus.manifest["not_searched"]
     pages = dict(counts["pages"])
     tried, _, text = (pages.pop(name) for name in ("asked", "fetched", "text"))
     why = ", ".join(f"{count} {outcome}" for outcome, count in pages.items())
@@ -168,8 +168,8 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
         f"{counts['questions']} questions"
     )
     line += f"; {tried - text:,} of {tried:,} pages without text: {why}" if why else ""
-    line = f"{line}; see {escaped(str(made.path))}"
-    status = Outcome(made.manifest, line, not made.complete).show(as_json=as_json)
+    line = f"{line}; see {escaped(str(corpus.path))}"
+    status = Outcome(corpus.manifest, line, not corpus.complete).show(as_json=as_json)
     for question, reason in () if as_json else list(missing.items())[:_SHOWN]:
         say(f"not searched: {shorten(question, 60)}: {shorten(reason, 200)}")
     if len(missing) > _SHOWN and not as_json:

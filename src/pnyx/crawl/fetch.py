@@ -72,10 +72,10 @@ def require_robots() -> Any:
 
 def _ours(line: str) -> str:
     """Make one agent of all others: the parser keeps a rule for each agent, without bound."""
-    found = _AGENT.match(line)
-    if found is None:
+    match = _AGENT.match(line)
+    if match is None:
         return line
-    agent = found[1].strip().lower()
+    agent = match[1].strip().lower()
     # RFC 9309 (2.2.1): the product token is what counts, without a version behind it.
     token = re.match(r"[a-z_-]*", agent)
     if agent == "*" or (token is not None and token[0] == TOKEN):
@@ -128,8 +128,8 @@ def agent_of(contact: str) -> str:
     """Return the header `User-Agent`; `contact` is the user's e-mail address or web page."""
     page = re.fullmatch(r"https?://[!-'*-:<-~]+", contact)
     if not page and not re.fullmatch(r"[!-'*-:<-?A-~]+@[!-'*-:<-?A-~]+\.[A-Za-z]+", contact):
-        found = shorten(contact, 60)
-        raise InputError(f"contact: found {found!r}, expected an e-mail address or a web page")
+        short = shorten(contact, 60)
+        raise InputError(f"contact: found {short!r}, expected an e-mail address or a web page")
     return f"{TOKEN}/{__version__} (+{contact})"
 
 
@@ -197,18 +197,18 @@ class Fetcher:
                     self._rules[target.origin] = await self._read_rules(target)
                 except NotFetchedError as error:
                     self._rules[target.origin] = error
-        found = self._rules[target.origin]
-        if isinstance(found, NotFetchedError):
-            raise NotFetchedError(found.outcome, found.detail, found.status)
-        return found
+        rules = self._rules[target.origin]
+        if isinstance(rules, NotFetchedError):
+            raise NotFetchedError(rules.outcome, rules.detail, rules.status)
+        return rules
 
     async def _read_rules(self, target: WebAddress) -> Rules:
-        kept = self._archive.robots(target.origin)
-        if kept is None:
-            kept = await self._fetch_rules(target)
-            self._archive.keep_robots(target.origin, *kept)
+        stored = self._archive.robots(target.origin)
+        if stored is None:
+            stored = await self._fetch_rules(target)
+            self._archive.keep_robots(target.origin, *stored)
         try:
-            return Rules(kept[1])
+            return Rules(stored[1])
         except Exception as error:  # a hostile file may trip the parser anywhere
             raise NotFetchedError("robots_unknown", shorten(str(error))) from error
 
@@ -243,10 +243,10 @@ def _next(where: str, target: WebAddress, trail: list[str]) -> WebAddress:
     """Return where a redirect leads; NotFetchedError where nowhere, or back."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")
-    found = parse_target(where, target)
-    if found.url in trail:
+    redirect = parse_target(where, target)
+    if redirect.url in trail:
         raise NotFetchedError("redirects", "in a circle")
-    return found
+    return redirect
 
 
 def _check_page(headers: Mapping[str, str]) -> None:

@@ -142,8 +142,8 @@ class PageClient:
             "timeout": {"connect": _CONNECT_SECONDS, "read": None, "write": None, "pool": None},
             "sni_hostname": target.host.rstrip("."),  # also what the certificate must be for
         }
-        place = url.copy_with(host=address)
-        return httpx2.Request("GET", place, headers=headers, extensions=extensions)
+        pinned = url.copy_with(host=address)
+        return httpx2.Request("GET", pinned, headers=headers, extensions=extensions)
 
     def _transport(self, scheme: str) -> httpx2.AsyncHTTPTransport:
         """Return a transport of one connection: one to an address may be for any of its hosts."""
@@ -154,5 +154,5 @@ class PageClient:
         trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if scheme == "https":
             self._trust = trust = self._trust or httpx2.create_ssl_context()
-        one = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
-        return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=one)
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
+        return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=limits)

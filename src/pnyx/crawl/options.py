@@ -100,4 +100,4 @@ class FetchSpec(
         """The networks that are fetched from although they are not public."""
         from pnyx.crawl.addresses import network
 
-        return tuple(network(one) for one in self.allow_private)
+        return tuple(network(address) for address in self.allow_private)

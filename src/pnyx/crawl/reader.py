@@ -112,13 +112,13 @@ async def _ask(
     process, answers = worker
     assert process.stdin is not None  # noqa: S101 - a pipe was asked for
     charset = _CHARSET.search(page.content_type)
-    asked = {
+    header = {
         "size": len(page.body),
         "kind": _kind(page),
         "charset": charset[1] if charset else None,
         "seconds": math.ceil(seconds) + 5,  # for when this process is killed meanwhile
     }
-    await process.stdin.send(json.dumps(asked).encode() + b"\n" + page.body)
+    await process.stdin.send(json.dumps(header).encode() + b"\n" + page.body)
     answer: dict[str, Any] = json.loads(await answers.receive_until(b"\n", _MOST_ANSWER))
     return answer
 
@@ -151,10 +151,10 @@ def main() -> None:
     _bound_memory()
     source = sys.stdin.buffer
     while line := source.readline():
-        asked = json.loads(line)
-        content = source.read(asked["size"])
-        _end_in(asked["seconds"])
-        answer = _answer(content, asked["kind"], asked["charset"])
+        header = json.loads(line)
+        content = source.read(header["size"])
+        _end_in(header["seconds"])
+        answer = _answer(content, header["kind"], header["charset"])
         _end_in(0)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -104,10 +104,10 @@ class Serper:
             self._wire = HttpTransport(
                 self._url, None, self._retry.timeout, path="/search", headers=headers
             )
-        asked: dict[str, Any] = {"q": query, "num": min(count, _MOST_PER_PAGE)}
+        parameters: dict[str, Any] = {"q": query, "num": min(count, _MOST_PER_PAGE)}
         if page > 1:
-            asked["page"] = page
-        body = json.dumps(asked).encode()
+            parameters["page"] = page
+        body = json.dumps(parameters).encode()
         for attempt in itertools.count(1):
             trouble, wait, limit = await self._attempt(self._wire, body, keep)
             if trouble is None:
@@ -146,10 +146,10 @@ class Serper:
         if answer.status == 200:
             return wrong, None, 2  # it was paid for, and may be again
         self._check_hope(answer)
-        shown = f"HTTP {answer.status}: {self._safe(answer.text)}"
+        problem = f"HTTP {answer.status}: {self._safe(answer.text)}"
         if answer.status in _TOO_MUCH or answer.status >= 500:
-            return shown, retry_after(answer.headers), retry.attempts
-        return shown, None, 1
+            return problem, retry_after(answer.headers), retry.attempts
+        return problem, None, 1
 
     def _check_hope(self, answer: HttpResponse) -> None:
         meaning = _HOPELESS.get(answer.status)
@@ -178,10 +178,10 @@ def read_serper(body: bytes) -> list[SearchResult]:
         organic = []  # as it is where nothing was found
     if not isinstance(organic, list):
         raise ValueError(f"found {shorten(value, 60)}, expected an object with a list `organic`")
-    found = [entry for entry in organic if isinstance(entry, dict) and _text(entry, "link")]
+    entries = [entry for entry in organic if isinstance(entry, dict) and _text(entry, "link")]
     return [
         SearchResult(_text(entry, "link"), _text(entry, "title"), _text(entry, "snippet"), rank)
-        for rank, entry in enumerate(found, start=1)
+        for rank, entry in enumerate(entries, start=1)
     ]
 
 
@@ -206,19 +206,19 @@ class Searched:
 
 
 def look_up(
-    questions: Sequence[Question], known: Mapping[str, QuestionResults], count: int, into: Searched
+    questions: Sequence[Question], stored: Mapping[str, QuestionResults], count: int, into: Searched
 ) -> None:
     """Take the results that are there already, the first `count` of each question."""
     for question in questions:
-        found = known.get(question.id)
-        if found is None:
+        result = stored.get(question.id)
+        if result is None:
             into.failed[question.id] = "it is not among the results given"
             continue
         into.results[question.id] = replace(
-            found,
+            result,
             question_id=question.id,
-            query=found.query or question.text,
-            results=found.results[:count],
+            query=result.query or question.text,
+            results=result.results[:count],
         )
 
 
@@ -236,7 +236,7 @@ async def search_all(
     async def one(question: Question) -> None:
         nonlocal in_a_row
         try:
-            found = await _search(question, api, archive, count, into)
+            result = await _search(question, api, archive, count, into)
         except SearchFailedError as error:
             into.failed[question.id] = str(error)
             in_a_row += 1
@@ -245,7 +245,7 @@ async def search_all(
                     f"{api.name} has answered none of the last {in_a_row} queries: {error}"
                 ) from error
         else:
-            into.results[question.id] = found
+            into.results[question.id] = result
             in_a_row = 0
         on_progress(len(into.results) + len(into.failed), len(questions), "searching")
 
@@ -259,20 +259,20 @@ async def _search(
     question: Question, api: SearchApi, archive: Archive, count: int, into: Searched
 ) -> QuestionResults:
     query = " ".join(question.text.split())
-    found: dict[str, SearchResult] = {}
+    by_url: dict[str, SearchResult] = {}
     for number in range(1, math.ceil(count / _LEAST_PER_PAGE) + 1):
         page = archive.search(api.name, query, count, number)
         if page is None:
             page = await _paid(api, archive, query, count, number)
             into.asked += 1
-        before = len(found)
+        before = len(by_url)
         for result in page:
-            if result.url not in found:
-                found[result.url] = replace(result, rank=len(found) + 1)
-        if len(found) == before or len(found) >= count:
+            if result.url not in by_url:
+                by_url[result.url] = replace(result, rank=len(by_url) + 1)
+        if len(by_url) == before or len(by_url) >= count:
             break
     at = archive.searched_at(api.name, query, count)
-    results = tuple(found.values())[:count]
+    results = tuple(by_url.values())[:count]
     return QuestionResults(question.id, query, results, api.name, at)
 
 
@@ -280,13 +280,13 @@ async def _paid(
     api: SearchApi, archive: Archive, query: str, count: int, number: int
 ) -> list[SearchResult]:
     """Ask for a page of results; it is in the archive before it is returned."""
-    kept: list[list[SearchResult]] = []
+    pages: list[list[SearchResult]] = []
 
     def keep(results: list[SearchResult], raw: bytes) -> None:
         archive.keep_search(api.name, query, count, number, results, raw, now())
-        kept.append(results)
+        pages.append(results)
 
     await api.search(query, count, number, keep)
-    if not kept:
+    if not pages:
         raise SearchFailedError(f"{api.name} kept no page of results")
-    return kept[0]
+    return pages[0]

@@ -99,16 +99,19 @@ def _extra(extra: dict[str, Any]) -> str:
     names = extra["packages"]
     if extra["installed"]:
         return "installed: " + ", ".join(f"{name} {p['version']}" for name, p in names.items())
-    lacking = ", ".join(name for name, p in names.items() if not p["enough"])
-    return f"not installed ({lacking}): {extra['install']}"
+    missing = ", ".join(name for name, p in names.items() if not p["enough"])
+    return f"not installed ({missing}): {extra['install']}"
 
 
 def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if row["intact"]:
         yield "encoder", f"{row['encoder']}: intact (SHA-256), embeds"
         yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}"
-        for task, own in row["judges"].items():
-            yield f"  {task}", f"{own['judge']}: {own['card']}" if own["card"] else own["judge"]
+        for task, judge in row["judges"].items():
+            yield (
+                f"  {task}",
+                f"{judge['judge']}: {judge['card']}" if judge["card"] else judge["judge"],
+            )
     else:
         yield "encoder", f"DAMAGED: {row['problem']}"
     local = row["local"]
@@ -173,27 +176,27 @@ def _listed(row: dict[str, Any]) -> str:
     models = row["published"]["models"]
     if models is None:
         return f"not listed ({row['published']['problem']})"
-    shown = ", ".join(models[:_MOST_LISTED]) or "none"
+    listed = ", ".join(models[:_MOST_LISTED]) or "none"
     more = f" and {len(models) - _MOST_LISTED:,} more" if len(models) > _MOST_LISTED else ""
     there = "" if row["model"] in models else f"; {row['model']} IS NOT AMONG THEM"
-    return f"{shown}{more}{there}"
+    return f"{listed}{more}{there}"
 
 
 def _logprobs(row: dict[str, Any]) -> str:
-    given, alone = row["alternatives"], row["alternatives_alone"]
-    if given:
-        return f"given, up to {given} alternatives of a token"
+    alternatives, alone = row["alternatives"], row["alternatives_alone"]
+    if alternatives:
+        return f"given, up to {alternatives} alternatives of a token"
     if alone:
         return f"given (up to {alone} alternatives), but not together with an answer's shape"
-    return "not known" if given is None else "not given"
+    return "not known" if alternatives is None else "not given"
 
 
 def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
         return "not known (--prices FILE of pnyx judge)"
-    known = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
-    return f"{known}, ${price['output']:g} out, for a million tokens"
+    input_prices = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
+    return f"{input_prices}, ${price['output']:g} out, for a million tokens"
 
 
 def _spent(row: dict[str, Any]) -> str:

@@ -33,8 +33,8 @@ def scatter_plot(panels: Sequence[Scatter], notes: Sequence[str] = ()) -> str:
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     parts: list[str] = []
-    for place, panel in enumerate(panels):
-        row, column = divmod(place, columns)
+    for position, panel in enumerate(panels):
+        row, column = divmod(position, columns)
         left = MARGIN + _LEFT + column * (_SIDE + _LEFT + _GAP // 2)
         top = MARGIN + _HEAD + row * (_SIDE + _HEAD + _FOOT + 16)
         parts += _panel(panel, Axes(left, top, _SIDE, _SIDE))
@@ -91,20 +91,20 @@ def _labels(
 ) -> list[str]:
     """Return the names beside their points, without those for which there is no room."""
     taken += [(axes.x(x) - 5, axes.y(y) - 5, axes.x(x) + 5, axes.y(y) + 5) for x, y in spots]
-    found = []
+    labels = []
     for name, (x, y) in zip(names, spots, strict=True):
-        shown = escaped(name, 16)
-        wide = _CHARACTER * len(shown)
+        label = escaped(name, 16)
+        wide = _CHARACTER * len(label)
         right = axes.x(x) + 8 + wide < axes.x(1)
         left = axes.x(x) + 8 if right else axes.x(x) - 8 - wide
         box = (left, axes.y(y) - 18, left + wide, axes.y(y) - 6)
         if any(_overlap(box, other) for other in taken):
             continue
         taken.append(box)
-        place = left if right else left + wide
-        found.append(drawn_text(shown, place, axes.y(y) - 6, "note" if right else "end note"))
-    return found
+        anchor = left if right else left + wide
+        labels.append(drawn_text(label, anchor, axes.y(y) - 6, "note" if right else "end note"))
+    return labels
 
 
-def _overlap(one: _Box, other: _Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(box: _Box, other: _Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -70,15 +70,15 @@ def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequ
     )
 
 
-def inline(picture: str, name: str, told: str = "") -> str:
-    """Return a picture as a part of a page; its ids begin with `name`, `told` is for the blind."""
-    found = _DOCUMENT.fullmatch(picture)
-    if found is None:
+def inline(picture: str, name: str, spoken: str = "") -> str:
+    """Return a picture for a page. Its ids start with `name`; screen readers say `spoken`."""
+    match = _DOCUMENT.fullmatch(picture)
+    if match is None:
         raise ValueError("expected a picture of pnyx.display.svg.document")
-    size, title, rest = found.groups()
+    size, title, rest = match.groups()
     named, description = f"{name}-title", ""
-    if told:
-        description = f'<desc id="{name}-desc">{clean(told)}</desc>\n'
+    if spoken:
+        description = f'<desc id="{name}-desc">{clean(spoken)}</desc>\n'
         named += f" {name}-desc"
     return (
         f'<svg class="figure" {size} role="img" aria-labelledby="{named}">\n'
@@ -101,17 +101,17 @@ def drawn_path(
     points: Sequence[tuple[float, float]], series: str, dashes: str, width: float
 ) -> str:
     """Return a line through points, of `SERIES`; `dashes` is empty for one without gaps."""
-    shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    coordinates = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     style = f'class="line {series}" stroke-width="{width}"{dashed}'
-    return f'<polyline points="{shown}" {style}/>'
+    return f'<polyline points="{coordinates}" {style}/>'
 
 
 def bar(x: float, y: float, wide: float, high: float, title: str = "") -> str:
     """Return a bar; `title` is shown by those who point at it."""
-    said = f"<title>{clean(title)}</title></rect>" if title else ""
+    content = f"<title>{clean(title)}</title></rect>" if title else ""
     shape = f'<rect class="bar-mark" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
-    return f"{shape}>{said}" if said else f"{shape}/>"
+    return f"{shape}>{content}" if content else f"{shape}/>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,23 +131,23 @@ class Axes:
         """Return where a share of the height stands in the picture."""
         return self.top + self.high * (1 - share)
 
-    def across(self, shown: Iterable[tuple[float, str]], above: float = 0) -> list[str]:
+    def across(self, ticks: Iterable[tuple[float, str]], above: float = 0) -> list[str]:
         """Return a rule from top (and `above` it) to bottom for each tick, its label below."""
         bottom = self.top + self.high
         return [
             mark
-            for at, label in shown
+            for at, label in ticks
             for mark in (
                 drawn_line(self.x(at), self.top - above, self.x(at), bottom, "rule"),
                 drawn_text(label, self.x(at), bottom + 16, "tick"),
             )
         ]
 
-    def up(self, shown: Iterable[tuple[float, str]]) -> list[str]:
+    def up(self, ticks: Iterable[tuple[float, str]]) -> list[str]:
         """Return a rule from left to right for each tick, its label to the left."""
         return [
             mark
-            for at, label in shown
+            for at, label in ticks
             for mark in (
                 drawn_line(self.left, self.y(at), self.x(1), self.y(at), "rule"),
                 drawn_text(label, self.left - 8, self.y(at) + 4, "end note"),

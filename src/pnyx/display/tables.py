@@ -56,8 +56,8 @@ class Column:
         """Return a cell as it is shown: one printable line."""
         if isinstance(value, Marked):
             return value.shown(self.kind)
-        shown = value if isinstance(value, str) else _SHOWN[self.kind](value)
-        return shorten(shown, _LONGEST) if self.kind == "text" else escaped(shown, _LONGEST)
+        text = value if isinstance(value, str) else _SHOWN[self.kind](value)
+        return shorten(text, _LONGEST) if self.kind == "text" else escaped(text, _LONGEST)
 
 
 class OwnWords(str):
@@ -118,8 +118,8 @@ def _figure(value: Any) -> str:
 def _counts(value: Any) -> str:
     if value is None:
         return "-"
-    scored, asked = (value.scored, value.asked) if isinstance(value, Measured) else value
-    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
+    scored, total = (value.scored, value.asked) if isinstance(value, Measured) else value
+    return f"{total:,}" if scored == total else f"{scored:,} of {total:,}"
 
 
 _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
@@ -148,9 +148,9 @@ class Table:
     def text(self, width: int | None = None) -> str:
         """Return lines of at most `width` cells, by folded text and tables that continue below."""
         width = max(1, width or terminal_width())
-        shown = self._shown()
+        rows = self._shown()
         parts = [filled(self.title, width)] if self.title else []
-        parts += [_drawn(part, width) for part in _split(shown, self.columns, width)]
+        parts += [_drawn(part, width) for part in _split(rows, self.columns, width)]
         below = [*self.notes, *self._withheld(), *self.legend]
         parts += ["\n".join(filled(line, width) for line in below)] if below else []
         return "\n\n".join(parts)
@@ -159,14 +159,14 @@ class Table:
         """Return a table of GitHub's Markdown, with title, notes and legend as paragraphs."""
         from pnyx.display.text import escape_cell, escape_markdown
 
-        shown = [
+        rows = [
             [escape_cell(t) if isinstance(v, str) else t for v, t in zip(raw, texts, strict=True)]
             for raw, texts in zip(([c.name for c in self.columns], *self.rows), self._shown(),
                                   strict=True)
             if texts
         ]  # fmt: skip
         rules = ["---" if column.left else "---:" for column in self.columns]
-        table = [f"| {' | '.join(row)} |" for row in (shown[0], rules, *shown[1:])]
+        table = [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
         below = map(escape_markdown, (*self.notes, *self._withheld(), *self.legend))
         title = [f"**{escape_markdown(self.title)}**"] if self.title else []
         return "\n\n".join([*title, "\n".join(table), *below]) + "\n"
@@ -213,7 +213,7 @@ class Table:
                 writer.writerow(
                     _safe(value, hides=column.kind == "text")
                     for (column, mark), cell in cells
-                    for value in _apart(column, cell, mark)
+                    for value in _cell_parts(column, cell, mark)
                 )
         return stream.getvalue()
 
@@ -251,17 +251,17 @@ def shown(parts: Sequence[Part]) -> str:
 
 def withheld_line(values: Iterable[Any]) -> str:
     """Return the line that says why values by `measure` have no interval; "" where each has one."""
-    given = [v for v in values if v is not None and v.value is not None]
-    return _withheld_line((v.no_interval, v.measure) for v in given if v.no_interval)
+    measured = [v for v in values if v is not None and v.value is not None]
+    return _withheld_line((v.no_interval, v.measure) for v in measured if v.no_interval)
 
 
-def _withheld_line(found: Iterable[tuple[str, str]]) -> str:
+def _withheld_line(reasons: Iterable[tuple[str, str]]) -> str:
     named: dict[str, dict[str, None]] = {}
-    for why, where in found:
+    for why, where in reasons:
         named.setdefault(why, {})[escaped(where, 40)] = None
     parts = []
     for why, places in named.items():
-        first = ", ".join([one for one in places if one][:3])
+        first = ", ".join([place_name for place_name in places if place_name][:3])
         parts.append(f"{why} ({first}{', ...' if len(places) > 3 else ''})" if first else why)
     return OwnWords(f"no interval: {'; '.join(parts)}" if parts else "")
 
@@ -284,20 +284,20 @@ def _names(column: Column, marked: bool) -> list[str]:
     return [name + end for end in (*ends.get(column.kind, [""]), *([" mark"] if marked else []))]
 
 
-def _apart(column: Column, value: Any, marked: bool) -> list[Any]:
+def _cell_parts(column: Column, value: Any, marked: bool) -> list[Any]:
     """Return the parts of a cell in the order of `_names`; None for one that is not there."""
     mark = [value.mark if isinstance(value, Marked) else ""] if marked else []
     value = value.value if isinstance(value, Marked) else value
     is_measured = isinstance(value, Measured)
     if column.kind == "figure":
-        found = [value.value, value.low, value.high] if is_measured else [value, None, None]
+        parts = [value.value, value.low, value.high] if is_measured else [value, None, None]
     elif column.kind == "interval":
-        found = [value.low, value.high] if is_measured else list((value or (None, None))[:2])
+        parts = [value.low, value.high] if is_measured else list((value or (None, None))[:2])
     elif column.kind == "counts":
-        found = [value.scored, value.asked] if is_measured else list(value or (None, None))
+        parts = [value.scored, value.asked] if is_measured else list(value or (None, None))
     else:
-        found = [value.value if is_measured else value]
-    return [*found, *mark]
+        parts = [value.value if is_measured else value]
+    return [*parts, *mark]
 
 
 def _safe(value: Any, *, hides: bool = False) -> Any:
@@ -341,11 +341,11 @@ def filled(text: str, width: int | None = None) -> str:
 
 
 def _split(
-    shown: list[list[str]], columns: Sequence[Column], width: int
+    rows: list[list[str]], columns: Sequence[Column], width: int
 ) -> Iterator[tuple[list[_Strip], list[bool]]]:
     """Yield the columns in parts that fit, the first ones repeated, and which rows are there."""
-    filled_rows = [row for row in shown if row]
-    gaps = [bool(row) for row in shown]
+    filled_rows = [row for row in rows if row]
+    gaps = [bool(row) for row in rows]
     strips = [_strip([row[n] for row in filled_rows], c) for n, c in enumerate(columns)]
     named = next((n for n, column in enumerate(columns) if not column.left), len(columns))
     named = named if named < len(columns) else 1

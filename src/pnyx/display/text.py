@@ -77,9 +77,9 @@ def locate(text: str, *candidates: str) -> Span | None:
         start = text.find(exact) if exact else -1
         if start >= 0:
             return start, start + len(exact)
-        found = find_words(text, exact.rstrip(".!?…").split(), ignore_case=True)
-        if found:
-            return found
+        spans = find_words(text, exact.rstrip(".!?…").split(), ignore_case=True)
+        if spans:
+            return spans
     return None
 
 
@@ -97,13 +97,13 @@ def cut(
     text: str, spans: Mapping[str, Span], *, most: int = MAX_SHOWN, context: int = CONTEXT
 ) -> tuple[Segment, ...]:
     """Cut a passage at the ends of its evidence spans, which may overlap; see `MAX_SHOWN`."""
-    shown = _shown(text, spans.values(), most, context)
+    windows = _shown(text, spans.values(), most, context)
     edges = {0, len(text)}
-    edges.update(edge for span in (*spans.values(), *shown) for edge in span)
+    edges.update(edge for span in (*spans.values(), *windows) for edge in span)
     ordered = sorted(edges)
     segments: list[Segment] = []
     for start, end in pairwise(ordered):
-        if not any(low <= start and end <= high for low, high in shown):
+        if not any(low <= start and end <= high for low, high in windows):
             segments.append(Segment("gap", f"{end - start:,}"))
             continue
         keys = tuple(k for k, (low, high) in spans.items() if low <= start and end <= high)
@@ -129,16 +129,16 @@ def _shown(text: str, spans: Iterable[Span], most: int, context: int) -> Sequenc
 
 def _word_end(text: str, position: int) -> int:
     """Return the next white space, so that no word is cut; a long word is cut all the same."""
-    found = re.compile(r"\s").search(text, position, position + _LONGEST_WORD)
-    return found.start() if found else min(position, len(text))
+    match = re.compile(r"\s").search(text, position, position + _LONGEST_WORD)
+    return match.start() if match else min(position, len(text))
 
 
 def _word_start(text: str, position: int) -> int:
     """Return the start of the next word; a long word is cut all the same."""
     if position <= 0:
         return 0
-    found = re.compile(r"\s\S").search(text, position - 1, position + _LONGEST_WORD)
-    return found.start() + 1 if found else position
+    match = re.compile(r"\s\S").search(text, position - 1, position + _LONGEST_WORD)
+    return match.start() + 1 if match else position
 
 
 def web_address(url: str) -> str:

@@ -57,7 +57,7 @@ class DemoSpec(Spec, heading="Output"):
 
 
 @verb("demo")
-def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
+def command(spec: DemoSpec, model_spec: ModelSpec, as_json: bool) -> Outcome:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
     Needs no key and no network. With --llm a language model writes and judges instead. With
@@ -77,8 +77,8 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
 
     out = spec.out
     if spec.files_only:
-        for name in asked.row():
-            raise OptionError(f"--files-only asks no model: it excludes {asked.flag(name)}")
+        for name in model_spec.row():
+            raise OptionError(f"--files-only asks no model: it excludes {model_spec.flag(name)}")
         return _write_files(out)
     began = time.monotonic()
     empty = not Path(out).exists() or (Path(out).is_dir() and not any(Path(out).iterdir()))
@@ -86,7 +86,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
         raise InputError("exists and was not written by pnyx demo", path=out)
     example = load_example()
     with (
-        open_model(asked, say) as model,
+        open_model(model_spec, say) as model,
         atomic_folder(out, replace=True) as folder,
     ):
         writer = open_writer(ArgueSpec(), model)
@@ -121,7 +121,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
         [done],
         Table((Column("report"), Column("question")), reports),
     ]
-    lines = _next_steps(Path(out), next(page for page, asked in reports if asked == _FIRST))
+    lines = _next_steps(Path(out), next(page for page, question in reports if question == _FIRST))
     text = "" if as_json else "\n\n".join([shown(parts), "\n".join(lines)])
     return Outcome(summary | {"out": out}, text, unscored, indent=2, ascii=True)
 
@@ -181,12 +181,12 @@ def _argue(
     searcher = Searcher(index)
     runs = _search(searcher, example, folder)
     plain = Searcher(cast("Engine", Unlabelled(index)))
-    asked = {topic.id: topic for topic in example.asked}
+    topics = {topic.id: topic for topic in example.asked}
     cases = []
     citing = citation_judge(model)
     with watched(default_judge(model)) as judge:
         for question in example.questions:
-            topic = asked[question.id]
+            topic = topics[question.id]
             hidden = topic.how == "no_labels"
             case = argue(
                 plain if hidden else searcher,
@@ -196,8 +196,8 @@ def _argue(
                 citation_judge=judge.alongside(citing),
                 plan=argue_plan(ArgueSpec()),
             )
-            shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
-            cases.append(with_settings(case, index=shown))
+            description = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
+            cases.append(with_settings(case, index=description))
     _write_reports(folder, cases)
     return cases, runs
 
@@ -228,8 +228,8 @@ def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, lis
 
     runs, entries = {}, []
     tag = searcher.plan.scoring.model
-    asked = [replace(question, text=search_text(question)) for question in example.questions]
-    for result in searcher.search(asked, k=100):
+    questions = [replace(question, text=search_text(question)) for question in example.questions]
+    for result in searcher.search(questions, k=100):
         topic, hits = result.question.id, result.hits
         runs[topic] = [h.doc_id for h in hits]
         entries += [RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in hits]

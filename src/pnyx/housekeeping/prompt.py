@@ -105,13 +105,13 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
     prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
     asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
     if items is not None:
-        given = task.read(items)
+        read_items = task.read(items)
     else:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "example.jsonl"
             path.write_text(task.example + "\n", encoding="utf-8")
-            given = task.read(str(path))
-    questions = _in_format(task, loaded, given)
+            read_items = task.read(str(path))
+    questions = _in_format(task, loaded, read_items)
     calls = ([question for _, question in u] for u in asking.units(list(enumerate(questions))))
     for call in calls:
         if spec.item is None or any(question.id == spec.item for question in call):
@@ -153,8 +153,8 @@ def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuesti
         "schema": request.schema,
         "parameters": parameters,
     }
-    shown = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
-    lines = [f"prompt {prompt.label}, {shown}", f"prompt_hash {request.hash}"]
+    settings = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
+    lines = [f"prompt {prompt.label}, {settings}", f"prompt_hash {request.hash}"]
     lines += [f"\n--- {message.role}\n{_visible(message.content)}" for message in request.messages]
     schema = "set by the command that asks"
     if request.schema is not None:

@@ -96,12 +96,12 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
     with contextlib.ExitStack() as stack:
         out = spec.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="pnyx-repeat-"))
         problem = _again(manifest, spec, Path(out).absolute())
-        made = {name: input_hash(str(Path(out) / name)) for name in expected}
-        different = [name for name, sha256 in expected.items() if made[name] != sha256]
+        hashes = {name: input_hash(str(Path(out) / name)) for name in expected}
+        different = [name for name, sha256 in expected.items() if hashes[name] != sha256]
         if different and not problem:
             problem = _explained(manifest, folder, Path(out), different[0])
     here = ((name, input_hash(str(folder / Path(name).name))) for name in expected)
-    edited = [Path(name).name for name, found in here if found not in (None, expected[name])]
+    edited = [Path(name).name for name, digest in here if digest not in (None, expected[name])]
     if edited and not problem:
         problem = f"{edited[0]} was changed after it was written; its record makes another"
     return _end(record, problem, expected, as_json)
@@ -109,8 +109,8 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
 
 def _read(path: str) -> tuple[dict[str, Any], Path]:
     """Return a manifest with its record, and the folder that holds it."""
-    place = Path(path) / MANIFEST if Path(path).is_dir() else Path(path)
-    manifest = read_json(place)
+    manifest_path = Path(path) / MANIFEST if Path(path).is_dir() else Path(path)
+    manifest = read_json(manifest_path)
     record = (manifest or {}).get("record")
     if manifest is None or not isinstance(record, dict):
         raise InputError(
@@ -122,15 +122,15 @@ def _read(path: str) -> tuple[dict[str, Any], Path]:
     for name in (*record["writes"].values(), *_expected(manifest)):
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise InputError(f"a file made again would be outside its folder: {name!r}", path=path)
-    return manifest, place.parent
+    return manifest, manifest_path.parent
 
 
 def _expected(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return file -> SHA-256 of what the record's command wrote, below the folders of outputs."""
-    found = dict(manifest["record"].get("outputs", {}))
+    outputs = dict(manifest["record"].get("outputs", {}))
     if "answers_sha256" in manifest:
-        found[f"out/{ANSWERS}"] = manifest["answers_sha256"]
-    return found
+        outputs[f"out/{ANSWERS}"] = manifest["answers_sha256"]
+    return outputs
 
 
 def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
@@ -143,7 +143,9 @@ def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
         stack.enter_context(environment_of(record))
         stack.enter_context(network_limited_to(allowed_addresses(record, spec.values())))
         stack.enter_context(contextlib.chdir(spec.inputs))
-        outputs = {option: str(out / place) for option, place in record["writes"].items()}
+        outputs = {
+            option: str(out / written_path) for option, written_path in record["writes"].items()
+        }
         words = arguments_of(record, outputs, from_store(record, stored))
         for path in outputs.values():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -161,10 +163,10 @@ def _explained(manifest: Mapping[str, Any], folder: Path, out: Path, name: str) 
     return f"{Path(name).name} differs{first}{''.join(_reasons(manifest, out))}"
 
 
-def _first_difference(recorded: Path, made: Path) -> str:
-    if not (recorded.is_file() and made.is_file()):
+def _first_difference(recorded: Path, repeated: Path) -> str:
+    if not (recorded.is_file() and repeated.is_file()):
         return ""
-    with recorded.open("rb") as first, made.open("rb") as second:
+    with recorded.open("rb") as first, repeated.open("rb") as second:
         for number, (before, now) in enumerate(zip(first, second, strict=False), 1):
             if before != now:
                 return f" from line {number} on"
@@ -178,10 +180,10 @@ def _reasons(manifest: Mapping[str, Any], out: Path) -> Iterator[str]:
     for name, was in then.items():
         if here.get(name) != was:
             yield f"; {name} is {here.get(name)}, was {was}"
-    made = read_json(out / "out" / MANIFEST) or {}
+    repeated = read_json(out / "out" / MANIFEST) or {}
     for name in _WHY:
-        if made and made.get(name) != manifest.get(name):
-            now, was = (shorten(one.get(name), 120) for one in (made, manifest))
+        if repeated and repeated.get(name) != manifest.get(name):
+            now, was = (shorten(record.get(name), 120) for record in (repeated, manifest))
             yield f"; {name}: {now}, was {was}"
             return
 

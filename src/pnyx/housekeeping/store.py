@@ -56,8 +56,8 @@ class ClearSpec(StoreSpec):
             return None
         match = re.fullmatch(r"([0-9]{1,15})([hdw])", self.older_than)
         if match is None:
-            shown = shorten(self.older_than, 40)
-            raise OptionError(f"--older-than: found {shown!r}, expected e.g. 36h, 90d or 12w")
+            age = shorten(self.older_than, 40)
+            raise OptionError(f"--older-than: found {age!r}, expected e.g. 36h, 90d or 12w")
         hours = int(match[1]) * {"h": 1, "d": 24, "w": 168}[match[2]]
         return timedelta(hours=min(hours, 24 * 999_999_999))
 

@@ -121,21 +121,21 @@ def _check_index(file: str, *, as_json: bool) -> int:
         if error.path is None:  # an address that is none: not shown, it may hold a password
             raise
         return _Findings(file, as_json=as_json).report((error,), "pnyx-index")
-    known = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
-    counts = {name: info.documents if info else 0 for name, info in known.items()}
+    features = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
+    counts = {name: info.documents if info else 0 for name, info in features.items()}
     if as_json:
         result = {"file": file, "format": "pnyx-index", "ok": True, "records": len(index)}
         click.echo(json.dumps({**result, "features": counts, "faults": [], "fault_count": 0}))
         return 0
-    shown = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
-    shown += [f"no {name}" for name, n in counts.items() if not n]
-    _say_ok(file, ", ".join(["index", many(len(index), "document"), *shown]))
+    parts = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
+    parts += [f"no {name}" for name, n in counts.items() if not n]
+    _say_ok(file, ", ".join(["index", many(len(index), "document"), *parts]))
     return 0
 
 
 def _say_ok(file: str, kind: str) -> None:
-    shown = "standard input" if file == "-" else escaped(file)
-    click.echo(f"{shown}: ok ({kind})")
+    name = "standard input" if file == "-" else escaped(file)
+    click.echo(f"{name}: ok ({kind})")
 
 
 # --track -----------------------------------------------------------------------------------------

@@ -48,13 +48,14 @@ def _undecided(page: CaseView) -> Iterator[list[str]]:
     if page.undecided:
         yield ["## Undecided passages"]
         yield ["They argue a side, but it is not clear which; cited for neither."]
-        yield [_not_cited(one) for one in page.undecided]
+        yield [_not_cited(passage) for passage in page.undecided]
 
 
-def _not_cited(one: UndecidedView) -> str:
-    said = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in one.checks)
-    place = f", {escape_markdown(one.place)}" if one.place else ""
-    return f"- **{escape_markdown(one.title)}**{place}, {said}: {escape_markdown(one.opening)}"
+def _not_cited(passage: UndecidedView) -> str:
+    checks = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in passage.checks)
+    position = f", {escape_markdown(passage.place)}" if passage.place else ""
+    title, opening = escape_markdown(passage.title), escape_markdown(passage.opening)
+    return f"- **{title}**{position}, {checks}: {opening}"
 
 
 def _side(side: SideView, certainty: str) -> Iterator[str]:
@@ -131,8 +132,8 @@ def _reference(ref: ReferenceView) -> Iterator[str]:
         quote = cited.evidence
         if len(quote) > _MAX_QUOTE:
             quote = quote[: _MAX_QUOTE - 1] + "…"
-        shown = f": “{escape_markdown(quote)}”" if quote else ""
-        yield f"  - {cited.label}: {escape_markdown(cited.verdict.phrase)}{shown}"
+        quoted = f": “{escape_markdown(quote)}”" if quote else ""
+        yield f"  - {cited.label}: {escape_markdown(cited.verdict.phrase)}{quoted}"
     for check in ref.checks:
         yield f"  - {check.question} {escape_markdown(check.verdict.phrase)}"
 

@@ -74,9 +74,9 @@ MEASURES: dict[str, MeasureWording] = {
 
 def measure_wording(name: str) -> MeasureWording:
     """Return the wording of a measure; one that is not listed is shown under its own name."""
-    known = MEASURES.get(name)
-    if known is not None:
-        return known
+    wording = MEASURES.get(name)
+    if wording is not None:
+        return wording
     return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "")
 
 

@@ -34,9 +34,9 @@ def said_of_number(case: Case) -> str:
     if number.value is None:
         return ""
     missing = number.read - number.scored
-    known = f" ({missing} without a verdict not counted)" if missing else ""
+    excluded = f" ({missing} without a verdict not counted)" if missing else ""
     return (
-        f"Probably about {number.value:.0f} of the {passages(number.read)} read{known} "
+        f"Probably about {number.value:.0f} of the {passages(number.read)} read{excluded} "
         f"{'argues' if number.read == 1 else 'argue'} a side of the question; {len(cited)} cited."
     )
 
@@ -61,15 +61,15 @@ def doubts(case: Case) -> tuple[str, ...]:
 
 def near_said(topics: Sequence[LabelledTopic]) -> tuple[tuple[str, str], ...]:
     """Return topics that a question may mean, each on one line, and how many passages each has."""
-    shown = ((one_line(match.topic), passages(count)) for match, count in topics)
-    return tuple((topic, count) for topic, count in shown if topic)
+    cleaned = ((one_line(match.topic), passages(count)) for match, count in topics)
+    return tuple((topic, count) for topic, count in cleaned if topic)
 
 
 def asked_back(case: Case) -> tuple[str, ...]:
     """Return the line that asks whether a near topic was meant; nothing where none is near."""
     near = near_said(case.near_topics)
-    said = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
-    return (f"Did you mean {said}?",) if near else ()
+    suggestions = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
+    return (f"Did you mean {suggestions}?",) if near else ()
 
 
 def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
@@ -77,13 +77,13 @@ def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
     lines = []
     others = 0
     for match, count in topics:
-        said = f"“{shorten(one_line(match.topic), 100)}” ({passages(count)})"
+        topic = f"“{shorten(one_line(match.topic), 100)}” ({passages(count)})"
         if match.used:
-            lines.append(f"Labels on {said} count: the topic {match.reason}.")
+            lines.append(f"Labels on {topic} count: the topic {match.reason}.")
         elif match.same + match.opposite >= _NEAR and len(lines) < _SHOWN_TOPICS:
             sure = f"same {match.same:.2f}, opposite {match.opposite:.2f}"
             lines.append(
-                f"Labels on {said} do not count: it is too unsure whether the topic asks the same "
+                f"Labels on {topic} do not count: it is too unsure whether the topic asks the same "
                 f"({sure}); --topic names it."
             )
         else:
@@ -104,11 +104,11 @@ def said_of_precision(
     measures: Mapping[str, Measured],
 ) -> str:
     """Return sentence precision, and how much is quoted, which it leaves out; empty for neither."""
-    apart, of = quoted(response, support), len(response.sentences)
+    verbatim, of = quoted(response, support), len(response.sentences)
     precision = measures.get("sentence_precision")
     if precision is None:
-        return "; quoted verbatim" if apart else ""
+        return "; quoted verbatim" if verbatim else ""
     share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
     counts = f"{precision.scored} of {precision.asked} scored"
-    more = f"; {apart} of {of} sentences quoted verbatim, apart" if apart else ""
+    more = f"; {verbatim} of {of} sentences quoted verbatim, apart" if verbatim else ""
     return f"; sentence precision {share} ({counts}{more})"

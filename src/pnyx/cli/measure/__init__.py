@@ -310,12 +310,12 @@ def _counts(result: Agreement) -> str:
 
 def _measures(result: Agreement) -> Table:
     means = {"mean over groups": result.macro, "mean over dimensions": result.dimension_mean}
-    shown = {title: part for title, part in means.items() if part}
+    nonempty = {title: part for title, part in means.items() if part}
     columns = [Column("measure", "measure"), Column("value, 95 % interval", "figure")]
     columns += [Column("answers", "counts")]
-    columns += [Column(title, "figure") for title in shown]
+    columns += [Column(title, "figure") for title in nonempty]
     rows = [
-        (name, m, m, *(part[name] for part in shown.values()))
+        (name, m, m, *(part[name] for part in nonempty.values()))
         for name, m in result.measures.items()
     ]
     return Table(columns, rows)

@@ -105,7 +105,7 @@ def _report(result: Thresholds, at: Sequence[float]) -> list[Part]:
     ]
 
 
-def _curve(name: str, curve: Curve, shown: Sequence[float], best: float) -> Table:
+def _curve(name: str, curve: Curve, ticks: Sequence[float], best: float) -> Table:
     columns = (
         Column(name),
         Column("F1, 95 % interval", "figure"),
@@ -117,7 +117,7 @@ def _curve(name: str, curve: Curve, shown: Sequence[float], best: float) -> Tabl
         (f"{at:g}" + (" best" if at == best else ""), curve.f1[i], curve.precision[i].value,
          curve.recall[i].value, curve.mean_f1[i])
         for i, at in enumerate(curve.at)
-        if at in shown or at == best
+        if at in ticks or at == best
     ]  # fmt: skip
     return Table(columns, rows)
 
@@ -179,12 +179,12 @@ def _amounts(counts: Mapping[str, Amount], names: dict[str, str], at: Sequence[f
     columns += [Column(name, "number") for name in ("expected", "mean")]
     columns += [Column(f"from {t:g}", "number") for t in at]
     rows = []
-    for question, one in counts.items():
+    for question, amount in counts.items():
         counted = [
-            f"{count} ({count / one.documents:.1%})" if one.documents else str(count)
-            for count in one.reaching.values()
+            f"{count} ({count / amount.documents:.1%})" if amount.documents else str(count)
+            for count in amount.reaching.values()
         ]
-        expected = None if one.mean is None else f"{one.expected:.1f}"
+        expected = None if amount.mean is None else f"{amount.expected:.1f}"
         name = escaped(names.get(question) or question, 60) or "-"
-        rows.append((name, one.documents, one.unscored, expected, one.mean, *counted))
+        rows.append((name, amount.documents, amount.unscored, expected, amount.mean, *counted))
     return Table(columns, rows)

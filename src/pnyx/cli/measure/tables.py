@@ -52,9 +52,9 @@ def named_runs(
     names = dict(zip(run_names(runs), runs, strict=True))
     if baseline is not None and baseline not in names and baseline not in runs:
         if not Path(baseline).exists():
-            known = escaped(", ".join(runs), 200)
+            expected = escaped(", ".join(runs), 200)
             raise InputError(
-                f"--baseline {escaped(baseline)}: is neither a file nor one of {known}"
+                f"--baseline {escaped(baseline)}: is neither a file nor one of {expected}"
             )
         runs = [baseline, *runs]
         names = dict(zip(run_names(runs), runs, strict=True))
@@ -67,9 +67,9 @@ def named_runs(
 
 def listed(topics: Sequence[str], what: str = "topic") -> str:
     """Return how many topics these are, and the first of them."""
-    shown = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
+    examples = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
     more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
-    return f"{many(len(topics), what)} ({shown}{more})"
+    return f"{many(len(topics), what)} ({examples}{more})"
 
 
 def runs_table(

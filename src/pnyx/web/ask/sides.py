@@ -14,7 +14,7 @@ from pnyx.search.ranking.good_first import POOL
 from pnyx.web.ask.pool import SharedResults
 
 if TYPE_CHECKING:
-    from pnyx.cases.side_choice import Placed
+    from pnyx.cases.side_choice import PlacedPassage
     from pnyx.web.ask.service import AskService
 
 _KEPT: Final = 128
@@ -24,7 +24,7 @@ _KEPT: Final = 128
 class Standing:
     """Where the best documents stand."""
 
-    placed: Mapping[str, Placed]  # id -> whether about the question, and its sides
+    placed: Mapping[str, PlacedPassage]  # id -> whether about the question, and its sides
     seconds: float  # how long it took to tell
 
 

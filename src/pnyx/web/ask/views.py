@@ -20,7 +20,7 @@ from pnyx.web.ask.choices import MOST_HITS
 from pnyx.web.ask.why import WhyView, why_view
 
 if TYPE_CHECKING:
-    from pnyx.cases.side_choice import Placed
+    from pnyx.cases.side_choice import PlacedPassage
     from pnyx.search.engine import Topic
     from pnyx.search.hits import RetrievedDocument
     from pnyx.web.ask.highlights import Marker
@@ -61,7 +61,7 @@ class ResultView:
 
 def result_views(
     listed: Sequence[RetrievedDocument],
-    placed: Mapping[str, Placed] | None,
+    placed: Mapping[str, PlacedPassage] | None,
     asked: Asked,
     marker: Marker,
     links: Links,
@@ -73,7 +73,7 @@ def result_views(
 
 
 def _result(
-    one: RetrievedDocument, placed: Placed | None, asked: Asked, marker: Marker, links: Links
+    one: RetrievedDocument, placed: PlacedPassage | None, asked: Asked, marker: Marker, links: Links
 ) -> ResultView:
     document, doc_id = one.document, one.hit.doc_id
     title = one_line(document.title)[:_LONGEST_TITLE]
@@ -101,7 +101,7 @@ def _result(
     )
 
 
-def _standing(placed: Placed | None) -> str:
+def _standing(placed: PlacedPassage | None) -> str:
     if placed is None:
         return ""
     if placed.sided.side is not None:
@@ -109,7 +109,7 @@ def _standing(placed: Placed | None) -> str:
     return "off" if placed.passed_over else "undecided"
 
 
-def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -> str:
+def _side_said(placed: PlacedPassage | None, standing: str, names: Mapping[str, str]) -> str:
     """Say who told the side, and how surely."""
     if placed is None:
         return ""
@@ -127,7 +127,7 @@ def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -
     return _joined("Not likely enough", *chances)
 
 
-def _verdicts(placed: Placed | None, names: Mapping[str, str]) -> tuple[str, ...]:
+def _verdicts(placed: PlacedPassage | None, names: Mapping[str, str]) -> tuple[str, ...]:
     """Return what the judges said of a document, in their own words."""
     if placed is None:
         return ()
@@ -151,7 +151,7 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _label(one: RetrievedDocument, placed: Placed | None) -> str:
+def _label(one: RetrievedDocument, placed: PlacedPassage | None) -> str:
     """Say what the corpus's label is, if it does not tell the side, and whether it is on topic."""
     if one.stance is None:
         return ""

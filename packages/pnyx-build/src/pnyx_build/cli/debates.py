@@ -172,6 +172,6 @@ def _report(built: BuiltDebates, *, as_json: bool) -> None:
         why = {name: count for name, count in counts["outcomes"].items() if name != "text"}
         say("without text: " + ", ".join(f"{count} {name}" for name, count in why.items()))
     for name, of in splits.items():
-        lacking = of["pro"] + of["con"] - of["irrelevant"]
-        if lacking > 0:
-            say(f"{name}: {lacking} irrelevant pairs too few, as there are too few documents")
+        missing = of["pro"] + of["con"] - of["irrelevant"]
+        if missing > 0:
+            say(f"{name}: {missing} irrelevant pairs too few, as there are too few documents")

@@ -65,12 +65,12 @@ def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None
 
 
 def _print_plan(
-    model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
+    model: StoredModel | None, options: AskedSpec, count: int, what: str, *, as_json: bool
 ) -> None:
     """Print what a model that was asked offline would have been asked about `count` of `what`."""
     assert model is not None  # noqa: S101 - without --llm there is no plan
     line = f"{count} {what} for {shorten(model.name)}"
-    plan_asked(model, asked, line, {"sources": count}, as_json=as_json)
+    plan_asked(model, options, line, {"sources": count}, as_json=as_json)
 
 
 class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
@@ -93,16 +93,16 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
         None, "claims: Perspectrum's file of texts.", shown="beside SOURCE", needs="kind=claims"
     )
 
-    def check(self, asked: AskedSpec) -> None:
+    def check(self, options: AskedSpec) -> None:
         """Refuse choices that would change nothing, and to ask nobody."""
         self.check_needs()
         if self.columns and self.kind == "claims":
             raise OptionError("--column goes with --from pairs or survey")
-        if not asked.asks_models and self.kind != "claims":
+        if not options.asks_models and self.kind != "claims":
             raise OptionError(f"a language model drafts from {_KINDS[self.kind]}: it needs --llm")
-        if not asked.asks_models and not self.rules:
+        if not options.asks_models and not self.rules:
             raise OptionError("--no-rules goes with --llm")
-        asked.check()
+        options.check()
 
     def read(self, source: str) -> list[Any]:
         """Return the sources that are drafted from."""
@@ -179,10 +179,10 @@ def _write_drafts(
     from pnyx_build.drafts.files import write_drafts
 
     out = str(output.out)
-    kept = [outcome.draft for outcome in drafted if outcome.draft is not None]
+    drafts = [outcome.draft for outcome in drafted if outcome.draft is not None]
     without = [outcome for outcome in drafted if outcome.draft is None]
     with placed_together():
-        write_drafts(out, kept)
+        write_drafts(out, drafts)
         if output.dropped is not None:
             with atomic_text(output.dropped) as stream:
                 for lost in without:
@@ -196,16 +196,16 @@ def _write_drafts(
     if repaired := sum(bool(outcome.problems) for outcome in drafted):
         warn(f"{repaired} replies were read after a repair turn")
     failed = len(failures)
-    by = Counter(str(row["drafted_by"]) for row in kept)
+    by = Counter(str(row["drafted_by"]) for row in drafts)
     summary = {
         "sources": len(drafted),
-        "drafts": len(kept),
+        "drafts": len(drafts),
         "unfit": len(without) - failed,
         "failed": failed,
         "by": dict(by),
     }
-    made = ", ".join(f"{count} {shorten(name, 60)}" for name, count in by.most_common())
-    line = f"{len(kept)} drafts of {len(drafted)} {what}" + (f" ({made})" if made else "")
+    sources = ", ".join(f"{count} {shorten(name, 60)}" for name, count in by.most_common())
+    line = f"{len(drafts)} drafts of {len(drafted)} {what}" + (f" ({sources})" if sources else "")
     line += f"; {len(without) - failed} unfit" if len(without) > failed else ""
     line += f"; {failed} {lack}" if failed else ""
     print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
@@ -224,13 +224,13 @@ class FilterSpec(Spec, heading="Filter"):
     )
     drop_similar: bool = opt(False, "Drop them, too.")
 
-    def check(self, asked: AskedSpec) -> None:
+    def check(self, options: AskedSpec) -> None:
         """Refuse choices that would change nothing, and to ask nobody."""
-        if self.personal and not asked.asks_models:
+        if self.personal and not options.asks_models:
             raise OptionError("--personal goes with --llm; without one, give --no-personal")
-        for name in () if self.personal else asked.row():
-            raise OptionError(f"{asked.flag(name)} and --no-personal exclude each other")
-        asked.check()
+        for name in () if self.personal else options.row():
+            raise OptionError(f"{options.flag(name)} and --no-personal exclude each other")
+        options.check()
 
 
 @verb("filter", short_help="Drop unsuitable drafts, with the reason.")
@@ -299,12 +299,12 @@ def filter_(
 
 def _say_similar(filtered: Filtered, threshold: float) -> None:
     """Say which questions are alike, and how near the nearest others come."""
-    kept = {row["id"] for row in filtered.kept}
+    kept_ids = {row["id"] for row in filtered.kept}
     alike = [
         f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are alike (cosine {pair.cosine:.3f}), "
         "and both are kept"
         for pair in filtered.similar
-        if pair.id in kept
+        if pair.id in kept_ids
     ]
     warn_first(alike, "are like an earlier one; `similar` in each says which")
     if (nearest := filtered.nearest) is not None:

@@ -90,8 +90,8 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
                     row = {name: item[name] for name in ("id", "value", "group")}
                     stream.write(encode(row, item["id"]))
     if missing:
-        shown = ", ".join(shorten(doc_id, 40) for doc_id in missing[:3])
-        warn(f"{len(missing)} judged documents are not in the corpus: {shown}")
+        examples = ", ".join(shorten(doc_id, 40) for doc_id in missing[:3])
+        warn(f"{len(missing)} judged documents are not in the corpus: {examples}")
     relevant = sum(item["value"] for item in items)
     line = f"{len(items):,} pairs, {relevant:,} relevant; see {escaped(spec.out)}"
     result = {"pairs": len(items), "relevant": relevant, "missing": len(missing)}
@@ -128,7 +128,7 @@ def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
     splits = {split: statistics_of(of) for split, of in topics.items()}
     documents = Path(folder, "documents.jsonl")
     if documents.is_file():
-        what, texts = "documents", [one.text for one in read_evidence(str(documents))]
+        what, texts = "documents", [document.text for document in read_evidence(str(documents))]
     else:
         pages = [topic.debate for of in topics.values() for topic in of if topic.debate]
         titles = {s.doc_id or f"{p.id} {s.id}": bare_title(s) for p in pages for s in p.sources}

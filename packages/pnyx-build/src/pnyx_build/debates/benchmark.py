@@ -200,7 +200,7 @@ def _counts(
     outcomes = via = None
     if fetched is not None:
         outcomes = dict(Counter(result.outcome for result in fetched.values()))
-        via = dict(Counter(one.via for one in fetched.values() if one.outcome == TEXT))
+        via = dict(Counter(page.via for page in fetched.values() if page.outcome == TEXT))
     return {
         "debates": sum(map(len, topics.values())),
         "sources": len(sources),

@@ -67,7 +67,7 @@ def parse_debate_page(
     (pros, cons), sources = walker.result()
     if not pros and not cons:
         raise InputError("no pro and no con argument was found on the page")
-    title = next((one for one in own_titles if one), "")
+    title = next((own_title for own_title in own_titles if own_title), "")
     if not title:
         raise InputError("the page has no title")
     question = next((t for t in [*own_titles, *walker.asked] if t.endswith("?")), "")
@@ -100,7 +100,7 @@ def _own_address(root: Any, content: bytes) -> str:
         *root.xpath("//meta[@property='og:url']/@content"),
         *([saved[1].decode("utf-8", "replace")] if saved else []),
     ]
-    return next((own for link in links if (own := web_link(clean_text(str(link)), ""))), "")
+    return next((address for link in links if (address := web_link(clean_text(str(link)), ""))), "")
 
 
 def _titles(walker: Walker, root: Any) -> list[str]:
@@ -115,5 +115,5 @@ def _titles(walker: Walker, root: Any) -> list[str]:
     if not named and bare != in_head:
         named = walker.asked
     headings = walker.titles or named[:1]
-    own = [heading for heading in headings if heading not in sites] or headings
-    return [*own, *filter(None, bare), *(part for of in parts for part in of)]
+    page_headings = [heading for heading in headings if heading not in sites] or headings
+    return [*page_headings, *filter(None, bare), *(part for of in parts for part in of)]

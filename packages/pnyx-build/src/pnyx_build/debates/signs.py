@@ -64,13 +64,13 @@ def heading_of(text: str) -> Heading | None:
     if _SOURCES_HEADING.fullmatch(text):
         return Heading("sources")
     for side, pattern in _OF_SIDES.items():
-        found = pattern.match(text)
-        if found is None:
+        match = pattern.match(text)
+        if match is None:
             continue
-        rest = text[found.end() :]
-        one = _NUMBERED.fullmatch(rest)
-        if one is not None:
-            return Heading(side, True, one["title"].strip())
+        rest = text[match.end() :]
+        numbered = _NUMBERED.fullmatch(rest)
+        if numbered is not None:
+            return Heading(side, True, numbered["title"].strip())
         if _BOTH.search(text):
             break
         return Heading(side)
@@ -79,13 +79,13 @@ def heading_of(text: str) -> Heading | None:
 
 def title_parts(title: str) -> list[str]:
     """Return what stands between the dashes and bars of a title: the topic, the site's name."""
-    return [part for one in re.split(r"(?:^|(?<= ))[|–—-] ", title) if (part := one.strip())]
+    return [part for piece in re.split(r"(?:^|(?<= ))[|–—-] ", title) if (part := piece.strip())]
 
 
 def without_sides(title: str) -> str:
     """Return what stands before "- Top 2 Pros and Cons | Site" in a title, perhaps nothing."""
-    found = None if title.endswith("?") else _TAIL.search(title)
-    return title[: found.start()].strip() if found else title
+    match = None if title.endswith("?") else _TAIL.search(title)
+    return title[: match.start()].strip() if match else title
 
 
 def part_of_names(names: str) -> Part | None:
@@ -99,7 +99,7 @@ def part_of_names(names: str) -> Part | None:
 
 def marks_in(text: str) -> list[str]:
     """Return the numbers of the sources that `[1]` and `[2, 3]` in a text stand for."""
-    return [n.strip() for found in _MARKS.findall(text) for n in re.split("[,;]", found)]
+    return [n.strip() for numbers in _MARKS.findall(text) for n in re.split("[,;]", numbers)]
 
 
 def web_link(href: str, own_host: str) -> str:

@@ -57,8 +57,8 @@ def fetch_sources(
     fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits, pdf=True)
 
     def fetch(urls: Iterable[str]) -> None:
-        asked = addresses(urls)
-        run_blocking(lambda: fetch_all(asked, fetcher, archive, on_progress, retry=plan.retry))
+        pages = addresses(urls)
+        run_blocking(lambda: fetch_all(pages, fetcher, archive, on_progress, retry=plan.retry))
 
     fetch(source.url for source in sources if source.url)
     missing = []
@@ -86,8 +86,8 @@ def _next_urls(
 ) -> Iterable[str]:
     """Yield the results at a rank for those that no better result has given a text."""
     for question in missing:
-        asked = searched.results.get(question.id)
-        results = asked.results if asked is not None else ()
+        answer = searched.results.get(question.id)
+        results = answer.results if answer is not None else ()
         pages = (_page(archive, result.url) for result in results[:rank])
         if rank < len(results) and not any(page and page.outcome == TEXT for page in pages):
             yield results[rank].url
@@ -98,9 +98,9 @@ def _found(source: GatheredSource, archive: Archive, searched: Searched) -> Foun
     linked = _page(archive, source.url, text=True)
     if linked is not None and linked.outcome == TEXT:
         return FoundSource(TEXT, "link", linked)
-    asked = searched.results.get(source.id)
+    answer = searched.results.get(source.id)
     last: Fetched | None = None
-    for result in asked.results if asked is not None else ():
+    for result in answer.results if answer is not None else ():
         page = _page(archive, result.url, text=True)
         if page is not None and page.outcome == TEXT:
             return FoundSource(TEXT, "search", page)
@@ -109,5 +109,5 @@ def _found(source: GatheredSource, archive: Archive, searched: Searched) -> Foun
         return FoundSource(linked.outcome, "link", linked, linked.detail)
     if last is not None:
         return FoundSource(last.outcome, "search", last, last.detail)
-    outcome = "not_found" if asked is not None else "not_searched"
+    outcome = "not_found" if answer is not None else "not_searched"
     return FoundSource(outcome, detail=searched.failed.get(source.id, ""))

@@ -52,10 +52,10 @@ class TextRun:
 
     def note_from(self, start: int) -> bool:
         """Write a number that began at part `start` as `[1]`; tell whether it was one."""
-        found = _NUMBERS.fullmatch("".join(self.parts[start:]).strip())
-        if found is not None:
-            self.parts[start:] = [f"[{found[1]}]"]
-        return found is not None
+        match = _NUMBERS.fullmatch("".join(self.parts[start:]).strip())
+        if match is not None:
+            self.parts[start:] = [f"[{match[1]}]"]
+        return match is not None
 
     def text_from(self, start: int) -> str:
         """Return the text from part `start` on."""
@@ -89,19 +89,19 @@ class Sources:
             url = next(iter(item.links), bare[0].rstrip(_ENDS) if bare else "")
             listed = number or item.order is not None or 2 * counted < len(items)
             if listed and (title or url):
-                own = "" if item.order is None else str(item.order)
-                identifier = self._add(number or own, title, url)
+                order = "" if item.order is None else str(item.order)
+                identifier = self._add(number or order, title, url)
                 for name in item.names:
                     self._known.setdefault(("anchor", name), identifier)
 
     def cited(self, marks: Iterable[Mark]) -> tuple[str, ...]:
         """Return the ids that marks lead to, each once; a link to elsewhere is a new source."""
         ids: dict[str, None] = {}
-        for kind, said, text in marks:
-            if kind == "link" and (kind, said) not in self._known:
-                self._add("", text, said)
-            if (kind, said) in self._known:
-                ids[self._known[kind, said]] = None
+        for kind, target, text in marks:
+            if kind == "link" and (kind, target) not in self._known:
+                self._add("", text, target)
+            if (kind, target) in self._known:
+                ids[self._known[kind, target]] = None
         return tuple(ids)
 
     def _add(self, identifier: str, title: str, url: str) -> str:
@@ -124,7 +124,7 @@ def _numbered(item: Item) -> tuple[str, str]:
     if first is not None:
         return first[1], " ".join(texts[1:])
     whole = " ".join(texts)
-    found = _LEADING.match(_BACK.sub("", whole))
-    if found is None or (item.order is not None and found[3]):
+    match = _LEADING.match(_BACK.sub("", whole))
+    if match is None or (item.order is not None and match[3]):
         return "", whole
-    return found[1] or found[2] or found[3], _BACK.sub("", whole)[found.end() :]
+    return match[1] or match[2] or match[3], _BACK.sub("", whole)[match.end() :]

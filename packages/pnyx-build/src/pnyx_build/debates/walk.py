@@ -169,7 +169,7 @@ class Walker:
         if self._now == "sources" and self._item is None and tag in ("li", "tr"):
             self._item, frame.item = Item(self._ordinal() if tag == "li" else None), True
         elif self._now in SIDES:
-            listed = tag == "li" and not any(one.point for one in self._frames)
+            listed = tag == "li" and not any(frame.point for frame in self._frames)
             if listed and (self._point is None or self._point.by == "li"):
                 self._begin("li")
                 frame.point = True
@@ -215,16 +215,16 @@ class Walker:
 
     def _row(self) -> _Frame:
         """Return the table that is open, or a frame that nobody sees."""
-        tables = (one for one in reversed(self._frames) if one.tag == "table")
+        tables = (frame for frame in reversed(self._frames) if frame.tag == "table")
         return next(tables, _Frame("table"))
 
     def _ordinal(self) -> int | None:
-        lists = (one for one in reversed(self._frames) if one.tag in ("ol", "ul"))
-        found = next(lists, None)
-        if found is None or found.tag == "ul":
+        lists = (frame for frame in reversed(self._frames) if frame.tag in ("ol", "ul"))
+        innermost = next(lists, None)
+        if innermost is None or innermost.tag == "ul":
             return None
-        found.number += 1
-        return found.number
+        innermost.number += 1
+        return innermost.number
 
     @property
     def _now(self) -> Part | None:
@@ -245,7 +245,7 @@ class Walker:
         text, tag = run.text, next(blocks, "body")
         if self._item is not None:
             self._item.texts.append(text)
-            self._item.links += [said for kind, said, _ in run.marks if kind == "link"]
+            self._item.links += [url for kind, url, _ in run.marks if kind == "link"]
             return
         if not any(letter.isalnum() for letter in text):
             return
@@ -264,9 +264,9 @@ class Walker:
 
     def _told(self, run: TextRun, text: str, tag: str) -> None:
         """Take text that is no heading; that in a footer is nothing but a numbered source."""
-        footer = any(one.tag == "footer" for one in self._frames)
+        footer = any(frame.tag == "footer" for frame in self._frames)
         if self._now == "sources" and (not footer or text[0].isdigit()):
-            links = [said for kind, said, _ in run.marks if kind == "link"]
+            links = [url for kind, url, _ in run.marks if kind == "link"]
             self._items.append(Item(None, [], [text], links))
         elif self._now in SIDES and not footer:
             if tag in _TITLES:
@@ -333,7 +333,7 @@ class Walker:
         self._waiting = False
         if text:
             point.paragraphs.append(text)
-            numbers: list[Mark] = [("number", one, "") for one in marks_in(text)]
+            numbers: list[Mark] = [("number", number, "") for number in marks_in(text)]
             point.marks.append([*run.marks, *numbers])
 
 
@@ -346,7 +346,7 @@ def _containers(root: Any) -> Mapping[Any, Part]:
     """Return the boxes that hold one side, or the sources, and nothing of another part."""
     from lxml import etree
 
-    found: dict[Any, Part] = {}
+    containers: dict[Any, Part] = {}
     below: list[set[Part]] = [set()]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
@@ -359,7 +359,7 @@ def _containers(root: Any) -> Mapping[Any, Part]:
             part = part_of_names(names)
             if part is not None:
                 if not inside - {part}:
-                    found[element] = part
+                    containers[element] = part
                 inside.add(part)
         below[-1] |= inside
-    return found
+    return containers

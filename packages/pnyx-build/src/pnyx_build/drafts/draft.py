@@ -93,15 +93,15 @@ async def _by_model(source: DraftSource, model: StoredModel) -> Drafted:
     reply, problems = await ask_structured(model, request, shape)
     if reply is None:
         return Drafted(source.id, None, problems[-1], failed=True)
-    made = _made(source, inputs, reply)
-    if isinstance(made, str):
-        return Drafted(source.id, None, made)
-    draft = _row(source.id, f"{shorten(model.name, 100)} ({prompt.label})", made)
+    parsed = _made(source, inputs, reply)
+    if isinstance(parsed, str):
+        return Drafted(source.id, None, parsed)
+    draft = _row(source.id, f"{shorten(model.name, 100)} ({prompt.label})", parsed)
     return Drafted(source.id, draft, problems=tuple(problems))
 
 
-def _row(source_id: str, by: str, made: Made) -> dict[str, Any]:
-    question, views, material = made
+def _row(source_id: str, by: str, parsed: Made) -> dict[str, Any]:
+    question, views, material = parsed
     return {
         "id": source_id,
         "question": clean(question),
@@ -139,11 +139,11 @@ def _made(source: DraftSource, inputs: Mapping[str, Any], reply: Any) -> Made | 
         return _of_claim(source, reply.question)
     if reply.form == "none":
         return "the model finds no view in the answers"
-    given = list(reply.perspectives)
+    reply_views = list(reply.perspectives)
     if reply.form == "scale":
-        given.sort(key=lambda view: view.side, reverse=True)  # pro before con
-    stated = [(view.statement, None if view.side == "none" else view.side) for view in given]
-    stands_for = [source.options[view.option - 1] for view in given]
+        reply_views.sort(key=lambda view: view.side, reverse=True)  # pro before con
+    stated = [(view.statement, None if view.side == "none" else view.side) for view in reply_views]
+    stands_for = [source.options[view.option - 1] for view in reply_views]
     return reply.question, stated, {"kind": "survey", **inputs, "stands_for": stands_for}
 
 

@@ -70,8 +70,8 @@ def drafts_of(perspectives: Iterable[Perspective]) -> list[dict[str, Any]]:
         more = dict(view.extra)
         question = clean(str(more.pop("question", None) or ""))
         draft["question"] = draft["question"] or question
-        own = {} if view.id == str(len(draft["perspectives"]) + 1) else {"id": view.id}
-        row = {**own, "text": clean(view.text), "stance": view.stance, **more}
+        identifier = {} if view.id == str(len(draft["perspectives"]) + 1) else {"id": view.id}
+        row = {**identifier, "text": clean(view.text), "stance": view.stance, **more}
         draft["perspectives"].append(row)
     for draft in drafts.values():
         if not draft["question"]:
@@ -115,9 +115,9 @@ def finished(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Question], list[Pe
         questions.append(Question(row["id"], row["question"], extra=more))
         for number, view in enumerate(row["perspectives"], start=1):
             fields = Fields(view)
-            own = fields.identifier("id") if view.get("id") is not None else str(number)
+            identifier = fields.identifier("id") if view.get("id") is not None else str(number)
             text, stance = fields.required("text"), fields.take("stance")
             extra = {**fields.rest, "question": row["question"]}
             extra.pop("id", None)
-            perspectives.append(Perspective(own, row["id"], text, stance, extra))
+            perspectives.append(Perspective(identifier, row["id"], text, stance, extra))
     return questions, perspectives

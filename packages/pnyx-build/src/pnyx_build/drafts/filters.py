@@ -91,8 +91,8 @@ def filter_drafts(
             faults[number] = "sides", detail
     if model is not None:
         left = [number for number in range(len(rows)) if number not in faults]
-        found = _personal([rows[number] for number in left], model, on_done)
-        faults |= {n: fault for n, fault in zip(left, found, strict=True) if fault is not None}
+        personal = _personal([rows[number] for number in left], model, on_done)
+        faults |= {n: fault for n, fault in zip(left, personal, strict=True) if fault is not None}
     left = [number for number in range(len(rows)) if number not in faults]
     alike, nearest = _alike([rows[number] for number in left], similar, embed, drop_similar)
     for n, (reason, pair) in alike.items():
@@ -102,11 +102,11 @@ def filter_drafts(
         else:
             earlier = {"id": pair.of, "cosine": round(pair.cosine, 3)}
             rows[number] = {**rows[number], "similar": earlier}
-    told = ("reason", "detail")
+    keys = ("reason", "detail")
     return Filtered(
         kept=tuple(row for number, row in enumerate(rows) if number not in faults),
         dropped=tuple(
-            {**rows[number], "dropped": dict(zip(told, faults[number], strict=True))}
+            {**rows[number], "dropped": dict(zip(keys, faults[number], strict=True))}
             for number in sorted(faults)
         ),
         similar=tuple(pair for _, pair in alike.values()),

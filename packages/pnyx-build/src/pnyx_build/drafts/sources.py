@@ -254,11 +254,11 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
                 raise InputError(f"{problem} ['Yes', 'No']") from error
         fields = ITEM_FORMATS["survey-questions"].parse(renamed)
         options = [_line(option, "options") for option in fields["options"]]
-        kept = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
-        if not 2 <= len(kept) <= _MAX_OPTIONS:
-            problem = f"options: found {len(kept)} that stand for a view"
+        views = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
+        if not 2 <= len(views) <= _MAX_OPTIONS:
+            problem = f"options: found {len(views)} that stand for a view"
             raise InputError(f"{problem}, expected 2 to {_MAX_OPTIONS}")
-        return SurveyQuestion(fields["id"], _line(fields["question"], "question"), kept)
+        return SurveyQuestion(fields["id"], _line(fields["question"], "question"), views)
 
     rows = scan_cells(path, ",") if table else scan_json_objects(path)
     return _all(rows, parse, path, "survey questions")
