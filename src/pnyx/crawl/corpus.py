@@ -221,7 +221,7 @@ def build_web_corpus(
         "python": platform.python_version(),
         "settings": settings,
         "counts": {"questions": len(distinct), **_counts(results, files), "pages": pages},
-        "this_run": {"searches": searched.asked, "pages": fetched},
+        "this_run": {"searches": searched.requests, "pages": fetched},
         "not_searched": {topic: shorten(why, 200) for topic, why in searched.failed.items()},
         "questions": files,
         "started": started,

@@ -198,11 +198,11 @@ APIS: dict[str, Callable[[str | None], SearchApi]] = {
 
 @dataclass(slots=True)
 class Searched:
-    """What was found so far, and why questions have nothing; `asked` counts pages of this run."""
+    """Results so far, why questions have none, and the number of `requests` of this run."""
 
     results: dict[str, QuestionResults] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
+    requests: int = 0
 
 
 def look_up(
@@ -264,7 +264,7 @@ async def _search(
         page = archive.search(api.name, query, count, number)
         if page is None:
             page = await _paid(api, archive, query, count, number)
-            into.asked += 1
+            into.requests += 1
         before = len(by_url)
         for result in page:
             if result.url not in by_url:

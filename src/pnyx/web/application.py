@@ -121,8 +121,8 @@ async def _static(request: Request) -> Response:
     if name not in STATIC:
         raise not_found("no such file")
     # The address of a file changes when the file does.
-    kept = {"cache-control": "private, max-age=31536000, immutable"}
-    return Response(static_file(name), media_type=STATIC[name][2], headers=kept)
+    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(static_file(name), media_type=STATIC[name][2], headers=headers)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -131,9 +131,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
-    said = getattr(error, "detail", "")
+    detail = getattr(error, "detail", "")
     standard = HTTPStatus(status).phrase
-    words = said if said and said != standard else _WORDS.get(status, "")
+    words = detail if detail and detail != standard else _WORDS.get(status, "")
     answer = _answer(request, status, words)
     if status == 405:
         answer.headers["allow"] = ", ".join(sorted(_methods(request)))
@@ -144,11 +144,11 @@ def _methods(request: Request) -> set[str]:
     """Return what an address takes, by all of its routes."""
     from starlette.routing import Match, Route
 
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in request.app.routes:
         if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
-    return found
+            methods |= route.methods or set()
+    return methods
 
 
 def _answer(request: Request, status: int, reason: str) -> Response:

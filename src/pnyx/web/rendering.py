@@ -34,8 +34,10 @@ _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/sv
 
 def _files(room: str, folder: str, *names: str) -> dict[str, tuple[str, str, str]]:
     """Return the named files of a folder, or all that pages can load."""
-    found = names or sorted(one.name for one in resources.files(room).joinpath(folder).iterdir())
-    kinds = {name: _KINDS.get(name[name.rfind(".") :]) for name in found}
+    filenames = names or sorted(
+        file.name for file in resources.files(room).joinpath(folder).iterdir()
+    )
+    kinds = {name: _KINDS.get(name[name.rfind(".") :]) for name in filenames}
     return {name: (room, folder, kind) for name, kind in kinds.items() if kind}
 
 
@@ -69,10 +71,14 @@ def _digest(name: str) -> str:
 @lru_cache(maxsize=65_536)
 def _portable(name: str) -> str:
     """Return a `slug` that is another's on no disk: small letters and digits, else with a hash."""
-    made = slug(name)
-    if made == made.lower() and not made.endswith(".") and not _KEPT_BACK.fullmatch(made):
-        return made
-    return f"{made.rstrip('.')}-{_digest(made)}"
+    slugged = slug(name)
+    if (
+        slugged == slugged.lower()
+        and not slugged.endswith(".")
+        and not _KEPT_BACK.fullmatch(slugged)
+    ):
+        return slugged
+    return f"{slugged.rstrip('.')}-{_digest(slugged)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +100,8 @@ class Links:
         out of files, which have none.
         """
         path = self.path(*parts)
-        asked = {k: v for k, v in query.items() if v not in (None, "")}
-        asking = f"?{urlencode(asked)}" if asked and not self.files else ""
+        parameters = {k: v for k, v in query.items() if v not in (None, "")}
+        asking = f"?{urlencode(parameters)}" if parameters and not self.files else ""
         return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
 
     def has(self, *parts: str) -> bool:
@@ -141,9 +147,9 @@ def render(template: str, site: Site, links: Links, **values: Any) -> str:
     `template` is a file under `serve/templates/`. Beside `values` it knows `site`, `links` and
     `version`; `here` among the values is the parts of this page's own address.
     """
-    known = {"here": (), "site": site, "links": links, "version": __version__, "once": None}
-    known["layout"] = "base.html.j2"
-    return environment().get_template(template).render(known | values)
+    context = {"here": (), "site": site, "links": links, "version": __version__, "once": None}
+    context["layout"] = "base.html.j2"
+    return environment().get_template(template).render(context | values)
 
 
 @cache
@@ -161,7 +167,7 @@ def environment() -> jinja2.Environment:
         def preprocess(self, source: str, *_: object, **__: object) -> str:
             return _INDENTED.sub("\n", source)
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         extensions=[Unindented],
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(room) for room in (_ROOM, _VIEW)]),
         autoescape=True,
@@ -170,7 +176,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_harmless(),
     )
-    made.filters |= {
+    templates.filters |= {
         "number": number,
         "interval": interval,
         "withheld": withheld_line,
@@ -182,7 +188,7 @@ def environment() -> jinja2.Environment:
         "judge": short_name,
         "undated": undated_name,
     }
-    return made
+    return templates
 
 
 def _content(text: str) -> Any:

@@ -74,7 +74,7 @@ def is_secure(scheme: str, headers: Mapping[str, str]) -> bool:
     """Tell whether a browser uses HTTPS, up to a proxy; a lie keeps back one's own cookie only."""
     forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
     first = headers.get("forwarded", "").partition(",")[0].replace('"', "").casefold()
-    parts = [one.strip() for one in first.split(";")]
+    parts = [part.strip() for part in first.split(";")]
     return "https" in (forwarded.casefold(), scheme) or "proto=https" in parts
 
 
@@ -142,10 +142,10 @@ class Guard:
 
     def _brought(self, tokens: Iterable[str]) -> str:
         """Return the first of the tokens that opens it; empty for none."""
-        known = (self.token, *self.others) if self.token else ()
-        for one in tokens:
-            for wanted in known:
-                if hmac.compare_digest(one.encode(), wanted.encode()):
+        tokens_known = (self.token, *self.others) if self.token else ()
+        for token in tokens:
+            for wanted in tokens_known:
+                if hmac.compare_digest(token.encode(), wanted.encode()):
                     return wanted
         return ""
 
@@ -153,9 +153,9 @@ class Guard:
         """Whether a link's token may be another person's than the browser's."""
         if not self.others or request.signs_in:
             return False
-        known = self._brought(request.cookies)
-        if known:
-            return known != brought
+        session = self._brought(request.cookies)
+        if session:
+            return session != brought
         # A cookie that is there does not come with a visit from another site.
         return request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
@@ -178,8 +178,8 @@ class _Request:
 
     @property
     def length(self) -> int:
-        given = self.headers.get("content-length", "0")
-        return int(given) if given.isascii() and given.isdecimal() else 0
+        length = self.headers.get("content-length", "0")
+        return int(length) if length.isascii() and length.isdecimal() else 0
 
     @property
     def tokens(self) -> Iterable[str]:
@@ -226,23 +226,23 @@ def _signed_in(request: _Request, token: str) -> dict[str, str]:
     rest = urlencode([(k, v) for k, v in request.query.items() if k != "token"])
     # One slash, and no backslash: two of either would name another host.
     path = "" if request.signs_in else quote(request.path.lstrip("/"), errors="replace")
-    place = f"/{path}" + (f"?{rest}" if rest else "")
+    target = f"/{path}" + (f"?{rest}" if rest else "")
     cookie: SimpleCookie = SimpleCookie({COOKIE: token})
     secure = is_secure(request.scheme, request.headers)
-    kept = {"httponly": True, "samesite": "Strict", "path": "/", "secure": secure}
-    for name, value in kept.items():
+    attributes = {"httponly": True, "samesite": "Strict", "path": "/", "secure": secure}
+    for name, value in attributes.items():
         cookie[COOKIE][name] = value
-    return {"location": place, "set-cookie": cookie.output(header="").strip()}
+    return {"location": target, "set-cookie": cookie.output(header="").strip()}
 
 
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = list(message.get("headers", ()))
-            names = {name.decode("latin-1").lower() for name, _ in given}
+            headers = list(message.get("headers", ()))
+            names = {name.decode("latin-1").lower() for name, _ in headers}
             added = {k: v for k, v in _HEADERS.items() if not (k in _KEPT and k in names)}
-            kept = [(k, v) for k, v in given if k.decode("latin-1").lower() not in added]
-            message["headers"] = kept + [(k.encode(), v.encode()) for k, v in added.items()]
+            remaining = [(k, v) for k, v in headers if k.decode("latin-1").lower() not in added]
+            message["headers"] = remaining + [(k.encode(), v.encode()) for k, v in added.items()]
         await send(message)
 
     return sending

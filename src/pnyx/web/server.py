@@ -124,14 +124,14 @@ def _listening(spec: ServerSpec) -> socket.socket:
                 continue
             reason = getattr(error, "strerror", None) or str(error)
             named = port if len(ports) == 1 else f"{ports[0]} to {ports[-1]}"
-            place = f"--host {shorten(spec.host, 60)} --port {named}"
-            raise InputError(f"{place}: cannot listen there: {reason}") from error
+            options = f"--host {shorten(spec.host, 60)} --port {named}"
+            raise InputError(f"{options}: cannot listen there: {reason}") from error
     raise AssertionError("no port was tried")
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, kind, protocol, _, address = found[0]
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

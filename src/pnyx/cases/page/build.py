@@ -263,7 +263,7 @@ def _reference(
         doc_id=doc_id,
         id=shown_id,
         title=(one_line(shown_title(document)) if document else "") or shown_id,
-        place=one_line(place_of(document)) if document else "",
+        passage_label=one_line(place_of(document)) if document else "",
         source=one_line(document.source) if document else "",
         url=web_address(document.url) if document else "",
         stance=_label(document),
@@ -289,7 +289,7 @@ def _undecided(case: Case, passage: Undecided) -> UndecidedView:
     return UndecidedView(
         id=shown_id,
         title=(one_line(shown_title(document)) if document else "") or shown_id,
-        place=one_line(place_of(document)) if document else "",
+        passage_label=one_line(place_of(document)) if document else "",
         url=web_address(document.url) if document else "",
         opening=shorten(one_line(document.text), _OPENING) if document else "",
         checks=tuple(

@@ -53,7 +53,7 @@ def _undecided(page: CaseView) -> Iterator[list[str]]:
 
 def _not_cited(passage: UndecidedView) -> str:
     checks = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in passage.checks)
-    position = f", {escape_markdown(passage.place)}" if passage.place else ""
+    position = f", {escape_markdown(passage.passage_label)}" if passage.passage_label else ""
     title, opening = escape_markdown(passage.title), escape_markdown(passage.opening)
     return f"- **{title}**{position}, {checks}: {opening}"
 
@@ -120,7 +120,7 @@ def _marks(sentence: SentenceView, quoted: bool) -> str:
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:
-    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.place)]
+    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.passage_label)]
     about += [escape_markdown(ref.source)]
     about += [f"id {escape_markdown(ref.id)}", markdown_link(ref.url)]
     if ref.quality:

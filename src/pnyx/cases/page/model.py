@@ -185,7 +185,7 @@ class ReferenceView:
     doc_id: str  # as the index has it
     id: str
     title: str
-    place: str  # which passage of its document it is
+    passage_label: str  # which passage of its document it is
     source: str
     url: str  # a web address or empty
     stance: str  # the corpus's own label with its topic
@@ -201,7 +201,7 @@ class UndecidedView:
 
     id: str
     title: str
-    place: str  # which passage of its document it is
+    passage_label: str  # which passage of its document it is
     url: str
     opening: str
     checks: tuple[CheckView, ...]

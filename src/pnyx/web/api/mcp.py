@@ -111,8 +111,8 @@ def build_mcp(service: AskService) -> MCPServer:
     tools = _Tools(service)
     for tool in (tools.search, tools.perspectives, tools.argue, tools.judge):
         server.tool(annotations=reading)(tool)
-    made: MCPServer = server
-    return made
+    typed_server: MCPServer = server
+    return typed_server
 
 
 class _Tools:
@@ -133,8 +133,8 @@ class _Tools:
         """Find the best documents on a question. Ask again with stance for what one side says."""
         row = {} if stance is None else {"stance": stance, "depth": 30}
         with _told():
-            found = await self._service.search(question, row, k=k)
-            return _answer(FoundAnswer, search_row(found))
+            result = await self._service.search(question, row, k=k)
+            return _answer(FoundAnswer, search_row(result))
 
     async def perspectives(
         self,
@@ -146,8 +146,8 @@ class _Tools:
         Search for the words of a view that is missing before you conclude that nothing supports it.
         """
         with _told():
-            found = await self._service.perspectives(question, k=k)
-            return _answer(CoverageAnswer, found)
+            coverage = await self._service.perspectives(question, k=k)
+            return _answer(CoverageAnswer, coverage)
 
     async def argue(
         self,
@@ -221,17 +221,17 @@ def _cut(value: Any) -> Any:
         text = value.encode("utf-8", "replace").decode()
         return text if len(text) <= _TEXT else f"{text[:_TEXT]} [...]"
     if isinstance(value, dict):
-        return {_cut(name): _cut(one) for name, one in value.items()}
+        return {_cut(name): _cut(item) for name, item in value.items()}
     return list(map(_cut, value)) if isinstance(value, list) else value
 
 
-def _answer(made: type[A], row: DescribedRow, **more: Any) -> A:
-    return made.model_validate(_cut({"warning": UNTRUSTED, **row.model_dump(), **more}))
+def _answer(model: type[A], row: DescribedRow, **more: Any) -> A:
+    return model.model_validate(_cut({"warning": UNTRUSTED, **row.model_dump(), **more}))
 
 
 def _cited(case: Case) -> list[dict[str, str]]:
     return [
-        {"id": doc_id, "title": one.title, "text": one.text, "url": one.url}
-        for doc_id, one in case.documents.items()
+        {"id": doc_id, "title": document.title, "text": document.text, "url": document.url}
+        for doc_id, document in case.documents.items()
         if any(doc_id in side.response.references for side in case.sides)
     ]

@@ -41,7 +41,7 @@ BANDS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchQuery:
     """A question, how many documents are looked at, and the filters that are chosen."""
 
     question: str
@@ -50,28 +50,28 @@ class Asked:
     topic: str = ""  # the number of a topic cluster, as text
     quality: str = ""  # of `BANDS`
 
-    def with_(self, **changes: Any) -> Asked:
+    def with_(self, **changes: Any) -> SearchQuery:
         """Return it with other choices."""
         return replace(self, **changes)
 
     def fields(self) -> dict[str, str]:
         """Return what the address holds: name -> value, nothing that is as usual."""
         count = "" if self.count == PAGE else str(self.count)
-        held = {"q": self.question, "n": count, "side": self.side, "topic": self.topic}
-        return {k: v for k, v in (held | {"quality": self.quality}).items() if v}
+        values = {"q": self.question, "n": count, "side": self.side, "topic": self.topic}
+        return {k: v for k, v in (values | {"quality": self.quality}).items() if v}
 
     def link(self, links: Links, anchor: str = "") -> str:
         """Return the address of these results."""
         return links.to(anchor=anchor, **self.fields())
 
 
-def read_asked(given: Mapping[str, Any]) -> Asked:
+def read_search_query(parameters: Mapping[str, Any]) -> SearchQuery:
     """Read an address's query or a form; drop filters that are none. InputError for the rest."""
-    question = one_line(question_text(given.get("q", "")))
-    count = whole("n", given.get("n") or str(PAGE), 1, MOST_HITS)
-    side, quality = str(given.get("side", "")), str(given.get("quality", ""))
-    topic = str(given.get("topic", ""))
-    return Asked(
+    question = one_line(question_text(parameters.get("q", "")))
+    count = whole("n", parameters.get("n") or str(PAGE), 1, MOST_HITS)
+    side, quality = str(parameters.get("side", "")), str(parameters.get("quality", ""))
+    topic = str(parameters.get("topic", ""))
+    return SearchQuery(
         question,
         count,
         side if side in STANDINGS else "",

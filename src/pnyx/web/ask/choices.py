@@ -60,9 +60,9 @@ OF_ARGUMENT: Final = ("stance", "certainty")
 
 def open_fields(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
     """Yield the fields of a spec that a request may choose, in order."""
-    for field, told in opts_of(spec):
-        if not (told.raw or field.name in _CLOSED):
-            yield field, told
+    for field, option in opts_of(spec):
+        if not (option.raw or field.name in _CLOSED):
+            yield field, option
 
 
 JUDGE_FIELDS: Final = frozenset(
@@ -78,17 +78,17 @@ def limit_of(name: str) -> int | None:
 
 def chosen(base: S, row: Mapping[str, Any]) -> S:
     """Return the server's choices with a request's in their place; InputError, OptionError."""
-    known = {field.name: field for field, _ in open_fields(type(base))}
+    fields = {field.name: field for field, _ in open_fields(type(base))}
     for name, value in row.items():
-        if name not in known:
+        if name not in fields:
             raise InputError(f"{shorten(name, 40)!r} is no field that a request may choose")
-        if isinstance(value, bool) and not isinstance(known[name].default, bool):
+        if isinstance(value, bool) and not isinstance(fields[name].default, bool):
             raise InputError(f"{name}: found {str(value).lower()}, expected another type")
         _check_limit(name, value)
-    made = type(base).from_row({**base.row(), **row})
+    spec = type(base).from_row({**base.row(), **row})
     for name in row:
-        _check_limit(name, getattr(made, name))
-    return made
+        _check_limit(name, getattr(spec, name))
+    return spec
 
 
 def _check_limit(name: str, value: Any) -> None:
@@ -97,24 +97,26 @@ def _check_limit(name: str, value: Any) -> None:
         raise InputError(f"{name}: found {value:g}, expected at most {most}")
     if isinstance(value, list | tuple) and len(value) > _MOST_TOPICS:
         raise InputError(f"{name}: found {len(value)} values, expected at most {_MOST_TOPICS}")
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(one, str) and len(one) > LONGEST:
-            raise InputError(f"{name}: found {len(one):,} characters, expected at most {LONGEST:,}")
+    for text in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(text, str) and len(text) > LONGEST:
+            raise InputError(
+                f"{name}: found {len(text):,} characters, expected at most {LONGEST:,}"
+            )
 
 
 def chosen_for(
     argue: ArgueSpec, search: SearchSpec, row: Mapping[str, Any]
 ) -> tuple[ArgueSpec, SearchSpec]:
     """Return an argument's choices, `stance` and `certainty` among them, and its `search`."""
-    own = dict(row)
-    inner = own.pop("search", None) or {}
+    argue_row = dict(row)
+    inner = argue_row.pop("search", None) or {}
     if not isinstance(inner, Mapping):
         raise InputError("search: expected an object of search options")
     for name in OF_ARGUMENT:
         if name in inner:
             raise InputError(f"search.{name}: expected among the options of the argument")
     base = dataclasses.replace(search, stance=None, certainty=None)
-    return chosen(argue, own), chosen(base, inner)
+    return chosen(argue, argue_row), chosen(base, inner)
 
 
 def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec, FormatSpec]:
@@ -123,10 +125,10 @@ def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec,
     for name in row:
         if name not in JUDGE_FIELDS:
             raise InputError(f"{shorten(name, 40)!r} is no option that a request may choose")
-    held = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
-    own = {name: value for name, value in server.row().items() if name in held}
+    names = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
+    model_row = {name: value for name, value in server.row().items() if name in names}
     return (
-        chosen(JudgeSpec.from_row(own), {k: v for k, v in row.items() if k not in formats}),
+        chosen(JudgeSpec.from_row(model_row), {k: v for k, v in row.items() if k not in formats}),
         chosen(FormatSpec(), {k: v for k, v in row.items() if k in formats}),
     )
 

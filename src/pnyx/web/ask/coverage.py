@@ -25,11 +25,11 @@ def cover(
 ) -> CoverageRow:
     """Hold the documents found against each perspective: one passage suffices (BERDS, App. A)."""
     taken = perspectives_of(question, source)
-    asked: list[Support] = []
+    questions: list[Support] = []
     for document in documents:
-        asked += ask_perspectives(document.id, judged_text(document), taken.perspectives)
+        questions += ask_perspectives(document.id, judged_text(document), taken.perspectives)
     verdicts: dict[tuple[str, str], list[Judged | Unscored]] = {}
-    for passage, answer in zip(asked, ask(judge, asked) if asked else [], strict=True):
+    for passage, answer in zip(questions, ask(judge, questions) if questions else [], strict=True):
         key = (passage.extra["perspective_id"], passage.extra["doc_id"])
         verdicts.setdefault(key, []).append(answer)
     rows = [_covered(perspective, documents, verdicts) for perspective in taken.perspectives]
@@ -38,8 +38,8 @@ def cover(
         source=taken.source,
         perspectives=rows,
         documents=[document.id for document in documents],
-        judge=judge.name if asked else "",
-        card=judge.card if asked else "",
+        judge=judge.name if questions else "",
+        card=judge.card if questions else "",
         problems=list(taken.problems),
         unscored=sum(row.asked - row.scored for row in rows) + bool(taken.failed),
     )

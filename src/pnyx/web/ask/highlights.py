@@ -34,31 +34,31 @@ class Marker:
     def excerpt(self, text: str, length: int = 320) -> tuple[Segment, ...]:
         """Return the first stretch of about `length` characters that holds most of the question."""
         read = text[:_READ]
-        found = self._found(read)
-        start = _sentence_start(read, _best(found, length), length)
+        matches = self._found(read)
+        start = _sentence_start(read, _best(matches, length), length)
         end = len(text) if len(text) <= start + length else _word_end(read, start + length)
-        segments = _cut(text, start, end, [span for span, _ in found])
+        segments = _cut(text, start, end, [span for span, _ in matches])
         before = (Segment("text", "… "),) if start else ()
         after = (Segment("text", " …"),) if end < len(text.rstrip()) else ()
         return (*before, *segments, *after)
 
     def _found(self, text: str) -> list[tuple[Span, str]]:
-        found = []
+        matches = []
         for match in _WORD.finditer(text) if self._terms else ():
             term = self._term(match[0].lower()) if len(match[0]) < 100 else None
             if term in self._terms:
-                found.append((match.span(), str(term)))
-        return found
+                matches.append((match.span(), str(term)))
+        return matches
 
 
-def _best(found: Sequence[tuple[Span, str]], length: int) -> int:
+def _best(matches: Sequence[tuple[Span, str]], length: int) -> int:
     """Return where the stretch begins in which most different words occur."""
     best, most = 0, (0, 0)
     last = 0
     counts: dict[str, int] = {}
-    for first, ((start, _), term) in enumerate(found):
-        while last < len(found) and found[last][0][1] <= start + length:
-            counts[found[last][1]] = counts.get(found[last][1], 0) + 1
+    for first, ((start, _), term) in enumerate(matches):
+        while last < len(matches) and matches[last][0][1] <= start + length:
+            counts[matches[last][1]] = counts.get(matches[last][1], 0) + 1
             last += 1
         worth = (sum(map(bool, counts.values())), last - first)
         if worth > most:
@@ -80,8 +80,8 @@ def _sentence_start(text: str, position: int, length: int) -> int:
 
 
 def _word_end(text: str, position: int) -> int:
-    found = re.compile(r"\s").search(text, position, position + 40)
-    return found.start() if found else min(position, len(text))
+    match = re.compile(r"\s").search(text, position, position + 40)
+    return match.start() if match else min(position, len(text))
 
 
 def _cut(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[Segment, ...]:

@@ -19,7 +19,7 @@ class Step:
     """A step of an argument."""
 
     name: str  # as `pnyx.cases.argument.Tell` has them; `judging`; last `case`
-    known: Mapping[str, Any] = field(default_factory=dict)  # what is known of it, as JSON values
+    values: Mapping[str, Any] = field(default_factory=dict)  # what is known of it, as JSON values
     case: Case | None = None  # the result, of the last step alone
 
 
@@ -44,15 +44,15 @@ class Job:
         """End the work at its next step: nobody will wait for it."""
         self.gone.set()
 
-    def tell(self, name: str, known: Mapping[str, Any]) -> None:
+    def tell(self, name: str, values: Mapping[str, Any]) -> None:
         """Take a step, in any thread; LeftError where nobody waits."""
         if self.gone.is_set():
             raise LeftError("nobody waits for this any more")
-        self._loop.call_soon_threadsafe(self._add, Step(name, known))
+        self._loop.call_soon_threadsafe(self._add, Step(name, values))
 
-    def count(self, done: int, asked: int, unscored: int) -> None:
+    def count(self, done: int, total: int, unscored: int) -> None:
         """Tell how many verdicts there are; see `pnyx.judging.counted_judge.Watched`."""
-        self.tell("judging", {"done": done, "asked": asked, "unscored": unscored})
+        self.tell("judging", {"done": done, "asked": total, "unscored": unscored})
 
     def _add(self, step: Step) -> None:
         same = self.steps and self.steps[-1].name == step.name == "judging"
@@ -76,17 +76,17 @@ class Job:
     async def follow(self, gone: Callable[[], None]) -> AsyncGenerator[Step, None]:
         """Yield each step, from the first; `gone` is called when the last follower left."""
         self.followers += 1
-        place = 0
-        shown: Step | None = None
+        position = 0
+        step: Step | None = None
         try:
             while True:
-                while place < len(self.steps):
-                    shown = self.steps[place]
-                    place += 1
-                    yield shown
-                if place and self.steps[place - 1] is not shown:
-                    shown = self.steps[place - 1]
-                    yield shown
+                while position < len(self.steps):
+                    step = self.steps[position]
+                    position += 1
+                    yield step
+                if position and self.steps[position - 1] is not step:
+                    step = self.steps[position - 1]
+                    yield step
                     continue
                 if self._over:
                     break

@@ -82,9 +82,9 @@ class OpenIndex:
             if key in now.searchers:
                 now.searchers.move_to_end(key)
                 return now.searchers[key]
-        made = open_searcher(now.index, spec, self._model, self._judge, self._say)
+        searcher = open_searcher(now.index, spec, self._model, self._judge, self._say)
         with self._lock:
-            kept = now.searchers.setdefault(key, made)
+            shared = now.searchers.setdefault(key, searcher)
             while len(now.searchers) > _SEARCHERS:
                 now.searchers.popitem(last=False)
-            return kept
+            return shared

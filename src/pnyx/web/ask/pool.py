@@ -93,8 +93,8 @@ class SharedResults:
 
     async def ask(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return the kept result, or wait for what `make` gives; no failure is kept."""
-        if (kept := self.get(key)) is not None:
-            return kept
+        if (stored := self.get(key)) is not None:
+            return stored
         task = self._under_way.get(key)
         if task is None:
             task = self._under_way[key] = asyncio.ensure_future(self._make(key, make))

@@ -13,7 +13,7 @@ from pnyx.display.text import Segment, clean, one_line, web_address
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.hits import has_all
 from pnyx.search.split_documents import shown_title
-from pnyx.web.ask.address import Asked, document_link
+from pnyx.web.ask.address import SearchQuery, document_link
 from pnyx.web.ask.document_parts import MOST_CHARACTERS, parts_view
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def document_view(
         "near": _near(index, document, question, links),
         "extra": list(_extra(document)),
         "question": question,
-        "back": Asked(question).link(links) if question else "",
+        "back": SearchQuery(question).link(links) if question else "",
     }
 
 
@@ -72,9 +72,9 @@ def _body(document: Evidence) -> str:
     if document.body is None:
         return ""
     parts = (document.conclusion, *(premise.text for premise in document.premises))
-    told = "".join("".join(parts).split())
+    premises = "".join("".join(parts).split())
     left = "".join(document.body.split())
-    return "" if document.premises and left == told else document.body
+    return "" if document.premises and left == premises else document.body
 
 
 def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]]:
@@ -115,18 +115,20 @@ def _near(
     parts = 1 if document.passage is None else document.passage.count
     hits = index.nearest(index.vectors([document.id])[0], _NEAR + parts)
     records = index.fetch([hit.doc_id for hit in hits])
-    shown = [
+    neighbours = [
         (record, hit.score)
         for record, hit in zip(records, hits, strict=True)
         if _source(record) != _source(document)
     ][:_NEAR]
     return [
         (
-            document_link(links, one.id, question, one.passage),
-            one_line(shown_title(one))[:_TITLE] or "(no id)",
-            ", ".join(filter(None, (_place(one), getattr(one, "stance", None), f"{cosine:.2f}"))),
+            document_link(links, document.id, question, document.passage),
+            one_line(shown_title(document))[:_TITLE] or "(no id)",
+            ", ".join(
+                filter(None, (_place(document), getattr(document, "stance", None), f"{cosine:.2f}"))
+            ),
         )
-        for one, cosine in shown
+        for document, cosine in neighbours
     ]
 
 

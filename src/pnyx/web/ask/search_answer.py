@@ -34,17 +34,19 @@ def find(
     searcher: Searcher, index: DocumentIndex, question: Question, k: int, facet: int | None = None
 ) -> SearchAnswer:
     """Search, and say why each document stands where it does; `index` is what is searched."""
-    found = searcher.show(question, max(k, FACETED))
-    ids = [hit.doc_id for hit in found.hits[:FACETED]]
+    results = searcher.show(question, max(k, FACETED))
+    ids = [hit.doc_id for hit in results.hits[:FACETED]]
     clustered = has_all(index, "clusters")
     topics = tuple(facets(index, ids)) if clustered else ()
-    hits = list(found.hits)
+    hits = list(results.hits)
     if facet is not None:
-        known = index.topics(ids) if clustered else [None] * len(ids)
-        hits = [h for h, t in zip(hits, known, strict=False) if t is not None and t.number == facet]
-    listed = list_hits(found, searcher, hits[:k], explained=True)
-    labels = searcher.matcher.problems(label_topic(one.document) for one in listed)
-    language = other_language(question.text, (one.document.text for one in listed))
+        hit_topics = index.topics(ids) if clustered else [None] * len(ids)
+        hits = [
+            h for h, t in zip(hits, hit_topics, strict=False) if t is not None and t.number == facet
+        ]
+    listed = list_hits(results, searcher, hits[:k], explained=True)
+    labels = searcher.matcher.problems(label_topic(hit.document) for hit in listed)
+    language = other_language(question.text, (hit.document.text for hit in listed))
     notes = filter(None, (searcher.note, language))
     return SearchAnswer(
         question,
@@ -52,7 +54,7 @@ def find(
         tuple(listed),
         topics,
         facet,
-        found.candidates,
-        (*notes, *found.problems, *labels),
-        found.unscored,
+        results.candidates,
+        (*notes, *results.problems, *labels),
+        results.unscored,
     )

@@ -131,8 +131,8 @@ class AskService:
         writer = self.model_name or "sentences are quoted, no language model is asked"
         searcher = self.opened.searcher(self.asking.search)
         index = self.index
-        known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
-        size = size_of(index) + (f" with {', '.join(known)}" if known else "")
+        features = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
+        size = size_of(index) + (f" with {', '.join(features)}" if features else "")
         judge = f"judge {short_name(self.judge.name)}"
         return size, searcher.described, judge, writer
 
@@ -162,8 +162,8 @@ class AskService:
 
         def once() -> SearchAnswer:
             searcher = self.opened.searcher(spec)
-            asked = Question(question_id(text), text)
-            return find(searcher, self.opened.index, asked, count, number)
+            question = Question(question_id(text), text)
+            return find(searcher, self.opened.index, question, count, number)
 
         def work() -> SearchAnswer:
             try:
@@ -172,8 +172,8 @@ class AskService:
                 return once()
 
         key = ("search", text, repr(spec), count, number, self.opened.state)
-        found: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
-        return found
+        answer: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
+        return answer
 
     async def document(self, doc_id: str) -> Evidence | None:
         """Return a document by its id; None where the index has none."""
@@ -192,33 +192,33 @@ class AskService:
         def work() -> CoverageRow:
             from pnyx.judging.students.judge import PackagedJudge
 
-            asked = Question(question_id(text), text)
+            question = Question(question_id(text), text)
             searcher = self.opened.searcher(spec)
-            found = searcher.show(asked, count)
-            documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
+            results = searcher.show(question, count)
+            documents = searcher.engine.fetch([hit.doc_id for hit in results.hits])
             source = open_perspectives(self.opened.index, spec, self._model, most)
-            return cover(asked, source, documents, PackagedJudge("support"))
+            return cover(question, source, documents, PackagedJudge("support"))
 
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
-        found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
-        return found
+        coverage: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
+        return coverage
 
     def known_perspectives(self, question: str, *, k: int) -> CoverageRow | None:
         """Return what `perspectives` gave lately; None where it would have to work."""
         text, spec, most, count = self._viewed(question, None, k)
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
-        found: CoverageRow | None = self._others.get(key)
-        return found
+        coverage: CoverageRow | None = self._others.get(key)
+        return coverage
 
     def _viewed(
         self, question: str, row: Mapping[str, Any] | None, k: int | str
     ) -> tuple[str, SearchSpec, int | None, int]:
         """Return the question, how is searched, how many perspectives and documents at most."""
-        own = dict(row or {})
-        most = own.pop("count", None)
+        options = dict(row or {})
+        most = options.pop("count", None)
         return (
             question_text(question),
-            chosen(self.asking.search, own),
+            chosen(self.asking.search, options),
             self.asking.search.count if most is None else whole("count", most, 1, MOST_VIEWS),
             whole("k", k, 1, MOST_HITS),
         )
@@ -231,17 +231,17 @@ class AskService:
         """Yield the steps of an argument, last the `Case`; raises as `search` does."""
         text = question_text(question)
         spec, search = chosen_for(self.asking.argue, self.asking.search, row or {})
-        asked = spec.asked_for(text)
+        argued = spec.asked_for(text)
         key = ("argue", text, repr(spec), repr(search), self.opened.state)
-        kept = self._others.get(key)
-        if kept is not None:
-            for step in kept:
+        stored = self._others.get(key)
+        if stored is not None:
+            for step in stored:
                 yield step
             return
         job = self._jobs.get(key)
         if job is None:
             job = self._jobs[key] = Job()
-            asyncio.ensure_future(self._run(key, job, asked, spec, search))  # noqa: RUF006
+            asyncio.ensure_future(self._run(key, job, argued, spec, search))  # noqa: RUF006
         async with contextlib.aclosing(job.follow(lambda: self._forget(key, job))) as steps:
             async for step in steps:
                 yield step
@@ -259,12 +259,12 @@ class AskService:
             del self._jobs[key]
 
     async def _run(
-        self, key: Any, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec
+        self, key: Any, job: Job, question: Question, spec: ArgueSpec, search: SearchSpec
     ) -> None:
         case: Case | None = None
         error: BaseException | None = None
         try:
-            case = await self._slow.run(lambda: self._argue(job, asked, spec, search), job.gone)
+            case = await self._slow.run(lambda: self._argue(job, question, spec, search), job.gone)
         except (Exception, asyncio.CancelledError) as failed:
             error = failed
         job.end(case, error)
@@ -272,7 +272,7 @@ class AskService:
             self._others.put(key, tuple(job.steps))
         self._forget(key, job)
 
-    def _argue(self, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
+    def _argue(self, job: Job, question: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
         from pnyx.cases.argument import argue
         from pnyx.cases.case import with_settings
 
@@ -282,7 +282,7 @@ class AskService:
         judge = Watched(self.judge, job.count)
         case = argue(
             searcher,
-            asked,
+            question,
             judge=judge,
             writer=open_writer(spec, self._model),
             citation_judge=judge.alongside(self._citation_judge),

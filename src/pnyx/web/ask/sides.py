@@ -40,8 +40,8 @@ class Standings:
 
     def known(self, question: str, k: int) -> Standing | None:
         """Return where the best `k` documents stand if that was told before; nobody is asked."""
-        found: Standing | None = self._kept.get(self._key(question, k))
-        return found
+        standing: Standing | None = self._kept.get(self._key(question, k))
+        return standing
 
     async def tell(self, question: str, k: int) -> Standing:
         """Return where the best `k` documents stand. Raises InputError, ModelError, Busy."""
@@ -49,24 +49,24 @@ class Standings:
         async def make() -> Standing:
             return await self._service.work(lambda: self._tell(question, k))
 
-        found: Standing = await self._kept.ask(self._key(question, k), make)
-        return found
+        standing: Standing = await self._kept.ask(self._key(question, k), make)
+        return standing
 
     def _tell(self, text: str, k: int) -> Standing:
         from pnyx.cases.argument import placing_of
         from pnyx.cases.passage_sides import RANKED
 
         started = time.monotonic()
-        asked = Question(question_id(text), text)
+        question = Question(question_id(text), text)
         asking = self._service.asking
         searcher = self._service.opened.searcher(asking.search)
-        (found,) = searcher.search([asked], max(k, RANKED, POOL))
-        shown = {hit.doc_id for hit in searcher.shown(found, k).hits}
-        last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
-        read = [hit.doc_id for hit in found.hits[: max(last, RANKED)]]
+        (ranking,) = searcher.search([question], max(k, RANKED, POOL))
+        shown_ids = {hit.doc_id for hit in searcher.shown(ranking, k).hits}
+        last = max((hit.rank for hit in ranking.hits if hit.doc_id in shown_ids), default=0)
+        read = [hit.doc_id for hit in ranking.hits[: max(last, RANKED)]]
         documents = searcher.engine.fetch(read)
         plan = argue_plan(asking.argue)
-        placing = placing_of(searcher, asked, self._service.judge, plan)
-        placed = run_blocking(lambda: placing.place(documents, shown))
-        told = {one.document.id: one for one in placed}
-        return Standing(told, time.monotonic() - started)
+        placing = placing_of(searcher, question, self._service.judge, plan)
+        placed = run_blocking(lambda: placing.place(documents, shown_ids))
+        by_id = {passage.document.id: passage for passage in placed}
+        return Standing(by_id, time.monotonic() - started)

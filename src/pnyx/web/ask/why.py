@@ -93,11 +93,12 @@ def _rows(why: Explanation, parts: Sequence[Explanation]) -> Iterator[WhyRow]:
 
 def _relevance_rows(part: Explanation) -> Iterator[WhyRow]:
     """Return what relevance is made of: the document's own score, its parts, its neighbours."""
-    own, near = part.parts
-    said = f"{own.weight:g} × {_number(own.raw or 0.0)}, its own score: {_parts_said(own.parts)}"
+    score, near = part.parts
+    weighted = f"{score.weight:g} × {_number(score.raw or 0.0)}"
+    explanation = f"{weighted}, its own score: {_parts_said(score.parts)}"
     others = f"{near.weight:g} × {_number(near.raw or 0.0)}, the documents most like it"
-    yield WhyRow("Relevance", _number(part.value), f"{said}; + {others}")
-    yield from _rows(own, own.parts)
+    yield WhyRow("Relevance", _number(part.value), f"{explanation}; + {others}")
+    yield from _rows(score, score.parts)
 
 
 def _parts_said(parts: Sequence[Explanation], sign: str = " + ") -> str:
@@ -106,8 +107,8 @@ def _parts_said(parts: Sequence[Explanation], sign: str = " + ") -> str:
 
 def _meaning(part: Explanation) -> str:
     if part.name == "dense":
-        said = _measured("cosine of question and document", part)
-        return said or "not among the nearest in meaning"
+        phrase = _measured("cosine of question and document", part)
+        return phrase or "not among the nearest in meaning"
     if part.name in _FACTORS:
         what, unknown = _FACTORS[part.name]
         return unknown if part.raw is None else f"1 + {part.weight:g} × {part.raw:.2f}, {what}"
@@ -117,19 +118,19 @@ def _meaning(part: Explanation) -> str:
     if part.raw is None:
         return words or ("fixed at 1" if part.name == "R" else "not among the best by words")
     model = "Dirichlet" if part.name in ("R", "dirichlet") else part.name.upper()
-    said = _measured(f"{model} score", part) if part.weight or part.rank else f"{model} score"
-    return f"{said}: {words}" if words else said
+    phrase = _measured(f"{model} score", part) if part.weight or part.rank else f"{model} score"
+    return f"{phrase}: {words}" if words else phrase
 
 
 def _measured(what: str, part: Explanation) -> str:
     if part.raw is None:
         return ""
-    said = f"{what} {_number(part.raw)}"
+    phrase = f"{what} {_number(part.raw)}"
     if part.rank is not None:
-        said += f", number {part.rank} by it alone"
+        phrase += f", number {part.rank} by it alone"
     if part.weight is not None:
-        said += f", weight {part.weight:g}"
-    return said
+        phrase += f", weight {part.weight:g}"
+    return phrase
 
 
 def _words(part: Explanation) -> str:

@@ -48,8 +48,8 @@ class Act:
     def of_row(cls, row: Mapping[str, Any]) -> Act:
         """Return what a line of the journal says; InputError where it is none."""
         try:
-            known = dict(row)
-            act = cls(**{**known, "marks": tuple(known.get("marks", ()))})
+            fields = dict(row)
+            act = cls(**{**fields, "marks": tuple(fields.get("marks", ()))})
         except TypeError as error:
             raise InputError("is not a line of a journal") from error
         if act.does not in _DOES:
@@ -61,7 +61,7 @@ class Act:
 class State:
     """What one person has said of one item."""
 
-    said: Act | None = None  # the answer or skip that counts
+    act: Act | None = None  # the answer or skip that counts
     draft: Act | None = None  # what was begun after it
     version: int = 0  # how often the person did something to the item
     ever: bool = False  # answered, be it taken back: a judge's answer was shown
@@ -70,12 +70,12 @@ class State:
     @property
     def latest(self) -> Act | None:
         """What the form shows."""
-        return self.draft or self.said
+        return self.draft or self.act
 
     @property
     def answered(self) -> bool:
         """Whether there is an answer, rather than nothing or a skip."""
-        return self.said is not None and self.said.does == "answer"
+        return self.act is not None and self.act.does == "answer"
 
 
 _NOTHING: Final = State()
@@ -99,12 +99,12 @@ class Book:
             raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
         state = self._states.setdefault(act.who, {}).setdefault(act.item, State())
         if act.does == "undo":
-            state.draft, state.said = state.said, done.pop()[1]
+            state.draft, state.act = state.act, done.pop()[1]
         elif act.does == "draft":
             state.draft = act
         else:
-            done.append((act.item, state.said))
-            state.said, state.draft = act, None
+            done.append((act.item, state.act))
+            state.act, state.draft = act, None
         state.version += 1
         state.ever = state.ever or act.does == "answer"
         state.seen = act.seen or state.seen
@@ -130,31 +130,31 @@ class Book:
         for who, states in self._states.items():
             state = states.get(item)
             counts = adjudicated or who != ADJUDICATED
-            if counts and state is not None and state.said is not None and state.answered:
-                yield state.said
+            if counts and state is not None and state.act is not None and state.answered:
+                yield state.act
 
 
 def label_rows(question: JudgeQuestion, answers: Iterable[Act]) -> list[dict[str, Any]]:
     """Return the lines of a labels file for one item, by annotator and dimension."""
     rows = []
-    for said in sorted(answers, key=lambda one: one.who):
-        for dimension, value in said.values.items():
-            row: dict[str, Any] = {"id": question.id, "value": value, "annotator": said.who}
+    for act in sorted(answers, key=lambda act: act.who):
+        for dimension, value in act.values.items():
+            row: dict[str, Any] = {"id": question.id, "value": value, "annotator": act.who}
             row |= {"dimension": dimension} if dimension else {}
             row |= {"group": question.group} if question.group else {}
-            row["uncertain"] = said.unsure
+            row["uncertain"] = act.unsure
             for name in ("seconds", "comment", "shown", "seen", "at"):
-                if (known := getattr(said, name)) not in (None, ""):
-                    row[name] = known
+                if (field_value := getattr(act, name)) not in (None, ""):
+                    row[name] = field_value
             rows.append(row)
     return rows
 
 
 def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list[str]:
     """Return the dimensions on which people differ, of `steps` by more than one."""
-    found = []
+    dimensions = []
     for dimension in answers[0].values if answers else ():
-        values = [one.values.get(dimension) for one in answers]
+        values = [answer.values.get(dimension) for answer in answers]
         scale = steps.get(dimension)
         if scale is None:
             differ = any(value != values[0] for value in values)
@@ -162,5 +162,5 @@ def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list
             places = [scale.index(value) for value in values if value in scale]
             differ = bool(places) and max(places) - min(places) > (1 if len(scale) > 2 else 0)
         if differ:
-            found.append(dimension)
-    return found
+            dimensions.append(dimension)
+    return dimensions

@@ -95,8 +95,8 @@ def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[st
     digest = hashlib.blake2b(digest_size=16)
     for question in questions:
         digest.update(hashlib.blake2b(item_bytes(question)).digest())
-    own = getattr(questions[0], "own", None)
-    named = {} if own is None else {"dimensions": own.sha256}
+    dimensions = getattr(questions[0], "own", None)
+    named = {} if dimensions is None else {"dimensions": dimensions.sha256}
     return {"task": task.name, "items": digest.hexdigest(), **share.row(), **named}
 
 
@@ -108,8 +108,8 @@ def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQ
 
     task = TASKS.get(name)
     if task is None:
-        shown, known = shorten(name, 40), ", ".join(TASKS)
-        raise OptionError(f"TASK: found {shown!r}, expected one of: {known}")
+        short, expected = shorten(name, 40), ", ".join(TASKS)
+        raise OptionError(f"TASK: found {short!r}, expected one of: {expected}")
     if spec.scale is not None and spec.scale not in task.scales:
         raise OptionError(f"--scale goes with quality, not {task.name}")
     if spec.dimensions is not None and not task.scales:

@@ -99,10 +99,10 @@ class Desk:
     def order(self, who: str) -> list[int]:
         """Return a person's items in the order in which they are shown."""
         if who not in self._orders:
-            own = self._shares.get(who, () if self._shares else range(len(self.questions)))
-            own = range(len(self.questions)) if who == ADJUDICATED else own
+            items = self._shares.get(who, () if self._shares else range(len(self.questions)))
+            items = range(len(self.questions)) if who == ADJUDICATED else items
             shuffle = self.share.shuffle and who != ADJUDICATED
-            self._orders[who] = order_of(own, who, self.share.seed, shuffle=shuffle)
+            self._orders[who] = order_of(items, who, self.share.seed, shuffle=shuffle)
         return self._orders[who]
 
     def form(self, question: JudgeQuestion, who: str) -> Form:
@@ -117,52 +117,52 @@ class Desk:
     def progress(self, who: str) -> tuple[Progress, dict[str, Progress]]:
         """Return how far a person is: in all, and by group."""
         if who not in self._tallies:
-            made: dict[str, list[int]] = {}
+            tally: dict[str, list[int]] = {}
             for item in self.order(who):
-                own = made.setdefault(self.questions[item].group, [0, 0, 0, 0])
-                own[1] += 1
-                _count(own, self.state(who, item).said, 1)
-            self._tallies[who] = made
+                group_tally = tally.setdefault(self.questions[item].group, [0, 0, 0, 0])
+                group_tally[1] += 1
+                _count(group_tally, self.state(who, item).act, 1)
+            self._tallies[who] = tally
         counts = self._tallies[who]
         total = Progress(*map(sum, zip(*counts.values(), strict=True))) if counts else _NONE
-        return total, {group: Progress(*own) for group, own in counts.items()}
+        return total, {group: Progress(*numbers) for group, numbers in counts.items()}
 
     def shows(self, who: str, item: int, show: str) -> bool:
         """Tell whether an item belongs to what a list is narrowed to; to no narrowing, all do."""
         state = self.state(who, item)
-        said = state.said
+        act = state.act
         if show == "open":
-            return said is None
+            return act is None
         if show == "differs":
             return bool(self.differing(who, item))
-        found = {
+        matches = {
             "answered": state.answered,
-            "unsure": said is not None and said.unsure,
-            "skipped": said is not None and said.does == "skip",
-            "commented": said is not None and bool(said.comment),
+            "unsure": act is not None and act.unsure,
+            "skipped": act is not None and act.does == "skip",
+            "commented": act is not None and bool(act.comment),
         }
-        return found.get(show, True)
+        return matches.get(show, True)
 
-    def following(self, who: str, place: int, show: str = "open") -> int | None:
+    def following(self, who: str, position: int, show: str = "open") -> int | None:
         """Return the next place, round the end, in a person's order that `show` holds, or None."""
         order = self.order(who)
-        for n in chain(range(place + 1, len(order)), range(min(place, len(order)))):
+        for n in chain(range(position + 1, len(order)), range(min(position, len(order)))):
             if self.shows(who, order[n], show):
                 return n
         return None
 
     def differing(self, who: str, item: int) -> list[str]:
         """Return the dimensions on which the judge said something else than a person did."""
-        question, said = self.questions[item], self.state(who, item).said
-        if said is None or not said.values:
+        question, act = self.questions[item], self.state(who, item).act
+        if act is None or not act.values:
             return []
-        found = []
-        for dimension, value in said.values.items():
+        dimensions = []
+        for dimension, value in act.values.items():
             judged = self.suggested.get((question.id, dimension))
             if judged is not None and judged.value is not None:
-                own, its = question.value_of(value), question.value_of(judged.value)
-                found += [dimension] if own != its else []
-        return found
+                theirs, its = question.value_of(value), question.value_of(judged.value)
+                dimensions += [dimension] if theirs != its else []
+        return dimensions
 
     def disputes(self) -> list[int]:
         """Return the items on which people differ, by their number in the file."""
@@ -198,9 +198,9 @@ class Desk:
                 raise InputError("only the last answer can be taken back")
             act = replace(act, at=datetime.now(UTC).isoformat(timespec="seconds"))
             self.journal.add(act)
-            before = state.said
+            before = state.act
             state = self.book.apply(act)
-            self._recount(act, before, state.said)
+            self._recount(act, before, state.act)
             if act.does != "draft":
                 self._lines[act.item] = self._rendered(act.item)
                 self._file.changed()
@@ -209,9 +209,9 @@ class Desk:
     def _recount(self, act: Act, before: Act | None, after: Act | None) -> None:
         tally = self._tallies.get(act.who)
         if tally is not None:
-            own = tally[self.questions[self.places[act.item]].group]
-            _count(own, before, -1)
-            _count(own, after, 1)
+            group_tally = tally[self.questions[self.places[act.item]].group]
+            _count(group_tally, before, -1)
+            _count(group_tally, after, 1)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of LABELS, in the order of the items."""
@@ -220,11 +220,13 @@ class Desk:
 
     def summary(self) -> dict[str, int]:
         """Return how many answers there are, to how many items, by how many people."""
-        said = [sum(1 for _ in self.book.answers(question.id)) for question in self.questions]
+        answer_counts = [
+            sum(1 for _ in self.book.answers(question.id)) for question in self.questions
+        ]
         return {
-            "items": len(said),
-            "answered": sum(map(bool, said)),
-            "answers": sum(said),
+            "items": len(answer_counts),
+            "answered": sum(map(bool, answer_counts)),
+            "answers": sum(answer_counts),
             "annotators": len(self.book.people),
         }
 
@@ -261,12 +263,12 @@ class Desk:
 _NONE: Final = Progress(0, 0, 0, 0)
 
 
-def _count(tally: list[int], said: Act | None, by: int) -> None:
+def _count(tally: list[int], act: Act | None, by: int) -> None:
     """Add what was said of an item to the numbers of a `Progress`, or take it off."""
-    if said is not None:
+    if act is not None:
         tally[0] += by
-        tally[2] += by * (said.does == "skip")
-        tally[3] += by * said.unsure
+        tally[2] += by * (act.does == "skip")
+        tally[3] += by * act.unsure
 
 
 class _File:

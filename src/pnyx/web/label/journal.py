@@ -87,17 +87,17 @@ class LabelJournal:
         finally:
             os.close(handle)
 
-    def _check(self, found: dict[str, Any] | None) -> None:
-        if found is None or found.get("kind") != _KIND or not found.get(_KEY):
+    def _check(self, header: dict[str, Any] | None) -> None:
+        if header is None or header.get("kind") != _KIND or not header.get(_KEY):
             raise InputError("is damaged, or no journal of pnyx label", path=self.folder)
         for name, wanted in self._about.items():
-            if found.get(name) != wanted:
-                here, there = _shown(wanted), _shown(found.get(name))
+            if header.get(name) != wanted:
+                here, there = _shown(wanted), _shown(header.get(name))
                 problem = f"was begun with other {name}" if name == "items" else (
                     f"was begun with {name} {there}, found {here}"
                 )  # fmt: skip
                 raise InputError(f"{problem}: name another file with --out", path=self.labels)
-        self.secret = found[_KEY]
+        self.secret = header[_KEY]
 
     def _whole(self) -> int:
         """Return where the last whole line ends: a kill or a full disk may have left a part."""

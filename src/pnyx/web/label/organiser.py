@@ -53,18 +53,23 @@ def agreement_of(desk: Desk) -> AgreementPage:
     from pnyx.judging.measures.raters import measure_raters
     from pnyx.stats.base import Bootstrap
 
-    said = {question.id: list(desk.book.answers(question.id)) for question in desk.questions}
-    shared = sum(len(answers) > 1 for answers in said.values())
-    items = shared, sum(map(bool, said.values()))
+    answers_by_item = {
+        question.id: list(desk.book.answers(question.id)) for question in desk.questions
+    }
+    shared = sum(len(answers) > 1 for answers in answers_by_item.values())
+    items = shared, sum(map(bool, answers_by_item.values()))
     if not shared:
         return AgreementPage(reason="No item has answers of two people yet.", items=items)
-    rows = [row for q in desk.questions for row in label_rows(q, said[q.id])]
+    rows = [row for q in desk.questions for row in label_rows(q, answers_by_item[q.id])]
     if any(isinstance(row["value"], list) for row in rows):
         return AgreementPage(reason="Orders have no measure of agreement here.", items=items)
     draws = _FEW_DRAWS if len(rows) > _MANY else _DRAWS
-    found = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
+    agreement = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
     return AgreementPage(
-        found.compared[0], items=items, draws=draws, drawn_by=(found.clustered_by, found.clusters)
+        agreement.compared[0],
+        items=items,
+        draws=draws,
+        drawn_by=(agreement.clustered_by, agreement.clusters),
     )
 
 
@@ -82,14 +87,14 @@ class Organising(ItemPages):
         """Return the routes."""
         from starlette.routing import Route
 
-        own = self._own
+        restricted = self._own
         return [
-            Route("/organise", own(self.organise)),
-            Route("/organise/labels", own(self.labels)),
-            Route("/adjudicate", own(self.first)),
-            Route("/adjudicate/undo", own(self.undo), methods=["POST"]),
-            Route("/adjudicate/{place:int}", own(self.item)),
-            Route("/adjudicate/{place:int}", own(self.answer), methods=["POST"]),
+            Route("/organise", restricted(self.organise)),
+            Route("/organise/labels", restricted(self.labels)),
+            Route("/adjudicate", restricted(self.first)),
+            Route("/adjudicate/undo", restricted(self.undo), methods=["POST"]),
+            Route("/adjudicate/{place:int}", restricted(self.item)),
+            Route("/adjudicate/{place:int}", restricted(self.answer), methods=["POST"]),
         ]
 
     def _own(
@@ -145,9 +150,9 @@ class Organising(ItemPages):
         from statistics import median
 
         spent = [
-            said.seconds
+            act.seconds
             for item in self.desk.order(who)
-            if (said := self.desk.state(who, item).said) and said.seconds is not None
+            if (act := self.desk.state(who, item).act) and act.seconds is not None
         ]
         return median(spent) if spent else None
 
@@ -178,44 +183,44 @@ class Organising(ItemPages):
     def _following(self, item: int) -> int | None:
         disputes = self.desk.disputes()
         later = [n for n in disputes if n > item] + [n for n in disputes if n < item]
-        return next((n for n in later if self.desk.state(ADJUDICATED, n).said is None), None)
+        return next((n for n in later if self.desk.state(ADJUDICATED, n).act is None), None)
 
-    def address(self, place: int | None, show: str = "") -> str:
+    def address(self, position: int | None, show: str = "") -> str:
         """Return the address of an item in dispute; without one, of the overview."""
-        return Links().to("organise") if place is None else super().address(place)
+        return Links().to("organise") if position is None else super().address(position)
 
     def onward(
-        self, request: Request, who: str, place: int, act: Act, before: State, show: str
+        self, request: Request, who: str, position: int, act: Act, before: State, show: str
     ) -> Response:
         """Show a decided item again, with the names: who looks at it has decided."""
         if act.does == "answer":
-            return self.to(request, who, place)
-        following = self._following(place)
+            return self.to(request, who, position)
+        following = self._following(position)
         if following is None:
             return moved(request, self.address(None))
         return self.to(request, who, following)
 
-    def values(self, who: str, place: int | None, kept: Act | None) -> dict[str, Any]:
+    def values(self, who: str, position: int | None, draft: Act | None) -> dict[str, Any]:
         """Return what was said of an item, and how far the disputes are decided."""
-        desk, item = self.desk, place or 0
+        desk, item = self.desk, position or 0
         question, disputes = desk.questions[item], desk.disputes()
         return {
-            "suggestions": [], "total": None, "groups": {}, "kept": kept or self._agreed(item),
-            "others": self._others(item), "named": desk.state(who, item).said is not None,
+            "suggestions": [], "total": None, "groups": {}, "kept": draft or self._agreed(item),
+            "others": self._others(item), "named": desk.state(who, item).act is not None,
             "disputed": desk.disputed(question), "disputes": len(disputes),
             "decided": self._decided(disputes), "here": ("organise",),
             "back": self.address(None), "onward": self.address(self._following(item)),
         }  # fmt: skip
 
     def _decided(self, disputes: list[int]) -> int:
-        return sum(self.desk.state(ADJUDICATED, item).said is not None for item in disputes)
+        return sum(self.desk.state(ADJUDICATED, item).act is not None for item in disputes)
 
     def _others(self, item: int) -> list[Act]:
         """Return what people said, in an order of its own for each item, so that none is known."""
         question = self.desk.questions[item]
-        found = sorted(self.desk.book.answers(question.id), key=lambda said: said.who)
-        random.Random(f"{self.desk.share.seed}:others:{question.id}").shuffle(found)
-        return found
+        answers = sorted(self.desk.book.answers(question.id), key=lambda act: act.who)
+        random.Random(f"{self.desk.share.seed}:others:{question.id}").shuffle(answers)
+        return answers
 
     def _agreed(self, item: int) -> Act | None:
         """Return, before a decision, the choices that all agree on, so that the others are left."""
@@ -227,6 +232,6 @@ class Organising(ItemPages):
         same = {
             name: value
             for name, value in (others[0].values.items() if others else ())
-            if all(one.values.get(name) == value for one in others)
+            if all(act.values.get(name) == value for act in others)
         }
         return Act(ADJUDICATED, question.id, "draft", form.marks(same))

@@ -30,8 +30,10 @@ class People:
         names = check_names(annotators)
         self.tokens: Mapping[str, str] = {}
         if names:
-            own = token or token_of(secret, ORGANISER)
-            self.tokens = {ORGANISER: own} | {name: token_of(secret, name) for name in names}
+            organiser_token = token or token_of(secret, ORGANISER)
+            self.tokens = {ORGANISER: organiser_token} | {
+                name: token_of(secret, name) for name in names
+            }
         self._names = {token: name for name, token in self.tokens.items()}
 
     @property
@@ -73,8 +75,8 @@ def check_name(name: str) -> str:
     """Return an annotator's name without white space around it; OptionError where it is none."""
     name = name.strip()
     if not name or len(name) > _LONGEST or not name.isprintable():
-        found = repr(shorten(name, 40))
-        raise OptionError(f"found the name {found}, expected 1 to {_LONGEST} printable characters")
+        short = repr(shorten(name, 40))
+        raise OptionError(f"found the name {short}, expected 1 to {_LONGEST} printable characters")
     if name.casefold() in (ADJUDICATED, ORGANISER):
         raise OptionError(f"found the name {shorten(name, 40)!r}, which has a meaning of its own")
     return name
@@ -106,10 +108,10 @@ def shared_out(
         return {who: list(range(count)) for who in annotators}
     rng = random.Random(f"{seed}:overlap")
     loads = dict.fromkeys(annotators, 0)
-    found: dict[str, list[int]] = {who: [] for who in annotators}
+    shares: dict[str, list[int]] = {who: [] for who in annotators}
     for item in rng.sample(range(count), count):
         drawn = sorted(annotators, key=lambda who: (loads[who], rng.random()))
         for who in drawn[:overlap]:
             loads[who] += 1
-            found[who].append(item)
-    return {who: sorted(items) for who, items in found.items()}
+            shares[who].append(item)
+    return {who: sorted(items) for who, items in shares.items()}

@@ -31,26 +31,26 @@ def draft_of(form: Form, sent: FormData, who: str, item: str) -> Act:
     comment = clean_text(str(sent.get("comment", ""))).replace("\r\n", "\n").strip()
     return Act(
         who, item, "draft", _marks(form, sent), {}, bool(sent.get("unsure")),
-        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.shown,
+        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.side_order,
     )  # fmt: skip
 
 
 def _marks(form: Form, sent: FormData) -> Marks:
     """Return the choice sent for each field; None for what is none of them."""
-    found = []
+    positions = []
     for number, field in enumerate(form.fields):
         chosen = whole(str(sent.get(f"f{number}", "")), -1)
-        found.append(chosen if 0 <= chosen < len(field.choices) else None)
-    return tuple(found)
+        positions.append(chosen if 0 <= chosen < len(field.choices) else None)
+    return tuple(positions)
 
 
 def _seconds(sent: object) -> float | None:
     """Return the time that the page says it was in sight; None where it does not say."""
     try:
-        found = float(str(sent))
+        seconds = float(str(sent))
     except ValueError:
         return None
-    return found if 0 <= found <= _LONGEST_SECONDS and str(sent) else None
+    return seconds if 0 <= seconds <= _LONGEST_SECONDS and str(sent) else None
 
 
 def whole(text: str, otherwise: int) -> int:
@@ -65,8 +65,8 @@ def version_of(sent: FormData) -> int:
 
 def show_of(sent: Mapping[str, Any]) -> str:
     """Return which items are shown; empty for all."""
-    found = str(sent.get("show", ""))
-    return found if found in SHOWS else ""
+    show = str(sent.get("show", ""))
+    return show if show in SHOWS else ""
 
 
 def moved(request: Request, address: str) -> Response:

@@ -69,10 +69,12 @@ def _hit(catalogue: Catalogue, number: int) -> WordHit:
         line = catalogue.line(judgement)
         texts = (line.get(name) for name in SEARCHED)
         return WordHit(next((t for t in texts if isinstance(t, str) and t), ""), judgement)
-    report, place = divmod(-number, SENTENCES_A_REPORT)
+    report, position = divmod(-number, SENTENCES_A_REPORT)
     row = catalogue.row(kinds.REPORTS, "WHERE p.id = ?", report)
     texts_of = catalogue.texts(row)
-    return WordHit(texts_of[place] if place < len(texts_of) else "", report=row, n=place + 1)
+    return WordHit(
+        texts_of[position] if position < len(texts_of) else "", report=row, n=position + 1
+    )
 
 
 def view_app(current: CurrentCatalogue, *, token: str = "", watch: bool = False) -> Guard:

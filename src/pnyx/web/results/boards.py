@@ -160,24 +160,24 @@ def leaderboard(
     catalogue: Catalogue, source: str, by: str = "", number: int = 1, *, ascending: bool = False
 ) -> Board:
     """Return runs over all topics, the best by a measure first, those without a value before."""
-    held = catalogue.source(source)
-    measures = _measures(catalogue, held)
+    source_row = catalogue.source(source)
+    measures = _measures(catalogue, source_row)
     by = by or next(iter(measures), "")
     if by not in measures:
         raise NotFoundError("this leaderboard has no such measure")
-    page = _ranked_runs(catalogue, held.id, by, number, "ASC" if ascending else "DESC")
+    page = _ranked_runs(catalogue, source_row.id, by, number, "ASC" if ascending else "DESC")
     rows = {name: BoardRow(name) for name in page.rows}
-    own = f"source = ? AND r.name IN ({', '.join('?' * len(rows))})"
-    tail = f"WHERE v.topic IS NULL AND v.{own} ORDER BY r.name, v.place"
-    values = catalogue.rows(MEASURES, tail, held.id, *rows)
+    condition = f"source = ? AND r.name IN ({', '.join('?' * len(rows))})"
+    tail = f"WHERE v.topic IS NULL AND v.{condition} ORDER BY r.name, v.place"
+    values = catalogue.rows(MEASURES, tail, source_row.id, *rows)
     for value in values:
         rows[value.run].values[value.measure] = value
-    tail = f"WHERE d.{own} ORDER BY d.rowid"
-    for difference in catalogue.rows(DIFFERENCES, tail, held.id, *rows):
+    tail = f"WHERE d.{condition} ORDER BY d.rowid"
+    for difference in catalogue.rows(DIFFERENCES, tail, source_row.id, *rows):
         rows[difference.run].differences[difference.measure] = difference
     scales = {name: _scale(v for v in values if v.measure == name) for name in measures}
-    shown = page_of(list(rows.values()), page.total, number)
-    return Board(source, "run", measures, shown, None, by, ascending, scales)
+    board_page = page_of(list(rows.values()), page.total, number)
+    return Board(source, "run", measures, board_page, None, by, ascending, scales)
 
 
 def _show_leaderboard(catalogue: Catalogue, address: Address) -> Content:
@@ -231,7 +231,7 @@ def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
         values = catalogue.values(run=title, topics=True)
     boards = _boards(by, catalogue.reports(**chosen), values, address.number)
     (name,) = chosen.values()
-    shown = {
+    page_values = {
         "title": title,
         "id": name if name != title else "",
         "titles": titles,
@@ -241,7 +241,7 @@ def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
         "base": address.here,
         "definitions": definitions_of(name for board in boards for name in board.measures),
     }
-    return Content("boards", shown)
+    return Content("boards", page_values)
 
 
 def _boards(
@@ -283,21 +283,20 @@ def _names(by: str, catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
 def definitions_of(measures: Iterable[str]) -> dict[str, str]:
     """Return measure -> its definition, for those that have one here."""
     names = list(dict.fromkeys(measures))
-    known: Mapping[str, str] = _written()
+    written: Mapping[str, str] = _written()
     for target in offered("DEFINITIONS"):
-        known = load(target)(known, names)
-    definitions = {name: _definition(name, known) for name in names}
+        written = load(target)(written, names)
+    definitions = {name: _definition(name, written) for name in names}
     return {name: text for name, text in definitions.items() if text}
 
 
-def _definition(name: str, known: Mapping[str, str]) -> str:
+def _definition(name: str, written: Mapping[str, str]) -> str:
     """Return the definition of a measure, whatever its cutoff, or that of one it is a part of."""
     if name.endswith(MICRO):
-        return (
-            f"{_definition(name.removesuffix(MICRO), known)} Over the items of all topics.".strip()
-        )
+        definition = _definition(name.removesuffix(MICRO), written)
+        return f"{definition} Over the items of all topics.".strip()
     base = name.partition("@")[0].partition("(")[0].strip()
-    return next((known[n] for n in (name, base, base.rpartition(".")[2]) if n in known), "")
+    return next((written[n] for n in (name, base, base.rpartition(".")[2]) if n in written), "")
 
 
 @cache

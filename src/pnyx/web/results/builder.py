@@ -68,12 +68,13 @@ class Builder:
         self.banks: Sequence[str] = ()  # files of nugget banks
 
     @contextmanager
-    def source(self, given: GivenSource) -> Iterator[int]:
+    def source(self, source: GivenSource) -> Iterator[int]:
         """Add a source, and what is added within; of one with a fault, only the fault is kept."""
         number = self._next("source")
-        ids, last = {table: dict(known) for table, known in self._ids.items()}, self._last.copy()
-        name = self._free(given.name)
-        row = (number, name, slug(name), given.path, given.kind)
+        ids = {table: dict(ids_of_table) for table, ids_of_table in self._ids.items()}
+        last = self._last.copy()
+        name = self._free(source.name)
+        row = (number, name, slug(name), source.path, source.kind)
         sql = "INSERT INTO source (id, name, slug, path, kind, problem) VALUES (?, ?, ?, ?, ?, ?)"
         self.connection.execute("SAVEPOINT source")
         try:
@@ -86,7 +87,7 @@ class Builder:
             self._ids, self._last = ids, last
             problem = str(error)
             if isinstance(error, sqlite3.Error):
-                problem = f"{given.path}: holds what cannot be kept: {error}"
+                problem = f"{source.path}: holds what cannot be kept: {error}"
             self.connection.execute(sql, (*row, problem))
         self.connection.execute("RELEASE source")
 
@@ -133,11 +134,11 @@ class Builder:
         return number
 
     def _id(self, table: str, name: str) -> int:
-        known = self._ids[table]
-        if name not in known:
+        ids = self._ids[table]
+        if name not in ids:
             sql = f"INSERT INTO {table} (name, slug) VALUES (?, ?)"
-            known[name] = self.connection.execute(sql, (name, slug(name))).lastrowid or 0
-        return known[name]
+            ids[name] = self.connection.execute(sql, (name, slug(name))).lastrowid or 0
+        return ids[name]
 
     def judgement(self, columns: tuple[Any, ...], words: str) -> None:
         """Add a judgement, its columns from `source` on, and the words that it is found by."""
@@ -153,8 +154,8 @@ class Builder:
         for n, state in enumerate(states):
             self.add("sentence", (number, n, state))
         for n, text in enumerate(texts):
-            place = number * SENTENCES_A_REPORT + min(n, SENTENCES_A_REPORT - 1)
-            self.add("words (rowid, text)", (-place, text))
+            row_number = number * SENTENCES_A_REPORT + min(n, SENTENCES_A_REPORT - 1)
+            self.add("words (rowid, text)", (-row_number, text))
 
     def value(self, columns: tuple[Any, ...], no_interval: str = "") -> None:
         """Add a measure, its columns from `source` to `asked`, and why it has no interval."""
@@ -195,8 +196,8 @@ class Builder:
 
     def _join_labels(self) -> None:
         """Give each judgement the label that people agree on, if they do (`judge.labels`)."""
-        said = self.connection.execute(_LABELS).fetchall()
-        first, several = counted((key, who == ADJUDICATED, v) for *key_, who, v in said
+        labels = self.connection.execute(_LABELS).fetchall()
+        first, several = counted((key, who == ADJUDICATED, v) for *key_, who, v in labels
                                  for key in [tuple(key_)])  # fmt: skip
         agreed = ((*key, consensus(several.get(key) or [label])) for key, label in first.items())
         rows = [row for row in agreed if row[-1] is not None]

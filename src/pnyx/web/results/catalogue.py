@@ -247,21 +247,23 @@ class Catalogue:
         """Return the whole line of a judgement, read from its file (restricted mode: no texts)."""
         path, number = self._path(judgement.file), judgement.line
         rows = rows_in(read_line_at(path, judgement.place, number), path, number)
-        own = (row for row in rows if row.get("dimension", "") == judgement.dimension)
-        return _hidden(next(own, rows[0]))
+        matching = (row for row in rows if row.get("dimension", "") == judgement.dimension)
+        return _hidden(next(matching, rows[0]))
 
     def lines(self, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (n, line) of all judgements of a source, read from its files in order."""
         sql = "SELECT file, n, place FROM judgement WHERE source = ? ORDER BY n"
         numbers: dict[tuple[int, int], list[int]] = {}
-        for f, n, place in self.each(sql, self.source(source).id):
-            numbers.setdefault((f, place), []).append(n)
+        for f, n, offset in self.each(sql, self.source(source).id):
+            numbers.setdefault((f, offset), []).append(n)
         for file in dict.fromkeys(file for file, _ in numbers):
             path = self._path(file)
-            for line, place, raw in scan_raw_lines(path):
-                if known := numbers.get((file, place)):
+            for line, offset, raw in scan_raw_lines(path):
+                if line_numbers := numbers.get((file, offset)):
                     rows = rows_in(decoded(raw, path, line).rstrip("\r\n"), path, line)
-                    yield from ((n, _hidden(row)) for n, row in zip(known, rows, strict=True))
+                    yield from (
+                        (n, _hidden(row)) for n, row in zip(line_numbers, rows, strict=True)
+                    )
 
     def item(self, judgement: JudgementRow) -> dict[str, Any]:
         """Return the item that a judgement is about; empty where no file of items was given."""
@@ -308,8 +310,8 @@ class Catalogue:
         """Return a document of the indexes that were given; None where there is none."""
         if hides_text():
             return None
-        found = (find_document(doc_id) for find_document in self._collections)
-        return next((document for document in found if document is not None), None)
+        documents = (find_document(doc_id) for find_document in self._collections)
+        return next((document for document in documents if document is not None), None)
 
     def report_texts(self, report: ReportRow) -> ReportTexts:
         """Return what reads the texts of a report."""
@@ -339,9 +341,9 @@ class Catalogue:
 
     # Files ---------------------------------------------------------------------------------------
 
-    def _line(self, file: int, place: int, line: int, *, hide: bool = True) -> dict[str, Any]:
+    def _line(self, file: int, offset: int, line: int, *, hide: bool = True) -> dict[str, Any]:
         path = self._path(file)
-        row = parse_json_object(read_line_at(path, place, line), path=path, number=line)
+        row = parse_json_object(read_line_at(path, offset, line), path=path, number=line)
         return _hidden(row) if hide else row
 
     def _path(self, file: int) -> str:

@@ -155,9 +155,9 @@ def _line(catalogue: Catalogue) -> str:
         (line["topics"], "topics"),
         (line["asked"], "judgements"),
     )
-    shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
+    phrases = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
     unscored = line["asked"] - line["scored"]
-    return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")
+    return ", ".join(phrases) + (f", {unscored:,} unscored" if unscored else "")
 
 
 def _read(catalogue: Catalogue) -> dict[str, Any]:

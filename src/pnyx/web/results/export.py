@@ -129,11 +129,11 @@ class _FileLinks(Links):
 
     def to(self, *parts: str, anchor: str = "", **_: Any) -> str:
         """Return the address of a page, or of the one that says why it is not there."""
-        place = self.places.get(self.path(*parts))
-        if place is None:
+        target = self.places.get(self.path(*parts))
+        if target is None:
             return f"{self.root}{_LEFT_OUT}"
-        jump = "-".join(filter(None, (place.anchor, anchor)))
-        return f"{self.root}{place.path}" + (f"#{quote(jump)}" if jump else "")
+        jump = "-".join(filter(None, (target.anchor, anchor)))
+        return f"{self.root}{target.path}" + (f"#{quote(jump)}" if jump else "")
 
 
 def export_pages(
@@ -179,8 +179,8 @@ def check_export(folder: str | Path) -> bool:
     written = {name for name in named if isinstance(name, str) and mark.get("format") == _FORMAT}
     foreign = [file for file in files if file.relative_to(out).as_posix() not in written]
     if foreign:
-        shown = escaped(foreign[0].relative_to(out).as_posix(), 80)
-        raise InputError(f"holds {shown}, which no export wrote", path=out)
+        short = escaped(foreign[0].relative_to(out).as_posix(), 80)
+        raise InputError(f"holds {short}, which no export wrote", path=out)
     return True
 
 
@@ -248,8 +248,8 @@ class _Writer:
                 self._put(folder, f"static/{name}", [static_file(name)])
         done = 0
         files: dict[str, list[tuple[Address, Place]]] = {}
-        for address, place in zip(self.wanted, self.places.values(), strict=True):
-            files.setdefault(place.path, []).append((address, place))
+        for address, target in zip(self.wanted, self.places.values(), strict=True):
+            files.setdefault(target.path, []).append((address, target))
         for path, gathered in files.items():
             self._write_file(folder, path, gathered)
             done += len(gathered)
@@ -275,14 +275,14 @@ class _Writer:
 
         links, once = self._links(path), Once()
         parts = []
-        for address, place in pages:
+        for address, target in pages:
             try:
                 content = show(self.catalogue, address)
             except NotFoundError as error:
                 raise PnyxError(f"{path}: {error}") from error
-            text = rendered(content, address, self.site, links, once if place.anchor else None)
-            if place.anchor:
-                parts.append((place.anchor, Markup(within(text, place.anchor))))  # noqa: S704
+            text = rendered(content, address, self.site, links, once if target.anchor else None)
+            if target.anchor:
+                parts.append((target.anchor, Markup(within(text, target.anchor))))  # noqa: S704
             self.pages[address.page or "index"] += 1
             for name, file in content.files.items():
                 self._file(folder, address.here, name, file)

@@ -65,10 +65,10 @@ class LinkGroup(NamedTuple):
 
 
 def link_group(
-    label: str, found: Sequence[tuple[str, Parts]], most: int | None = None
+    label: str, targets: Sequence[tuple[str, Parts]], most: int | None = None
 ) -> list[LinkGroup]:
     """Return links under a label, the first `most` of them; nothing where there are none."""
-    return [LinkGroup(label, found[:most], len(found))] if found else []
+    return [LinkGroup(label, targets[:most], len(targets))] if targets else []
 
 
 def figure_page(
@@ -85,9 +85,9 @@ def figure_page(
 ) -> Content:
     """Return a page of figures, with their files; `crumbs` are (words, parts) of what it is in."""
     files = dict(pair for s in sections for figure in s.figures for pair in figure.files())
-    known = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
+    common = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
              "choices": choices, "more": more, "outcome": None}  # fmt: skip
-    return Content(template, {**known, **values}, files)
+    return Content(template, {**common, **values}, files)
 
 
 def file_name(path: object) -> str:

@@ -102,13 +102,13 @@ _LOCK = threading.Lock()
 
 def compare_judges(catalogue: Catalogue, first: SourceRow, second: SourceRow) -> ComparedJudges:
     """Compare the judges of two sources on the items that both have; it is computed once."""
-    kept = _KEPT.setdefault(catalogue, {})
+    comparisons = _KEPT.setdefault(catalogue, {})
     key = first.id, second.id
-    if key not in kept:
+    if key not in comparisons:
         with _LOCK:  # who waits for another's work finds it done
-            if key not in kept:
-                kept[key] = _compared(*_joined(catalogue, first, second))
-    return kept[key]
+            if key not in comparisons:
+                comparisons[key] = _compared(*_joined(catalogue, first, second))
+    return comparisons[key]
 
 
 def _joined(
@@ -185,7 +185,7 @@ def _agreement(scored: Sequence[JudgedTwice]) -> tuple[list[tuple[str, str, Meas
         raters = measure_raters(None, sides, bootstrap=bootstrap)
     except InputError as error:
         return [], f"no agreement: {error.problem}"
-    compared = next((one for one in raters.compared if one.kind == "human-human"), None)
+    compared = next((pair for pair in raters.compared if pair.kind == "human-human"), None)
     if compared is None:
         return [], "no item has a value of both"
     numeric = not all(isinstance(pair.first.value, bool | str) for pair in scored)

@@ -67,16 +67,16 @@ def _add(
     """Add measures in their order, after those that runs are compared by."""
     if not isinstance(measures, dict):
         return
-    beside = (one for name in first for one in (name, f"{name}{MICRO}"))
+    beside = (name_or_micro for name in first for name_or_micro in (name, f"{name}{MICRO}"))
     names = [*(name for name in beside if name in measures), *measures]
-    for place, name in enumerate(dict.fromkeys(names)):
+    for position, name in enumerate(dict.fromkeys(names)):
         cell = measures[name]
         cell = cell if isinstance(cell, dict) else {"value": cell}
         if "value" in cell:
             numbers = [_number(cell.get(key)) for key in ("value", "low", "high")]
             counts = [_count(cell.get(key)) for key in ("scored", "asked")]
             why = cell.get("no_interval")
-            row = (source, run, topic, name, place, *numbers, *counts)
+            row = (source, run, topic, name, position, *numbers, *counts)
             builder.value(row, why if isinstance(why, str) else "")
 
 

@@ -19,7 +19,7 @@ from pnyx.web.results.texts import listed_texts
 def _show_first(catalogue: Catalogue, _address: Address) -> Content:
     sources = catalogue.sources()
     read = [source for source in sources if not source.problem]
-    asked, scored = sum(s.asked for s in read), sum(s.scored for s in read)
+    total, scored = sum(s.asked for s in read), sum(s.scored for s in read)
     runs = catalogue.runs()
     values = {
         "kind": SOURCES,
@@ -33,9 +33,9 @@ def _show_first(catalogue: Catalogue, _address: Address) -> Content:
             "runs": len(runs),
             "topics": len(catalogue.topics()),
             "reports": sum(run.reports for run in runs),
-            "judgements": asked,
+            "judgements": total,
         },
-        "unscored": asked - scored,
+        "unscored": total - scored,
     }
     return Content("overview", values)
 
@@ -70,8 +70,8 @@ _LABELS: Final = {
 
 
 def _facts(source: SourceRow) -> Iterator[tuple[str, str]]:
-    known = {name: getattr(source, name) for name in ("path", "kind", "task", "judge", "finished")}
-    facts: dict[str, Any] = {**source.about, **known}
+    fields = {name: getattr(source, name) for name in ("path", "kind", "task", "judge", "finished")}
+    facts: dict[str, Any] = {**source.about, **fields}
     for name, label in _LABELS.items():
         if facts.get(name) not in (None, "", {}, []):
             yield label, _words(facts[name])

@@ -36,9 +36,9 @@ class Address:
         """The parts of the address; the first page of a list has no number."""
         return (*self.here, str(self.number)) if self.number > 1 else self.here
 
-    def part(self, place: int) -> str:
+    def part(self, position: int) -> str:
         """Return a part that may be missing; empty for none."""
-        return self.parts[place] if place < len(self.parts) else ""
+        return self.parts[position] if position < len(self.parts) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,32 +32,36 @@ _NEAR: Final = 0.1
 """A probability is near its threshold up to this far from it."""
 
 
-def read_source(builder: Builder, given: GivenSource) -> None:
+def read_source(builder: Builder, given_source: GivenSource) -> None:
     """Read a source; a fault in it becomes its problem."""
-    with builder.source(given) as source:
-        if given.problem:
-            raise InputError(given.problem)
-        if "manifest" in given.files:
-            _about(builder, source, read_json(Path(given.files["manifest"])) or {})
-        if given.kind == "begun":
-            _judgements(builder, source, "begun", given.files["answers"])
+    with builder.source(given_source) as source:
+        if given_source.problem:
+            raise InputError(given_source.problem)
+        if "manifest" in given_source.files:
+            _about(builder, source, read_json(Path(given_source.files["manifest"])) or {})
+        if given_source.kind == "begun":
+            _judgements(builder, source, "begun", given_source.files["answers"])
             builder.about(source, finished=UNFINISHED)
             return
-        parts = _ORDER if given.kind in _FOLDERS else [p for p in given.files if p != "manifest"]
+        parts = (
+            _ORDER
+            if given_source.kind in _FOLDERS
+            else [p for p in given_source.files if p != "manifest"]
+        )
         for part in parts:
-            if part in given.files:
-                _read_part(builder, source, part, given)
+            if part in given_source.files:
+                _read_part(builder, source, part, given_source)
 
 
-def _read_part(builder: Builder, source: int, part: str, given: GivenSource) -> None:
+def _read_part(builder: Builder, source: int, part: str, given_source: GivenSource) -> None:
     rooms: dict[str, ReaderDoor] = named("READERS")
     if part in rooms:
-        load(rooms[part].read)(builder, source, given)
+        load(rooms[part].read)(builder, source, given_source)
         return
-    read = _PARTS.get(part) if given.kind in _FOLDERS else READERS.get(given.kind)
+    read = _PARTS.get(part) if given_source.kind in _FOLDERS else READERS.get(given_source.kind)
     if read is None:
-        raise InputError(f"nothing that is installed reads {part}", path=given.path)
-    read(builder, source, part, given.files[part])
+        raise InputError(f"nothing that is installed reads {part}", path=given_source.path)
+    read(builder, source, part, given_source.files[part])
 
 
 def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
@@ -81,17 +85,17 @@ def lines_of(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]
     What is only `begun` may be empty, and may end within a line.
     """
     empty = not begun
-    for line, place, raw in scan_raw_lines(path):
+    for line, offset, raw in scan_raw_lines(path):
         if raw.strip() and not (begun and not raw.endswith(b"\n")):
             empty = False
-            yield line, place, decoded(raw.rstrip(b"\r\n"), path, line)
+            yield line, offset, decoded(raw.rstrip(b"\r\n"), path, line)
     if empty:
         raise InputError("is empty", path=path)
 
 
 def _rows(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield (line, place, object) of each line, or row of it; InputError at the first fault."""
-    for line, place, text in lines_of(path, begun=begun):
+    for line, offset, text in lines_of(path, begun=begun):
         rows = rows_in(text, path, line)
         if text.count("[") + text.count("{") > MAX_DEPTH:
             try:
@@ -99,7 +103,7 @@ def _rows(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, dict[st
                     check_depth(row)
             except InputError as error:
                 raise located(error, path, line) from error
-        yield from ((line, place, row) for row in rows)
+        yield from ((line, offset, row) for row in rows)
 
 
 def _shown(text: str) -> str:
@@ -111,11 +115,11 @@ def _shown(text: str) -> str:
 
 def _judgements(builder: Builder, source: int, part: str, path: str) -> None:
     file = builder.file(source, path, "answers")
-    scored = asked = 0
+    scored = count = 0
     judges: dict[str, None] = {}
     tasks: dict[str, None] = {}
-    for line, place, row in _rows(path, begun=part == "begun"):
-        asked += 1
+    for line, offset, row in _rows(path, begun=part == "begun"):
+        count += 1
         try:
             columns = _judgement(builder, row)
         except InputError as error:
@@ -123,8 +127,8 @@ def _judgements(builder: Builder, source: int, part: str, path: str) -> None:
         scored += columns["verdict"] != "unscored"
         judges[columns["judge"]] = tasks[columns["task"]] = None
         words = "" if hides_text() else _words(row)
-        builder.judgement((source, asked, *columns.values(), file, place, line), words)
-    builder.about(source, scored=scored, asked=asked)
+        builder.judgement((source, count, *columns.values(), file, offset, line), words)
+    builder.about(source, scored=scored, asked=count)
     for column, names in (("judge", judges), ("task", tasks)):
         builder.connection.execute(
             f"UPDATE source SET {column} = ? WHERE id = ? AND {column} = ''",
@@ -165,8 +169,8 @@ def _judgement(builder: Builder, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nearness(probability: float | None, threshold: Any) -> str:
-    known = isinstance(threshold, int | float) and not isinstance(threshold, bool)
-    near = probability is not None and abs(probability - (threshold if known else 0.5)) <= _NEAR
+    valid = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+    near = probability is not None and abs(probability - (threshold if valid else 0.5)) <= _NEAR
     return "near" if near else ""
 
 
@@ -177,8 +181,8 @@ def _verdict(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        if (said := LABEL_WORDS.get(value.strip().lower())) is not None:
-            return "yes" if said else "no"
+        if (label := LABEL_WORDS.get(value.strip().lower())) is not None:
+            return "yes" if label else "no"
         return value if value in ("a", "b", "tie", *SIDES) else "word"
     return "order" if isinstance(value, list) else "score"
 
@@ -214,11 +218,11 @@ def _items(builder: Builder, source: int, part: str, path: str) -> None:
     """Read where each item is, so that its text stands beside what was said of it."""
     file = builder.file(source, path, "items")
     count = 0
-    for line, place, row in _rows(path):
+    for line, offset, row in _rows(path):
         name = _text(row, "id")
         if not name:
             raise InputError("found no id, expected an item", path=path, line=line)
-        builder.add("item", (name, file, place, line))
+        builder.add("item", (name, file, offset, line))
         count += 1
     if part != "items":  # of a results folder, whose manifest says what it is
         builder.about(source, task="items", about={"items": count})
@@ -229,7 +233,7 @@ def _items(builder: Builder, source: int, part: str, path: str) -> None:
 
 def _responses(builder: Builder, source: int, part: str, path: str) -> None:
     file = builder.file(source, path, "responses")
-    for line, place, row in _rows(path):
+    for line, offset, row in _rows(path):
         try:
             response = parse_response(row)
         except InputError as error:
@@ -239,7 +243,7 @@ def _responses(builder: Builder, source: int, part: str, path: str) -> None:
         texts = [] if hides_text() else [clean_text(s.text) for s in response.sentences]
         count = len(response.sentences)
         head = (source, *ids, "response", side if side in SIDES else "", count, 0, 0, 0)
-        builder.report((*head, file, place, line), [""] * count, texts)
+        builder.report((*head, file, offset, line), [""] * count, texts)
 
 
 # Runs, topics, documents --------------------------------------------------------------------------
@@ -255,8 +259,8 @@ def _ranking(builder: Builder, source: int, part: str, path: str) -> None:
         by_run.setdefault(run, []).append(count)
         ids = builder.run(run), builder.topic(topic)
         builder.value((source, *ids, *measure, count, None, None, 1, 1))
-    for run, found in by_run.items():
-        mean, topics = sum(found) / len(found), len(found)
+    for run, scores in by_run.items():
+        mean, topics = sum(scores) / len(scores), len(scores)
         cells = (*measure, mean, None, None, topics, topics)
         builder.value((source, builder.run(run), None, *cells))
 

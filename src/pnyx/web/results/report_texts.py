@@ -59,8 +59,8 @@ class ResponseTexts(ReportTexts):
 
     def findings(self) -> Iterator[tuple[int, str, str, str]]:
         """Yield where the judgements on each sentence's citations are."""
-        for place in range(self.row.sentences):
-            yield place, "attests", "", f"{self.row.topic}/{self.row.run}/{place}"
+        for position in range(self.row.sentences):
+            yield position, "attests", "", f"{self.row.topic}/{self.row.run}/{position}"
 
     def asked(
         self,

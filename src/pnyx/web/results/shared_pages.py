@@ -88,25 +88,25 @@ class Once:
         here = text not in self._ids
         return self._ids.setdefault(text, f"text-{len(self._ids) + 1}"), here
 
-    def _keep(self, place: str, lines: Sequence[str]) -> None:
+    def _keep(self, address: str, lines: Sequence[str]) -> None:
         for number, line in enumerate(lines):
-            self._lines.setdefault(line, (place, lines, number))
+            self._lines.setdefault(line, (address, lines, number))
 
     def passage(self, segments: Sequence[Segment]) -> tuple[str, Sequence[Segment]]:
         """Return the id of a long passage's place, and what is to be shown of it here."""
         text = "".join(segment.text for segment in segments)
         if len(text) < _LONG or any(segment.kind == "gap" for segment in segments):
             return "", segments
-        place, here = self.first(text)
+        address, here = self.first(text)
         if here:
-            self._keep(place, text.split("\n"))
-            return place, segments
-        return place, cut(text, _marks(segments), most=0, context=_CONTEXT)
+            self._keep(address, text.split("\n"))
+            return address, segments
+        return address, cut(text, _marks(segments), most=0, context=_CONTEXT)
 
     def message(self, text: str) -> tuple[str, list[tuple[str, str]]]:
         """Return the id of a message's place, and its parts: text, or how long it is, and where."""
         lines = clean(text).split("\n")
-        place, _ = self.first(clean(text))
+        address, _ = self.first(clean(text))
         parts: list[tuple[str, str]] = []
         new: list[str] = []
         at = 0
@@ -120,18 +120,18 @@ class Once:
             parts += [("\n".join([*new, ""]), ""), (f"{length:,}", there)]
             at, new = at + count, [""]
         parts.append(("\n".join(new), ""))
-        self._keep(place, lines)
-        return place if any(t for t, there in parts if not there) else "", parts
+        self._keep(address, lines)
+        return address if any(t for t, there in parts if not there) else "", parts
 
     def _known(self, lines: Sequence[str], at: int) -> tuple[str, int]:
         """Return where the lines from here stand already, and how many of them in a row."""
-        place, known, start = self._lines.get(lines[at], ("", (), 0))
+        address, earlier, start = self._lines.get(lines[at], ("", (), 0))
         count = 0
-        for new, old in zip(islice(lines, at, None), islice(known, start, None), strict=False):
+        for new, old in zip(islice(lines, at, None), islice(earlier, start, None), strict=False):
             if new != old:
                 break
             count += 1
-        return place, count
+        return address, count
 
 
 def _marks(segments: Sequence[Segment]) -> Mapping[str, Span]:

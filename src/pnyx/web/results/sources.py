@@ -152,8 +152,8 @@ def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
     manifest = None if (path / MANIFEST).is_symlink() else read_json(path / MANIFEST)
     part = None if manifest is None else _ROOM_FOLDERS.get(str(manifest.get("kind")))
     if part is not None:
-        own = GivenSource(_name(path), str(path), _READERS[part].kind, {part: str(path)})
-        yield from [own] * (depth == 0)
+        folder_source = GivenSource(_name(path), str(path), _READERS[part].kind, {part: str(path)})
+        yield from [folder_source] * (depth == 0)
         return
     entries = _entries(path)
     files = {part: str(path / name) for name, part in _PARTS.items() if path / name in entries}
@@ -218,8 +218,8 @@ def _kind(path: Path) -> tuple[str, str]:
         if door.recognise and load(door.recognise)(path):
             return door.kind, part
     sniffed = _sniffed(path, document)
-    known = FORMATS.get(sniffed)
-    kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(known.kind, "") if known else "")
+    file_format = FORMATS.get(sniffed)
+    kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(file_format.kind, "") if file_format else "")
     return (kind, sniffed) if kind else ("", f"the format {sniffed}, expected results: {LISTED}")
 
 

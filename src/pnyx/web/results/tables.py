@@ -76,10 +76,10 @@ def _sources(catalogue: Catalogue, kind: Kind[Any]) -> tuple[SourceRow, ...]:
 
 def _chosen(facets: Iterable[FacetValue], part: str) -> dict[str, FacetValue]:
     """Return the facets that the part of an address names."""
-    known = {facet.key: facet for facet in facets}
+    by_key = {facet.key: facet for facet in facets}
     chosen: dict[str, FacetValue] = {}
     for key in part.split("."):
-        facet = known.get(key)
+        facet = by_key.get(key)
         if facet is None or facet.facet in chosen:
             raise NotFoundError("this list cannot be narrowed like that")
         chosen[facet.facet] = facet
@@ -110,7 +110,7 @@ def _filters(
     by_facet: dict[str, list[FacetValue]] = {}
     for facet in facets:
         by_facet.setdefault(facet.facet, []).append(facet)
-    shown: list[dict[str, object]] = []
+    groups: list[dict[str, object]] = []
     for name, values in by_facet.items():
         if len(values) < 2 and name not in chosen and name not in _LONE_FACETS:
             continue
@@ -129,8 +129,8 @@ def _filters(
         )  # fmt: skip
         if chips or folded:
             more = len(values) - len(few) - len(rest)
-            shown.append({"name": name, "chips": chips, "folded": folded, "more": more})
-    return shown
+            groups.append({"name": name, "chips": chips, "folded": folded, "more": more})
+    return groups
 
 
 def _key(

@@ -144,18 +144,18 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
     """Yield what stands between a line `<<<NAME TOKEN` and the next one `NAME TOKEN>>>`."""
     lines = text.split("\n")
     ends: dict[str, list[int]] = {}
-    for place in range(len(lines) - 1, -1, -1):  # the next one of a name is the last of its list
-        if lines[place].endswith(">>>"):
-            ends.setdefault(lines[place], []).append(place)
+    for number in range(len(lines) - 1, -1, -1):  # the next one of a name is the last of its list
+        if lines[number].endswith(">>>"):
+            ends.setdefault(lines[number], []).append(number)
     after = 0
-    for place, line in enumerate(lines):
-        opening = _OPENING.fullmatch(line) if place >= after else None
+    for number, line in enumerate(lines):
+        opening = _OPENING.fullmatch(line) if number >= after else None
         closing = ends.get(f"{opening[1]} {opening[2]}>>>", []) if opening else []
-        while closing and closing[-1] <= place:
+        while closing and closing[-1] <= number:
             closing.pop()
         if opening and closing:
             after = closing[-1] + 1
-            yield opening[1], "\n".join(lines[place + 1 : closing[-1]])
+            yield opening[1], "\n".join(lines[number + 1 : closing[-1]])
 
 
 # Documents ----------------------------------------------------------------------------------------
@@ -194,8 +194,8 @@ def asked_texts(
         texts = [*_of_collection(catalogue, judgement, evidence), *texts]
     if stated and not any(text.judged for text in texts):
         shared = [text for text in stated if text.judged]
-        known = [text.words for text in shared]
-        texts = [*shared, *(text for text in texts if text.words not in known)]
+        shared_words = [text.words for text in shared]
+        texts = [*shared, *(text for text in texts if text.words not in shared_words)]
     return texts or stated
 
 
@@ -225,18 +225,18 @@ class _Listed:
 
     def of_judgement(self, row: JudgementRow) -> list[str]:
         line = self.catalogue.line(row)
-        found = _fields(line, "") or _of_items(self.sources[row.source], row.item, "")
-        found = found or _fields(self.catalogue.item(row), "")
-        if not found and row.run and row.topic:
+        fields = _fields(line, "") or _of_items(self.sources[row.source], row.item, "")
+        fields = fields or _fields(self.catalogue.item(row), "")
+        if not fields and row.run and row.topic:
             reports = self.reports(row.source, row.run, row.topic)
-            found = [
+            fields = [
                 text
                 for report in reports
                 for text in _of_report(self.report_texts(report), row, line)
             ]
-        if not any(text.judged for text in found):
-            found = [*_of_collection(self.catalogue, row, ""), *found]
-        return [" ".join(text.words) for text in found]
+        if not any(text.judged for text in fields):
+            fields = [*_of_collection(self.catalogue, row, ""), *fields]
+        return [" ".join(text.words) for text in fields]
 
 
 def _texts(pairs: Iterable[tuple[str, str]], evidence: str) -> list[AskedText]:
@@ -254,8 +254,8 @@ def _of_items(source: SourceRow, item: str, evidence: str) -> list[AskedText]:
     """Return an item's texts, only of the very file that was judged (SHA-256 in the manifest)."""
     stated, digest = source.about.get("items"), source.about.get("items_sha256")
     name = stated.get("path") if isinstance(stated, Mapping) else None
-    known = isinstance(name, str) and isinstance(digest, str) and source.task in TASKS
-    if not known or hides_text() or "\0" in str(name):
+    readable = isinstance(name, str) and isinstance(digest, str) and source.task in TASKS
+    if not readable or hides_text() or "\0" in str(name):
         return []
     path = _beside(source, str(name))
     if path is None or path.stat().st_size > _LARGEST:

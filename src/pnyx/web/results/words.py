@@ -33,7 +33,7 @@ def worded(
     if isinstance(value, int | float):
         return "uncited", f"{value:g}{_bounds(scale)}"
     if isinstance(value, list):
-        places = ", ".join(str(place + 1) for place in value if isinstance(place, int))
+        places = ", ".join(str(position + 1) for position in value if isinstance(position, int))
         return "uncited", f"best first: {places}"
     return "uncited", _PREFERENCES.get(str(value), str(value))
 

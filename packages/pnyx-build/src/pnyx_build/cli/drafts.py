@@ -127,7 +127,9 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
 
 @verb("draft", short_help="Draft questions with opposing perspectives.")
 @click.argument("source")
-def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as_json: bool) -> int:
+def draft(
+    source: str, spec: DraftSpec, output: DraftsSpec, options: AskedSpec, as_json: bool
+) -> int:
     """Draft questions with opposing perspectives from SOURCE.
 
     \b
@@ -153,20 +155,20 @@ def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as
     """
     from pnyx_build.drafts.draft import draft_questions
 
-    spec.check(asked)
-    if not asked.plan:
+    spec.check(options)
+    if not options.plan:
         output.check(as_json=as_json, SOURCE=source)
     sources = spec.read(source)
     _check_markdown(
         output.out, [{"id": each.id, "question": "?", "perspectives": []} for each in sources]
     )
-    with open_model(asked, say, asked) as model:
+    with open_model(options, say, options) as model:
         with reporting() as report:
             drafted = draft_questions(sources, model, rules=spec.rules, on_done=report)
-        if asked.plan:
-            _print_plan(model, asked, len(sources), _KINDS[spec.kind], as_json=as_json)
+        if options.plan:
+            _print_plan(model, options, len(sources), _KINDS[spec.kind], as_json=as_json)
             return 0
-    lack = "without a usable reply" if asked.asks_models else "for a language model (--llm)"
+    lack = "without a usable reply" if options.asks_models else "for a language model (--llm)"
     return _write_drafts(drafted, _KINDS[spec.kind], output, lack, as_json=as_json)
 
 
@@ -236,7 +238,7 @@ class FilterSpec(Spec, heading="Filter"):
 @verb("filter", short_help="Drop unsuitable drafts, with the reason.")
 @click.argument("drafts")
 def filter_(
-    drafts: str, output: DraftsSpec, spec: FilterSpec, asked: AskedSpec, as_json: bool
+    drafts: str, output: DraftsSpec, spec: FilterSpec, options: AskedSpec, as_json: bool
 ) -> int:
     """Keep the DRAFTS suitable for a benchmark; write the others to --dropped.
 
@@ -264,33 +266,33 @@ def filter_(
     from pnyx_build.drafts.files import read_drafts, write_drafts
     from pnyx_build.drafts.filters import filter_drafts
 
-    spec.check(asked)
-    if not asked.plan:
+    spec.check(options)
+    if not options.plan:
         output.check(as_json=as_json, needed=("dropped", "out"), DRAFTS=drafts)
     rows = read_drafts(drafts, also=("survey-questions",))
     for path in (output.out, output.dropped):
         _check_markdown(path, rows)
-    with open_model(asked if spec.personal else None, say, asked) as model:
+    with open_model(options if spec.personal else None, say, options) as model:
         with reporting() as report:
             filtered = filter_drafts(
                 rows, model, similar=spec.similar, drop_similar=spec.drop_similar, on_done=report
             )
-        if asked.plan:
-            _print_plan(model, asked, len(rows), "questions", as_json=as_json)
+        if options.plan:
+            _print_plan(model, options, len(rows), "questions", as_json=as_json)
             return 0
     _say_similar(filtered, spec.similar)
     out, counts, nearest = str(output.out), filtered.counts, filtered.nearest
     write_drafts(str(output.dropped), filtered.dropped)
-    write_drafts(out, filtered.kept)
+    write_drafts(out, filtered.remaining)
     similar = [{"id": s.id, "of": s.of, "cosine": round(s.cosine, 3)} for s in filtered.similar]
     summary = {
         "questions": len(rows),
-        "kept": len(filtered.kept),
+        "kept": len(filtered.remaining),
         "dropped": counts,
         "similar": similar,
         "nearest": None if nearest is None else round(nearest.cosine, 3),
     }
-    line = f"{len(filtered.kept)} of {len(rows)} kept"
+    line = f"{len(filtered.remaining)} of {len(rows)} kept"
     if counts:
         line += "; dropped: " + ", ".join(f"{count} {reason}" for reason, count in counts.items())
     print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
@@ -299,7 +301,7 @@ def filter_(
 
 def _say_similar(filtered: Filtered, threshold: float) -> None:
     """Say which questions are alike, and how near the nearest others come."""
-    kept_ids = {row["id"] for row in filtered.kept}
+    kept_ids = {row["id"] for row in filtered.remaining}
     alike = [
         f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are alike (cosine {pair.cosine:.3f}), "
         "and both are kept"

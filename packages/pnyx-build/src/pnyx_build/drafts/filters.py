@@ -49,7 +49,7 @@ class Filtered:
     `nearest` the two most alike below it, None where fewer than two were compared.
     """
 
-    kept: tuple[Mapping[str, Any], ...]
+    remaining: tuple[Mapping[str, Any], ...]
     dropped: tuple[Mapping[str, Any], ...]
     similar: tuple[Similar, ...]
     nearest: Similar | None
@@ -104,7 +104,7 @@ def filter_drafts(
             rows[number] = {**rows[number], "similar": earlier}
     keys = ("reason", "detail")
     return Filtered(
-        kept=tuple(row for number, row in enumerate(rows) if number not in faults),
+        remaining=tuple(row for number, row in enumerate(rows) if number not in faults),
         dropped=tuple(
             {**rows[number], "dropped": dict(zip(keys, faults[number], strict=True))}
             for number in sorted(faults)
