@@ -144,10 +144,10 @@ def test_start_leaves_an_example_that_was_changed_as_it_is(tmp_path, call, monke
     (tmp_path / "pnyx-example" / "rent").mkdir(parents=True)
     code, _, err = call("start", "--lexical")
     assert code == 2
-    said = "no SOURCE is named, so an example is shown: pnyx-example/rent, files about rent control"
+    said = "no SOURCE given, so an example is used: pnyx-example/rent, files about rent control"
     assert err.startswith(f'pnyx: {said}. Ask for instance "Does rent control reduce the supply of')
     assert "pnyx-example/rent: holds no documents" in err
     (tmp_path / "my.index").mkdir()
     (tmp_path / "my.index" / "manifest.json").write_text('{"kind": "pnyx-index"}')
     code, _, err = call("start", "my.index", "--lexical")
-    assert "--out and --lexical go with documents" in err
+    assert "--out and --lexical require documents" in err

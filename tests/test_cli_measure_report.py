@@ -212,7 +212,7 @@ def test_bad_choices_are_refused(judged, tmp_path, capsys):
         (("--nuggets", "x"), "--diversity-qrels"),
         (("--leaderboard", "-", "--json"), "standard output"),
         (("--leaderboard", "-", "--nuggetizer", "-"), "both write to standard output"),
-        (("--leaderboard", judged / "reports.jsonl"), "would be lost"),
+        (("--leaderboard", judged / "reports.jsonl"), "would be overwritten"),
         ((judged,), "given twice"),
     ):
         assert said in refused(capsys, judged, *arguments)

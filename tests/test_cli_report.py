@@ -287,7 +287,7 @@ def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, c
         (("--track", "nope"), ZOOS, "no track 'nope'"),
         (("--metadata", "type"), ZOOS, "--metadata type: expected KEY=VALUE"),
         (("--metadata", "topic_id=2"), ZOOS, "topic_id is filled in"),
-        (("--writer", "llm"), ZOOS, "--writer llm needs --llm"),
+        (("--writer", "llm"), ZOOS, "--writer llm requires --llm"),
         (("--limit", "0"), ZOOS, "--limit"),
     ],
 )
@@ -514,7 +514,7 @@ def test_an_unusable_model_leaves_reports_unwritten(behaviour, indexes, asked, t
     with ChatServer(default=behaviour) as server:
         code, _, err = call(*command, "--llm", server.spec, "--markdown", tmp_path / "r.md")
     assert code == 3
-    assert "wrote nothing usable" in err
+    assert "returned nothing usable" in err
     assert texts_of(run) == {"voting": []}
     assert "nothing usable was written" in (tmp_path / "r.md").read_text()
 

@@ -125,7 +125,7 @@ def test_long_rankings_are_refused(tmp_path, call):
     items = write_rows(tmp_path / "items.jsonl", [row])
     code, _, said = call("label", "ranking", items, "--out", str(tmp_path / "l.jsonl"))
     assert code == 2
-    assert "item 'long' has 10 documents, and people put at most 9 in order" in said
+    assert "item 'long' has 10 documents, and people can rank at most 9" in said
     assert not journal_of(tmp_path / "l.jsonl").exists()
 
 
@@ -425,7 +425,7 @@ def test_a_form_with_a_field_twice_is_refused_in_one_line(tmp_path, twice, path)
         kind = {"content-type": "application/x-www-form-urlencoded"}
         found = ann.client.post(path, content=body, headers={**kind, "accept": "application/json"})
         assert found.status_code == 400
-        said = f"the form has the field {twice!r} twice, expected it once"
+        said = f"the form has the field {twice!r} twice, expected once"
         assert found.json()["error"] == {"status": 400, "message": said}
         page = ann.client.post(path, content=body, headers={**kind, **PART})
         assert page.status_code == 400
@@ -457,7 +457,7 @@ def test_a_stale_tab_overwrites_nothing(tmp_path):
         first.send(0)
         found = second.send(1)  # a form made before the other answered
         assert found.status_code == 409
-        assert "answered elsewhere since this page was opened" in found.text
+        assert "answered elsewhere after this page was opened" in found.text
         assert 'data-key="y" checked' in found.text
         assert [row["value"] for row in desk.rows()] == [True]
         second.send(1)  # now that it was seen
@@ -655,17 +655,17 @@ def test_other_items_or_another_task_are_refused(tmp_path, call):
     mine.write_text("precious")
     code, _, said = call("label", "support", str(same), "--out", str(mine))
     assert (code, mine.read_text()) == (2, "precious")
-    assert "pnyx label did not write it" in said
+    assert "was not written by pnyx label" in said
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (["nothing", "ITEMS"], "expected one of: support"),
-        (["support", "ITEMS", "--scale", "5"], "--scale goes with quality"),
+        (["support", "ITEMS", "--scale", "5"], "--scale requires the task quality"),
         (["support", "ITEMS", "--overlap", "1"], "--overlap goes with --annotators"),
         (["support", "ITEMS", "--annotators", "a,b", "--overlap", "3"], "there are 2 --annotators"),
-        (["support", "ITEMS", "--annotators", "a,a"], "names somebody twice"),
+        (["support", "ITEMS", "--annotators", "a,a"], "repeats a name"),
         (["support", "ITEMS", "--annotators", ""], "'--annotators': it is empty"),
         (["support", "ITEMS", "--host", "0.0.0.0"], "--token"),
         (["support", "BROKEN"], "broken.jsonl:1: no text"),

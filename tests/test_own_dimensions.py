@@ -189,7 +189,7 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     assert "the file of --dimensions says it" in label(
         capsys, "quality", items, "--dimensions", own, "--scale", "5", "--out", "l.jsonl"
     )
-    assert "--dimensions goes with quality" in label(
+    assert "--dimensions requires the task quality" in label(
         capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"
     )
 

@@ -107,9 +107,9 @@ def test_a_hybrid_is_told_by_its_two_parts():
         "Words count most."
     )
     assert view.rows[0].meaning == (
-        "Dirichlet score 4.20, number 1 by it alone, weight 0.3: tax 3.20, ab 1.00"
+        "Dirichlet score 4.20, rank 1 by this part alone, weight 0.3: tax 3.20, ab 1.00"
     )
-    assert view.rows[1].meaning == "not among the nearest in meaning"
+    assert view.rows[1].meaning == "not among the most similar in meaning"
     assert why_view(9, None).rows == ()
 
 

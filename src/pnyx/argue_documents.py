@@ -44,8 +44,8 @@ def argue(
             address, a collection, an index or `Searcher`, or whatever else `pnyx.open` takes.
         question: the contentious question.
         llm: language model as in `--llm`; by default that of `$PNYX_LLM`, if there is one.
-        judge: answers in place of the judge that `llm` and the options choose; so do `writer`,
-            `plan` (sizes and options) and `tell` (told of each step), see `pnyx.cases.argue`. They
+        judge: replaces the judge that `llm` and the options choose; likewise `writer`, `plan`
+            (sizes and options) and `tell` (called at each step), see `pnyx.cases.argue`. They
             exclude `llm` and `options`.
         writer: see `judge`.
         plan: see `judge`.
@@ -85,7 +85,7 @@ def _is_engine(documents: object) -> bool:
 
 
 def _collection(documents: object, llm: str | None) -> Collection:
-    """Open documents; those of a path by the index that is kept next to them."""
+    """Open documents; for a path, the index that is kept next to them."""
     from pnyx.search.open_engine import open_index, stands_for_index
     from pnyx.search.source_index import IndexReporting, keep_index
 

@@ -33,8 +33,7 @@ _LEFT: Final[dict[type[Spec], dict[type[Spec], str]]] = {
         SubmissionSpec: "layout style metadata_fields documents",
     },
 }
-"""Fields that mean nothing to an argument or a report, as on the command line; a report is written
-to no file here."""
+"""Fields that do not apply to an argument or a report; here, a report is not written to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Collection:
     Attributes:
         index: what is searched.
         name: where it is, for people.
-        llm: language model as in `--llm`; None for that of `$PNYX_LLM`, or without it none: the
+        llm: language model as in `--llm`; None for that of `$PNYX_LLM`. Without either, the
             packaged judge answers, and sentences are quoted.
     """
 
@@ -245,12 +244,13 @@ def open(  # noqa: A001 - as gzip.open
     Args:
         documents: an index folder, or the address of an index; a file or folder of documents; or
             what a program has: a data frame of pandas or polars, dicts with a `text`, texts,
-            records. What is no index yet is indexed first; a collection is returned as it is.
-        to: index folder to create; by default a temporary one, which goes with the collection.
+            records. Documents without an index are indexed first; a collection is returned
+            unchanged.
+        to: index folder to create; by default a temporary one, deleted with the collection.
         llm: language model as in `--llm`; by default that of `$PNYX_LLM`, if there is one.
         columns: Pnyx field -> the name that the documents have for it, e.g. `{"text": "body"}`.
-        features: what a new index knows beside words, by default `vectors` and `quality`, as
-            `pnyx index` makes them (about 25 documents of 175 words a second and core).
+        features: what a new index stores in addition to words, by default `vectors` and `quality`,
+            as `pnyx index` makes them (about 25 documents of 175 words a second and core).
         unit: index whole documents or passages of longer ones; by default passages of a folder and
             of files of prose.
 
@@ -267,7 +267,9 @@ def open(  # noqa: A001 - as gzip.open
         isinstance(documents, str | Path) and stands_for_index(documents)
     )
     if is_searchable and (to is not None or columns or features is not None or unit is not None):
-        raise InputError("to, columns, features and unit go with documents that are no index yet")
+        raise InputError(
+            "to, columns, features and unit require documents that are not indexed yet"
+        )
     if isinstance(documents, Collection):
         return documents if llm is None else replace(documents, llm=llm)
     if is_searchable:

@@ -59,17 +59,18 @@ from pnyx.stats.base import Measured
 _BY_LABEL = "by_label: the corpus's label decides"
 
 _FILLER = " ".join(["word"] * 120)
-"""Text of a passage that is not found yet, to estimate the cost."""
+"""Text that stands in for a passage not retrieved yet, to estimate the cost."""
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
-"""Called with the name of a step and what is known of it, as JSON values; it may be called from
-another thread, and what it raises ends the work:
+"""Called with the name of a step and its details, as JSON values.
+
+It may be called from another thread; an exception ends the work:
 
 - `found`: `documents`, how many were retrieved;
 - `sides`: how many of them are `pro`, `con`, `undecided`, and `passed_over`;
-- `writing`: a `side`, from so many `documents`;
-- `sentence`: one that was written: `side`, `place` (0-based), `text`, `role`, `citations`;
-- `written`: a `side`, of so many `sentences`, whose citations are judged now;
+- `writing`: a `side`, and the number of its `documents`;
+- `sentence`: a written sentence: `side`, `place` (0-based), `text`, `role`, `citations`;
+- `written`: a `side`, and the number of its `sentences`; its citations are judged next;
 - `judged`: a `side`, with how many of its citations were `scored` of those `asked`.
 """
 
@@ -85,7 +86,7 @@ def argue(
     tell: Tell | None = None,
     model: StoredModel | None = None,
 ) -> Case:
-    """Retrieve evidence, place it on the sides, write each side and judge every part.
+    """Retrieve evidence, assign it to sides, write each side and judge every part.
 
     Args:
         engine: an index or another engine, or where one is, searched as `SearchPlan()` says, or a
@@ -98,12 +99,12 @@ def argue(
         citation_judge: answers Support questions on the citations of what is not quoted, by
             default `judge`.
         plan: sizes and options.
-        tell: told of each step.
+        tell: called at each step.
         model: the language model that reads the question (`write.question_reading`) and the
             passages (`write.model_sides`), by default that of an `LlmJudge`.
 
-    Raises InputError where the index lacks what the search needs, ModelError where the model of the
-    judge or of the writer cannot be used at all; whatever it had answered is in the store.
+    Raises InputError if the index lacks features that the search needs, ModelError if the model of
+    the judge or the writer cannot be used at all; its earlier replies are in the store.
     """
     plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
     judge = judge or PackagedJudge(*OF_A_CASE)
@@ -124,7 +125,7 @@ def argue(
     argued: dict[Side, ArguedSide] = {}
 
     def guessed() -> bool:
-        """Whether it is not known what is to be written from, in an estimate of the cost."""
+        """Whether a cost estimate does not know yet which documents will be written from."""
         unread = reading is not None and reading.missing
         return plan.most and (unread or (placing.sides is not None and placing.sides.missing))
 
@@ -185,7 +186,7 @@ def _read(model: StoredModel, question: Question, retrieved: RetrievedDocuments)
 
 
 def _untold(step: str, values: Mapping[str, Any]) -> None:
-    """Tell nobody."""
+    """Ignore the step."""
 
 
 def _counts(placed: Sequence[PlacedPassage]) -> dict[str, int]:
@@ -198,23 +199,23 @@ def _counts(placed: Sequence[PlacedPassage]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Placing:
-    """How documents found for a question are placed on its sides."""
+    """Assigns the documents retrieved for a question to its sides."""
 
-    searcher: Searcher  # what found them
+    searcher: Searcher  # the searcher that retrieved them
     question: Question  # as asked
-    judge: Judge  # answers questions of relevance and of stance, where `passages` does not
-    plan: Plan  # how likely a side must be
-    passages: PassageSides | None  # judges both at once; None where the judge does
-    sides: ModelSides | None = None  # the language model, which decides where it answers
-    fills_up: bool = False  # ask about as many passages as could be found, to estimate the cost
+    judge: Judge  # judges relevance and stance if `passages` does not
+    plan: Plan  # with the thresholds of sides
+    passages: PassageSides | None  # judges both at once; None if the judge does
+    sides: ModelSides | None = None  # the language model, which decides if it answers
+    fills_up: bool = False  # ask about as many passages as could be retrieved, to estimate the cost
     read_by_networks: bool = False  # whether `passages` was needed
 
     async def place(
         self, documents: Sequence[Evidence], only: Collection[str] | None = None
     ) -> list[PlacedPassage]:
-        """Place the documents of a ranking, best first, or `only` some of them.
+        """Assign the documents of a ranking, best first, or `only` some of them, to sides.
 
-        Where a language model decides, documents after those that it is asked about are left out,
+        If a language model decides, documents ranked below those it is asked about are left out,
         unless they are among `only`. The packaged judgement reads the ranking if an answer is
         missing.
         """
@@ -240,16 +241,16 @@ class Placing:
     async def _by_model(
         self, documents: Sequence[Evidence], by_label: Sequence[bool]
     ) -> dict[str, SideChances | str]:
-        """Return what a language model says of the first documents without a label, by id.
+        """Return a language model's answers on the first documents without a label, by id.
 
-        Empty where it does not decide.
+        Empty if it does not decide.
         """
         if self.sides is None:
             return {}
         rows = list(zip(documents, by_label, strict=True))
         unlabelled = [document for document, labelled in rows if not labelled][: self.plan.asked]
         texts = list(map(judged_text, unlabelled))
-        if self.fills_up:  # searches in other words may find more
+        if self.fills_up:  # searches in other words may retrieve more
             more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
             texts += [f"{number} {_FILLER}" for number in range(more)]
         answers = await self.sides.judge(texts)
@@ -259,7 +260,7 @@ class Placing:
         return labels | dict(zip([document.id for document in unlabelled], answers, strict=False))
 
     def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
-        """Return the packaged judgement; none in an estimate of what the model would decide."""
+        """Return the packaged judgement; none in a cost estimate if the model would decide."""
         assert self.passages is not None  # noqa: S101 - `place` is done with before
         if self.plan.most and self.sides is not None and self.sides.missing:
             return ["not_in_store: the model has not been asked yet"] * len(documents)
@@ -279,9 +280,10 @@ def placing_of(
     model: StoredModel | None = None,
     posed: Question | None = None,
 ) -> Placing:
-    """Return how `argue` places documents; see there for the judge and the model.
+    """Return how `argue` assigns documents.
 
-    `posed` is the question as the model is asked it.
+    See there for the judge and the model. `posed` is the question in the form that the model is
+    asked.
     """
     model = model or model_of(judge)
     usual = isinstance(judge, PackagedJudge) or model is not None
@@ -296,11 +298,11 @@ def placing_of(
 def _case(
     question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[PlacedPassage], plan: Plan
 ) -> Case:
-    """Put together the argued sides and what became of the other documents."""
+    """Combine the argued sides with the other documents."""
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     judges = {}
     if any(p.sided.labelled for p in placed):
-        judges[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+        judges[CORPUS_LABEL] = "the side stated by the corpus itself for the passage"
     return Case(
         question=question,
         sides=sides,
@@ -351,7 +353,7 @@ def _open(placed: PlacedPassage) -> Undecided:
 
 
 def _usual_reason(placed: Sequence[PlacedPassage]) -> str:
-    """Return why verdicts on the documents are missing, for most of them."""
+    """Return the most frequent reason for missing verdicts."""
     reasons = Counter(reason for p in placed for reason in p.reasons)
     return max(reasons, key=reasons.__getitem__, default="")
 
@@ -359,19 +361,19 @@ def _usual_reason(placed: Sequence[PlacedPassage]) -> str:
 def _best(
     placed: Sequence[PlacedPassage], side: Side, quality: Mapping[str, float], plan: Plan
 ) -> list[PlacedPassage]:
-    """Return the documents of a side, those first that are likely on it and of good quality."""
+    """Return the documents of a side, ordered by likelihood and quality."""
 
     def worth(p: PlacedPassage) -> float:
         share = quality.get(p.document.id, MIDDLING)
         return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
 
-    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
+    # The corpus's own label is more reliable on the topic and the side than a judge's verdict.
     mine = [p for p in placed if side in p.sided.sides]
     return sorted(mine, key=lambda p: (not p.sided.labelled, -worth(p)))
 
 
 def _longest(placed: Sequence[PlacedPassage], side: Side) -> list[PlacedPassage]:
-    """Return the documents that may be on a side, those first that cost most."""
+    """Return the documents that may be on a side, the most expensive first."""
     possible = [p for p in placed if side in p.sided.verdicts]
     return sorted(possible, key=lambda p: -len(p.document.text))
 
@@ -422,7 +424,7 @@ def _measures(
     used: Sequence[PlacedPassage],
     side: Side,
 ) -> dict[str, Measured]:
-    """Return how sure a side's passages are, and the precision of what is not quoted."""
+    """Return the expected shares of a side's passages, and the precision of unquoted citations."""
     cited = [p for p in used if p.document.id in response.references]
     measures = precisions(response, support)
     for name, answers in (

@@ -1,4 +1,4 @@
-"""Citations of what was written: those of documents it was not given go, the others are judged."""
+"""Citations of a written argument: invalid ones are removed, the others are judged."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def strongest_first(draft: Draft, strengths: Mapping[str, float]) -> Draft:
 
 
 def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
-    """Say who judged citations and against what text, for people; names of judge and writer."""
+    """Say who judged citations against what text; with the names of judge and writer."""
     if quotes:
-        return "quoted word for word, so that no judge is needed"
+        return "quoted verbatim, so no judge is needed"
     also = writer == judge or writer.startswith(f"{judge} (")
     who = short_name(judge) + (", which also wrote the text" if also else "")
     return f"judged by {who}, each against the whole cited passage with its title"
@@ -92,7 +92,10 @@ async def judge_citations(
 
 
 def _quoted(statement: str, text: str) -> str:
-    """Return where a statement stands in a text, with its footnote marks; empty if nowhere."""
+    """Return the statement as it occurs in a text, with its footnote marks.
+
+    Empty if it does not.
+    """
     if not statement or statement in text:
         return statement
     raw = split_sentences(text)

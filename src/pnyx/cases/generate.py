@@ -1,7 +1,7 @@
 """The writer that asks a language model for conclusions, each followed by cited premises.
 
-A reply is read as `pnyx.cases.replies` says; one that cannot be read gets a repair turn. If that
-fails too, nothing is guessed: the side is reported as not written.
+Replies are read by `pnyx.cases.replies`; an unreadable one gets a repair turn. If that fails too,
+nothing is guessed: the side is reported as not written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WorkedExample:
     question: str
     side: Side
     documents: tuple[str, ...]  # cited by number, from 1
-    points: tuple[Any, ...]  # in the shape of the model's own reply
+    points: tuple[Any, ...]  # in the format of the model's own reply
 
 
 def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
@@ -67,7 +67,7 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
 def choose_examples(
     examples: Sequence[WorkedExample], question: str, side: Side, count: int = SHOTS
 ) -> tuple[WorkedExample, ...]:
-    """Return the `count` examples that are shown before a question and a side.
+    """Return the `count` examples to show before a question and a side.
 
     The first of one shuffled order that are on other questions, those of the same side before
     others: nearly all questions see the same ones, which servers can reuse.
@@ -80,13 +80,13 @@ def choose_examples(
 
 
 _INPUTS = ("question", "side", "claim", "points", "premises", "words", "documents")
-"""What a prompt for one side may use."""
+"""Inputs that a prompt for one side may use."""
 _WORDS = 300
-"""Length of a side for a prompt that names one, where none is asked for."""
+"""Default length of a side, for a prompt that names one."""
 
 
 class LlmWriter(ModelWriter):
-    """Asks a language model for one side of a question; a side in its store is not paid again.
+    """Asks a language model for one side of a question; a stored side is not paid for again.
 
     It writes at most `points` conclusions from documents of `context` tokens, all together, by the
     model's own count where it can be had (`pack_for`); `shots` of the worked `examples`, each with
@@ -111,7 +111,7 @@ class LlmWriter(ModelWriter):
         self.words = words
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
-        """Ask for the argument; a reply that stays unreadable gives a failed draft."""
+        """Ask for the argument; a reply that remains unreadable gives a failed draft."""
 
         async def render(documents: list[Document], rate: float) -> ChatRequest:
             turns = await self._turns(question.text, side, rate)
@@ -167,10 +167,10 @@ def within_limits(
     words: int | None,
     problems: list[str],
 ) -> tuple[Sentence, ...]:
-    """Return the sentences within the limits of a side, and add what was left out to `problems`.
+    """Return the sentences within the limits of a side; omissions are appended to `problems`.
 
     At most `points` conclusions, each with at most `premises` (None: any number), and at most
-    `words` words together; what follows the first sentence that exceeds these goes as well.
+    `words` words together; everything after the first sentence that exceeds these is dropped too.
     """
     within: list[Sentence] = []
     conclusions = following = 0
@@ -183,7 +183,7 @@ def within_limits(
             within.append(written)
     if over := len(sentences) - len(within):
         most = f"at most {points} points" + (f" of {premises} premises" if premises else "")
-        problems.append(f"left out {over} of {len(sentences)} sentences: {most} were asked for")
+        problems.append(f"left out {over} of {len(sentences)} sentences: {most} were requested")
     if words is None:
         return tuple(within)
     limited = Limits((("words", words),)).cut(within)

@@ -1,4 +1,4 @@
-"""Hard limits on the length of a report, counted as the campaigns count them."""
+"""Hard limits on the length of a report, counted as in the campaigns."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pnyx.formats.text.segment import UNITS, LengthUnit, count_length
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a report may not exceed: pairs of a unit and a number, all of which hold."""
+    """The limits of a report: pairs of a unit and a number, all of which apply."""
 
     most: tuple[tuple[LengthUnit, int], ...]
 
     def fits(self, texts: Sequence[str]) -> bool:
-        """Tell whether sentences, together, are within all limits."""
+        """Return whether sentences, together, are within all limits."""
         return all(count_length(texts, unit) <= most for unit, most in self.most)
 
     def cut(self, sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
@@ -36,10 +36,10 @@ class Limits:
         return Limits(tuple((unit, int(most * part)) for unit, most in self.most))
 
     def left(self, texts: Sequence[str]) -> Limits:
-        """Return what is left for other sentences beside these."""
+        """Return the remaining limits for other sentences."""
         if not texts:
             return self
-        used = [*texts, ""]  # with the space between
+        used = [*texts, ""]  # including the space between
         return Limits(tuple((unit, most - count_length(used, unit)) for unit, most in self.most))
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 """Which side each passage argues, by a language model that reads a whole ranking in few calls.
 
-The model is asked first about texts whose side is known: the two claims, and a text about neither.
+The model is first asked about texts with a known side: the two claims, and a text about neither.
 If it passes, it is asked about batches of passages, and again, in the opposite order, about those
 that are unsure (docs/decisions/main-job.md, "With a language model").
 """
@@ -39,7 +39,7 @@ BATCH: Final = 24
 """Passages of one call, at most: 24 of 120 words are about 4,500 tokens."""
 
 _WORDS: Final = 120
-"""Words of a passage that the model is shown, as `trim` counts them."""
+"""Words of a passage shown to the model, as counted by `trim`."""
 
 _ANSWERS: Final = ("yes", "no", "both", "neither")
 
@@ -47,20 +47,20 @@ _CONFIDENT: Final = 0.75
 """Confidence of the model below which it is asked again in the opposite order."""
 
 _CONFIDENCES: Final = (0.5, 0.98)
-"""The least and the greatest probability that one answer of the model gets."""
+"""The least and the greatest probability of one answer of the model."""
 
 _LEAST_PERCENT: Final = 10.0
 """A greater confidence is a percentage; from 1 to 10 it may be on a scale of ten, and counts as
 missing."""
 
 _PRIOR: Final = (0.3, 0.3, 0.1, 0.3)
-"""Prior probabilities of yes, no, both and neither: how what an answer leaves is divided."""
+"""Prior of yes, no, both and neither; it divides the probability that an answer leaves."""
 
 _CONTROL: Final = "The library opens at nine in the morning and closes at five in the afternoon."
 """A text that argues for neither claim."""
 
 _SPLITS: Final = ("too_long", "length", "empty")
-"""Failures of a call after which half of its passages are asked about."""
+"""Failures after which a call is split into halves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class ModelSides:
 
     Args:
         model: the model, with its store.
-        question: the question; `claims` say what its two sides mean, where they are known.
-        most: ask for all that could be asked where a reply is missing, to estimate the cost.
+        question: the question; `claims` define its two sides, if known.
+        most: if a reply is missing, ask everything that could be asked, to estimate the cost.
     """
 
     def __init__(self, model: StoredModel, question: Question, *, most: bool = False) -> None:
@@ -91,11 +91,11 @@ class ModelSides:
 
     @property
     def card(self) -> str:
-        """Who decided the sides, and why; empty before that is known."""
+        """Who decided the sides, and why; empty until known."""
         return "" if self.weighing is None else self.weighing.said
 
     async def judge(self, texts: Sequence[str]) -> list[SideChances | str]:
-        """Return the chances of each text, or why the model gives none."""
+        """Return the probabilities of each text, or why the model gives none."""
         problem, reason = await self._control()
         if problem and not (self._most and self.missing):
             self.weighing = Weighing(
@@ -115,7 +115,7 @@ class ModelSides:
         return chances
 
     async def _control(self) -> tuple[str, str]:
-        """Return why the model does not count, if so, and why its answer is missing, if it is.
+        """Return why the model is not used, if so, and why its answer is missing, if it is.
 
         It must classify both claims correctly; if it is right about one of them, it is asked once
         more, with the texts in the opposite order.
@@ -156,7 +156,7 @@ class ModelSides:
         return [answer_at[position] for position in range(len(texts))]
 
     async def _listed(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
-        """Ask about texts in one call; return for each an answer, or why there is none."""
+        """Ask about texts in one call; return an answer for each, or why there is none."""
         pro, con = statements_of(self._question)
         inputs = {
             "question": self._question.text,
@@ -180,7 +180,7 @@ class ModelSides:
         return [
             replace(answer, prompt_hash=request.hash, calls=tuple(sent))
             if (answer := answers.get(number)) is not None
-            else "missing: not in the reply, without a confidence, or said twice in different ways"
+            else "missing: not in the reply, without a confidence, or answered twice differently"
             for number in range(1, len(texts) + 1)
         ]
 
@@ -220,7 +220,7 @@ class ModelSides:
         )
 
     def _joined(self, answers: Sequence[PassageAnswer]) -> SideChances:
-        """Return the chances by the model's one or two answers on a passage."""
+        """Return the probabilities from the model's one or two answers on a passage."""
         shares = joined_shares(answers)
         pro, con = shares[0] + shares[2] / 2, shares[1] + shares[2] / 2
         details: Mapping[str, Any] = {
@@ -234,10 +234,10 @@ class ModelSides:
 
 
 def joined_shares(answers: Sequence[PassageAnswer]) -> tuple[float, float, float, float]:
-    """Return the probabilities of yes, no, both and neither, by one answer or by two.
+    """Return the probabilities of yes, no, both and neither from one or two answers.
 
-    An answer gets its confidence, and the others what is left, divided as `_PRIOR`. Two answers are
-    joined by the geometric mean: where they differ, the more confident one is likelier.
+    An answer gets its confidence, and the others share the rest by `_PRIOR`. Two answers are
+    combined by the geometric mean: if they differ, the more confident one is likelier.
     """
     logs = np.zeros(len(_ANSWERS))
     for answer in answers:
@@ -261,13 +261,13 @@ def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:
         if earlier is not None and earlier.side != entry.side:
             contradicted.add(entry.id)
         confidence = _confidence(entry.confidence)
-        if confidence is not None:  # nobody states a probability: as if it had not answered
+        if confidence is not None:  # no probability is stated: treated as not answered
             answers[entry.id] = PassageAnswer(entry.side, confidence)
     return {number: answer for number, answer in answers.items() if number not in contradicted}
 
 
 def _confidence(stated: float | None) -> float | None:
-    """Return a confidence as a probability; None where it states none."""
+    """Return a confidence as a probability; None if it is not one."""
     if stated is None or not (0.0 <= stated <= 1.0 or _LEAST_PERCENT < stated <= 100.0):
         return None
     share = stated if stated <= 1.0 else stated / 100.0
@@ -278,8 +278,8 @@ def _confidence(stated: float | None) -> float | None:
 def _reply_shape() -> type[pydantic.BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import.
 
-    Its schema is strict; further fields are read all the same, and a missing confidence costs its
-    own passage alone.
+    Its schema is strict; further fields are still accepted, and a missing confidence affects only
+    its own passage.
     """
     import pydantic
 

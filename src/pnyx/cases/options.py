@@ -1,4 +1,4 @@
-"""What a user can choose of an argued case."""
+"""The options of an argued case."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class ArgueSpec(
     def asked_for(
         self, text: str, identifier: str = "", claims: tuple[str, str] | None = None
     ) -> Question:
-        """Return the question argued, with its definition and claims, by default those given.
+        """Return the question to argue, with its definition and claims, by default the given ones.
 
-        OptionError: --claims are not two claims. InputError: there are none, and the question is
-        not one of yes or no.
+        OptionError: --claims are not two claims. InputError: there are none, and it is not a
+        yes/no question.
         """
         cleaned = [" ".join(claim.split()) for claim in self.claims or ()]
         if "" in cleaned:

@@ -1,4 +1,4 @@
-"""How good an argument each document is, beside the others."""
+"""The argument quality of each document, relative to others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pnyx.core.records import Evidence
 from pnyx.search.engine import Engine
 
 MIDDLING = 0.5
-"""What counts, in ordering alone, for a document of unknown quality."""
+"""Assumed quality, only for ordering, of a document of unknown quality."""
 
 
 def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
-    """Return document id -> share of lower quality, and whether among all documents, not these."""
+    """Return the share of documents of lower quality by id, and whether among all documents."""
     ids = [document.id for document in documents]
     info = engine.feature_info("quality")
     of_all = info is not None and info.documents == len(engine)

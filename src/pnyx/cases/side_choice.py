@@ -1,4 +1,4 @@
-"""Which of the retrieved passages argue, and for which side."""
+"""Decide which retrieved passages argue, and for which side."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pnyx.search.topics import TopicMatch, TopicMatcher
 _LABEL = Provenance(CORPUS_LABEL, method="label")
 
 _OTHER = 0.2
-"""A topic that is less likely about the question is another."""
+"""Below this probability, a topic is not about the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedPassage:
     """A retrieved document: does it argue a side of the question, and which?
 
-    `sided.sides` are the sides that it is argued with, `leans` the one for which it is only listed.
+    `sided.sides` are the sides it is used for, `leans` the side for which it is only listed.
     """
 
     document: Evidence
@@ -36,7 +36,7 @@ class PlacedPassage:
 
     @property
     def reasons(self) -> list[str]:
-        """Why verdicts on it are missing, whether or not the others sufficed to place it."""
+        """Why verdicts on it are missing, even if the others sufficed to decide its side."""
         missing = [self.relevance.reason] if isinstance(self.relevance, Unscored) else []
         return missing + self.sided.reasons
 
@@ -47,7 +47,7 @@ class PlacedPassage:
 
     @property
     def about(self) -> float | None:
-        """How likely it argues a side; None where nobody said."""
+        """The probability that it argues a side; None if unknown."""
         if self.used and not is_yes(self.relevance):
             return 1.0
         p = chance(self.relevance)
@@ -55,21 +55,23 @@ class PlacedPassage:
 
     @property
     def passed_over(self) -> bool:
-        """Whether it is known to argue neither side; what is unscored is not."""
+        """Whether it is known to argue neither side; not if unscored."""
         placed = self.used or self.sided.sides or self.leans
         return isinstance(self.relevance, Judged) and not placed
 
     @property
     def undecided(self) -> bool:
-        """Whether it argues a side, and which one is not clear."""
+        """Whether it argues a side, but it is not clear which."""
         return self.used and not self.sided.sides and self.leans is None
 
     def worth(self, side: Side) -> float:
-        """Return `chance`, with 1 for each probability that nobody states: for sorting alone."""
+        """Return `chance` with 1 for each missing probability, only for sorting."""
         return math.prod(1.0 if p is None else p for p in self._chances(side))
 
     def chance(self, side: Side) -> float | None:
-        """Return how likely it argues a side: P(any side) P(this one); None where one is missing.
+        """Return the probability that it argues a side: P(any side) P(this one).
+
+        None if one is missing.
 
         A label of the corpus says that the document argues a side, and states a probability only
         where its topic is matched by meaning.
@@ -88,19 +90,19 @@ class Expected:
     """How many documents argue a side of the question, by the sum of their probabilities."""
 
     value: float | None = None
-    scored: int = 0  # have a verdict, of those `read`
+    scored: int = 0  # how many of those `read` have a verdict
     read: int = 0
 
 
 def expected_about(placed: Sequence[PlacedPassage]) -> Expected:
-    """Return how many of these documents argue a side of the question."""
+    """Return the expected number of documents that argue a side of the question."""
     chances = [p for passage in placed if (p := passage.about) is not None]
     value = round(math.fsum(chances), 6) if chances else None
     return Expected(value, scored=len(chances), read=len(placed))
 
 
 def chance(answer: Answer | None) -> float | None:
-    """Return the probability of yes; None where there is none."""
+    """Return the probability of yes; None if there is none."""
     return answer.probability if isinstance(answer, Judged) else None
 
 
@@ -141,14 +143,14 @@ async def place(
 
 
 def settled_by_label(matches: Sequence[TopicMatch | None]) -> list[bool]:
-    """Say of each document whether the corpus's label decides what it argues, and no judge."""
+    """Return for each document whether the corpus's label decides its side, instead of a judge."""
     if not any(match is not None and match.used for match in matches):
         return [False] * len(matches)
     return [m is not None and (m.used or m.same + m.opposite < _OTHER) for m in matches]
 
 
 def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
-    """Let labels on the question, where some are found, say what is about it, and what is not."""
+    """Decide relevance by labels on the question, if there are any."""
     if not any(match is not None and match.used for match in matches):
         return list(relevance)
     answers: list[Answer] = []
@@ -188,7 +190,7 @@ async def _ask_relevance(
 
 
 def _chosen(placed: PlacedPassage, plan: Plan) -> PlacedPassage:
-    """Decide for which sides a document is argued with, or for which it is listed."""
+    """Decide for which sides a document is used, or for which it is listed."""
     verdicts = placed.sided.verdicts
     # A judge's own yes to the question of relevance has its own threshold.
     read = isinstance(placed.relevance, Judged) and _by_passage(placed.relevance)

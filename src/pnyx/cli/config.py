@@ -15,9 +15,9 @@ from pnyx.core.spec import main_flag
 from pnyx.formats.text_types import TextKind
 
 RESTRICTED = "pnyx.core.restricted_mode"
-"""Key of a context's `meta`: whether texts are hidden, which no parameter says."""
+"""Key in a context's `meta`: whether texts are hidden (no parameter holds this)."""
 _KEPT = ("json", "config", "save-config", "help", "help-all")
-"""Options that no file has, nor any secret: that is better in the environment."""
+"""Options that a file cannot set. Secrets belong in the environment."""
 
 
 def config_options(heading: str) -> list[click.Option]:
@@ -32,14 +32,14 @@ def config_options(heading: str) -> list[click.Option]:
             ["--config"],
             is_eager=True,
             callback=_read,
-            help='TOML of options, such as model = "bm25", at its top or under [COMMAND]; what '
-            "the command line says counts.",
+            help='TOML of options, such as model = "bm25", at its top or under [COMMAND]. The '
+            "command line takes precedence.",
             **common,
         ),
         click.Option(
             ["--save-config"],
             callback=_keep,
-            help="Write the options that are given here as such a file, and do nothing else.",
+            help="Write the given options to such a file, and do nothing else.",
             **common,
         ),
     ]
@@ -86,7 +86,7 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
 
 
 def save_config(ctx: click.Context) -> bool:
-    """Write what was given where --save-config says so; tell whether it did."""
+    """Write the given options to the file of --save-config, if any; return whether it did."""
     path = ctx.meta.get(_SAVE)
     if path is None:
         return False
@@ -105,7 +105,7 @@ def save_config(ctx: click.Context) -> bool:
 
 
 def _options(ctx: click.Context) -> Iterator[tuple[str, click.Option]]:
-    """Yield what a file may say, by the name that the command line has for it."""
+    """Yield the options that a file may set, by their names on the command line."""
     for option in ctx.command.params:
         name = main_flag(option.opts).lstrip("-")
         secret = getattr(option, "text_kind", None) is TextKind.SECRET

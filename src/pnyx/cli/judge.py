@@ -59,8 +59,8 @@ class ItemSpec(
     )
     as_perspectives: bool = opt(
         False,
-        "support: ask a language model whether the text, outright or by implication, speaks for "
-        "the statement, as the packaged judge is asked anyway.",
+        "support: ask a language model whether the text supports the statement, explicitly or by "
+        "implication. The packaged judge is always asked this.",
     )
     words: int | None = opt(
         None,
@@ -77,7 +77,7 @@ class ItemSpec(
         self.check_needs()
         sense = [self.flag(n) for n in ("as_citations", "as_perspectives") if getattr(self, n)]
         if sense and task != "support":
-            raise OptionError(f"{sense[0]} goes with support, not {task}")
+            raise OptionError(f"{sense[0]} requires the task support, not {task}")
         if self.as_citations and (self.as_perspectives or self.perspectives is not None):
             other = [*sense[1:], "--perspectives"][0]
             raise OptionError(f"{sense[0]} and {other} exclude each other")
@@ -121,7 +121,7 @@ class ItemSpec(
 
     @property
     def support_of(self) -> SupportOf:
-        """What support is asked of, where that is said."""
+        """What kind of text support is judged for, if an option says so."""
         if self.as_citations:
             return "citations"
         return "perspectives" if self.as_perspectives or self.perspectives is not None else ""
@@ -133,7 +133,7 @@ class ItemSpec(
         if holds_responses(items):
             return items_of_responses(items, self.index, self.topics)
         if self.index is not None or self.topics is not None:
-            raise OptionError("--index and --topics go with a file of responses, as of pnyx argue")
+            raise OptionError("--index and --topics require a file of responses (pnyx argue)")
         return TASKS["rag"].read(items, columns=self.mapping, on_rag=_say_read)
 
 
@@ -174,9 +174,9 @@ def command(
     \b
     Dimensions of your own for quality: see pnyx judge dimensions --help.
     Reports with citations: see pnyx judge report --help. Parts of that:
-    negative    is an answer said to lack?  id, text, statement
-    needs-citation   does it need a source? id, text, statement
-    unanswerable   is this what is unknown? id, text, statement
+    negative        does it say that there is no answer? id, text, statement
+    needs-citation  does it need a source?               id, text, statement
+    unanswerable    does it say what is unknown?         id, text, statement
 
     RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
     model is kept in the judgement store: running the command again, even after a crash, asks only
@@ -226,7 +226,7 @@ def _say_read(items: RagItems) -> None:
 
 
 def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion]) -> SupportOf:
-    """Return what support is asked of: what an option says, else what the items are."""
+    """Return the kind of text support is judged for, by an option or else by the items."""
     if isinstance(questions, Sequence) and any(
         isinstance(question, Support) and question.from_answer for question in questions
     ):
@@ -237,7 +237,7 @@ def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion])
 def _say_overall(
     items: PairSource | Sequence[JudgeQuestion], questions: PairSource | Sequence[JudgeQuestion]
 ) -> None:
-    """Say what the packaged judge does not rate of items that name no dimensions."""
+    """Say which dimensions the packaged judge does not rate, for items that name none."""
     from pnyx.judging.dimensions import dimensions_of
     from pnyx.judging.students.quality.overall import OVERALL
 
@@ -250,9 +250,9 @@ def _say_overall(
 
 
 def _say_left_out(task: str, form: JudgingFormat) -> None:
-    """Say what a format does not rate that others of its task do."""
+    """Say which dimensions of the task this format does not rate."""
     if task == "rag" and form.name == "support":
         say(
-            "support tells context_relevance and groundedness; answer_relevance and preference "
+            "support measures context_relevance and groundedness; answer_relevance and preference "
             "need --llm and another --format"
         )

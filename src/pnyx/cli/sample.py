@@ -1,4 +1,4 @@
-"""`pnyx sample`: questions of judged results for people to label."""
+"""`pnyx sample`: draw judged questions for people to label."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _PURPOSE = {
 
 
 class LabelSampleSpec(TrustSpec, heading="Sample"):
-    """What is drawn, and where it is written."""
+    """Options of `pnyx sample`."""
 
     out: str = out_opt(
         ..., "Folder for the items: TASK.jsonl of each task.", metavar="DIR", writes="files"
     )
     of: Literal["differ", "random", "topics"] | None = opt(
         None,
-        "What is drawn: questions on which the judges differ, any questions, or whole topics with "
-        "all that may be asked about them.",
+        "What to draw: questions on which the judges differ, any questions, or whole topics with "
+        "all their possible questions.",
         shown="differ; of one R random",
     )
     size: int = opt(50, "Questions, or topics, to draw.", low=1)
@@ -55,11 +55,11 @@ class LabelSampleSpec(TrustSpec, heading="Sample"):
 def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """Draw questions of judged results (of pnyx judge or judge report) for people to label.
 
-    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and what each R answered
-    to them (TASK-R.jsonl, for pnyx measure); sample.json, which says what was drawn of how many;
-    for topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the
-    files that the first R was judged from. R may come from a stranger: an index in a cluster, or a
-    data set to download, is given again by --with.
+    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), the answers of each R to
+    them (TASK-R.jsonl, for pnyx measure), and sample.json with what was drawn out of how many; for
+    topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the files
+    that the first R was judged from. R may come from a stranger: an index in a cluster, or a data
+    set to download, is given again by --with.
 
     \b
     differ  questions to which the R gave other answers: labels of these tell
@@ -79,7 +79,7 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """
     of = spec.of or ("differ" if len(results) > 1 else "random")
     if of == "differ" and len(results) < 2:
-        raise OptionError("--of differ needs the results of two judges")
+        raise OptionError("--of differ requires the results of two judges")
     manifests = [_manifest(path) for path in results]
     runs = [_answers(path) for path in results]
     shared = sorted(set(runs[0]).intersection(*runs[1:]))
@@ -121,7 +121,7 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
 def _write(
     rows: Iterable[tuple[str, Mapping[str, Any]]], results: Sequence[str], out: Path
 ) -> dict[str, int]:
-    """Write items by task, with what each R answered to them; return how many items of each."""
+    """Write items by task, with the answers of each R; return the number of items by task."""
     by_task: dict[str, list[Mapping[str, Any]]] = {}
     for task, row in rows:
         by_task.setdefault(task, []).append(row)
@@ -135,7 +135,7 @@ def _write(
 
 
 def _differ(runs: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
-    """Tell whether verdicts on a question differ, on any dimension; unscored is no verdict."""
+    """Return whether verdicts on a question differ on any dimension; unscored is not a verdict."""
     verdicts: dict[Any, set[str]] = {}
     for dimension, value in (pair for answers in runs for pair in answers):
         if value is not None:
@@ -157,7 +157,7 @@ def _manifest(path: str) -> dict[str, Any]:
 
 
 def _answers(path: str) -> dict[str, list[Any]]:
-    """Return question -> what was answered, by dimension."""
+    """Return the answers to each question, by dimension."""
     by_item: dict[str, list[Any]] = {}
     for _, row in read_jsonl(Path(path) / ANSWERS):
         by_item.setdefault(row["id"], []).append((row.get("dimension"), row["value"]))
@@ -167,7 +167,7 @@ def _answers(path: str) -> dict[str, list[Any]]:
 def _drawn(
     record: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: LabelSampleSpec
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
-    """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
+    """Return the drawn (task, item) pairs, the ids of questions or topics, and the total."""
     chance = random.Random(spec.seed)
     reader = named("SAMPLED").get(record["command"])
     every = list(load(reader)(record) if reader else _item_rows(record, path))
@@ -184,10 +184,10 @@ def _topic(row: Mapping[str, Any]) -> str:
 
 
 def _item_rows(record: Mapping[str, Any], path: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield the items as their file has them."""
+    """Yield the items as in their file."""
     if len(record["arguments"]) != 2:
         raise InputError(
-            "was judged from runs: sample what was judged from a file of items", path=path
+            "was judged from runs: only results judged from an items file can be sampled", path=path
         )
     task, items = record["arguments"]
     rag = _rag_rows(task, items, record["options"])

@@ -1,4 +1,4 @@
-"""`pnyx corpus`: passages of documents, and corpora of the web."""
+"""`pnyx corpus`: passages of documents, and corpora from the web."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 
 
 class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
-    """What searches, and where everything goes."""
+    """The search API and the output folder."""
 
     out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
     search: SourceName = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
 class WebSpec(FetchSpec, PassageSpec, ResultSpec):
-    """How a corpus is made of the web."""
+    """Options for a corpus from the web."""
 
     def plan(self) -> WebPlan:
-        """Return what is done with the results."""
+        """Return the plan for fetching and splitting the results."""
         from pnyx.crawl.corpus import WebPlan
 
         self.check_contact()
@@ -130,8 +130,8 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     to N/10 queries.
 
     Pages are fetched politely: robots.txt is obeyed, each host gets one request at a time with a
-    pause, and --contact identifies you. Only public addresses are fetched from, at ports 80 and
-    443, and never through a proxy. PDF files are left out.
+    pause, and --contact identifies you. Pages are fetched only from public addresses, at ports 80
+    and 443, and never through a proxy. PDF files are left out.
 
     \b
     OUT/passages/*.jsonl   passages of --words words for pnyx index, a file for
@@ -141,7 +141,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     OUT/manifest.json      counts, settings, and which file is for which question
     OUT/archive.sqlite     all that was searched and fetched
 
-    Running the command again resumes, even after a crash, and searches and fetches nothing twice;
+    Running the command again resumes, even after a crash, without repeating searches or fetches;
     with other --words it only splits again. Exit status 3: a question was not searched for, or a
     page has no text.
 
@@ -178,7 +178,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
 
 def _questions(path: str) -> list[Question]:
-    """Read questions, or those that a file of perspectives is about."""
+    """Read questions, or the questions of a file of perspectives."""
     from pnyx.core.records import Question
     from pnyx.formats import find_format, read_questions
     from pnyx.formats.perspectives import read_perspectives
@@ -186,7 +186,7 @@ def _questions(path: str) -> list[Question]:
     try:
         about_perspectives = find_format(path).kind == "perspectives"
     except InputError:
-        about_perspectives = False  # the reader of questions says what is wrong
+        about_perspectives = False  # The reader of questions reports what is wrong.
     if not about_perspectives:
         return list(read_questions(path, on_warning=warn))
     views = read_perspectives(path, gold=True)

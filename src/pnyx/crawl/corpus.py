@@ -1,12 +1,12 @@
 """A corpus for each question from the results of a web search (BERDS, 4.2).
 
     OUT/archive.sqlite     what was searched and fetched, each committed before it is used
-    OUT/results.jsonl      the results of the searches, to be used again
+    OUT/results.jsonl      the results of the searches, for reuse
     OUT/pages.jsonl        the outcome of each page
     OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
     OUT/manifest.json      counts, settings and which file is for which question
 
-Everything else is made from the archive, again each time.
+Everything else is rebuilt from the archive on each run.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _documents(
 
 
 def _prefix(question_id: str) -> str:
-    """Return what the ids of a question's documents begin with; runs hold no id with a blank."""
+    """Return the prefix of the ids of a question's documents; ids in runs cannot contain spaces."""
     if len(question_id) <= _LONGEST_PREFIX and not re.search(r"\s", question_id):
         return question_id
     digest = hashlib.blake2b(question_id.encode("utf-8", "replace"), digest_size=4).hexdigest()
@@ -132,16 +132,16 @@ def _slug(identifier: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WebPlan:
-    """How a corpus is made of the web.
+    """How a corpus is made from the web.
 
     Attributes:
-        contact: e-mail address or web page of the person who fetches; sites see it.
+        contact: e-mail address or web page of the person who fetches; sent to the sites.
         results: results of each search that are fetched, at least 1.
         words: the most words of a passage, at least 1.
-        sentences: whether passages end where sentences do.
+        sentences: whether passages end at sentence boundaries.
         limits: how far a page is followed.
-        private: networks that are fetched from although they are not public. Dangerous.
-        retry: whether pages are fetched again that failed in a way that may pass.
+        private: networks to fetch from although they are not public. Dangerous.
+        retry: whether to retry pages with transient failures.
     """
 
     contact: str
@@ -175,9 +175,9 @@ def build_web_corpus(
     plan: WebPlan,
     on_progress: Report = lambda _done, _of, _word: None,
 ) -> WebCorpus:
-    """Search for each question, fetch what is found, and cut its text into passages.
+    """Search for each question, fetch the results, and split their text into passages.
 
-    What is in the folder already is neither searched nor fetched again, however an earlier run
+    Nothing that is in the folder already is searched or fetched again, however an earlier run
     ended.
 
     Args:
@@ -185,14 +185,14 @@ def build_web_corpus(
         out: the folder; new, empty, or one that this function made.
         search: what to search with, or results: question id -> results.
         plan: how.
-        on_progress: called with steps done, of how many, and what is being done.
+        on_progress: called with the steps done, their total, and the current step.
 
     Raises:
         InputError: the folder holds something else, the contact is invalid, or a question comes
             twice.
-        MissingExtra: what reads web pages is not installed.
-        PnyxError: the search API answers nothing more, or the folder cannot be written; what was
-            searched and fetched is kept.
+        MissingExtra: the reader of web pages is not installed.
+        PnyxError: the search API stops answering, or the folder cannot be written; earlier searches
+            and fetches are kept.
     """
     settings = _settings(plan)
     distinct = _distinct(questions)
@@ -251,7 +251,7 @@ async def _fetch(
 
 
 def fetch_settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what a manifest says of searching and fetching; MissingExtra without what reads."""
+    """Return the manifest's entries on search and fetching; MissingExtra without a page reader."""
     require_robots()
     return {
         "agent": agent_of(plan.contact),
@@ -266,7 +266,7 @@ def fetch_settings(plan: WebPlan) -> dict[str, Any]:
 
 
 def _settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what the manifest says of the plan, once all it needs was found to be there."""
+    """Return the manifest's entries on the plan, after checking that what it needs is installed."""
     return {
         **fetch_settings(plan),
         "words": plan.words,

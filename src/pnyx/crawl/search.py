@@ -36,21 +36,21 @@ _HOPELESS = {
 }
 
 Keep = Callable[[list[SearchResult], bytes], None]
-"""Takes the results of a page, ranked from 1 within it, and the body that they came in."""
+"""Receives the results of a page, ranked from 1 within it, and the raw response."""
 
 
 class SearchFailedError(Exception):
-    """One query was not answered; its text says why in a line."""
+    """One query was not answered; the message says why, in one line."""
 
 
 @runtime_checkable
 class SearchApi(Protocol):
-    """What answers queries with addresses of pages; results are kept under its `name`."""
+    """A search API; its results are stored under its `name`."""
 
     name: str
 
     async def search(self, query: str, count: int, page: int, keep: Keep) -> None:
-        """Have one page of results kept the moment it is read, before anything else can run.
+        """Fetch one page of results and store it immediately, before anything else can run.
 
         Args:
             query: what to search for.
@@ -59,8 +59,8 @@ class SearchApi(Protocol):
             keep: called once.
 
         Raises:
-            SearchFailedError: this query is not answered; others may be.
-            PnyxError: none will be.
+            SearchFailedError: this query was not answered; others may be.
+            PnyxError: no query will be.
         """
 
     async def close(self) -> None:
@@ -68,7 +68,7 @@ class SearchApi(Protocol):
 
 
 class Serper:
-    """Google's results by serper.dev, or by what answers in the same way at another address.
+    """Google's results from serper.dev, or from a compatible API at another address.
 
     Args:
         key: sent to that address, and nowhere else.
@@ -125,7 +125,7 @@ class Serper:
     async def _attempt(
         self, wire: HttpTransport, body: bytes, keep: Keep
     ) -> tuple[str | None, float | None, int]:
-        """Return what went wrong, if anything, how long to wait, and how often to try."""
+        """Return the problem, if any, how long to wait, and how often to retry."""
         wrong: str | None = None
 
         def heed(answer: HttpResponse) -> None:
@@ -144,7 +144,7 @@ class Serper:
             most = retry.attempts if lost else retry.connect_attempts
             return self._safe(answer.detail), None, most
         if answer.status == 200:
-            return wrong, None, 2  # it was paid for, and may be again
+            return wrong, None, 2  # it was paid for, and a retry may be charged again
         self._check_hope(answer)
         problem = f"HTTP {answer.status}: {self._safe(answer.text)}"
         if answer.status in _TOO_MUCH or answer.status >= 500:
@@ -155,7 +155,7 @@ class Serper:
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"
-            meaning = f"it points to {to}; keys are not sent on"
+            meaning = f"it redirects to {to}; keys are not sent on"
         elif answer.status < 500 and "credits" in answer.text.lower():
             meaning = "the account has no credits left"
         if meaning is not None:
@@ -163,7 +163,7 @@ class Serper:
             raise PnyxError(f"{where}: {meaning}: {self._safe(answer.text)}")
 
     def _safe(self, text: str) -> str:
-        """Return one short line of a server's text, without the key should it echo that."""
+        """Return one short line of a server's text, without the key if it is echoed."""
         return shorten(" ".join(self._secrets.hide(text)[:4000].split()), 160)
 
 
@@ -208,11 +208,11 @@ class Searched:
 def look_up(
     questions: Sequence[Question], stored: Mapping[str, QuestionResults], count: int, into: Searched
 ) -> None:
-    """Take the results that are there already, the first `count` of each question."""
+    """Use the stored results, the first `count` of each question."""
     for question in questions:
         result = stored.get(question.id)
         if result is None:
-            into.failed[question.id] = "it is not among the results given"
+            into.failed[question.id] = "the given results do not contain it"
             continue
         into.results[question.id] = replace(
             result,
@@ -230,7 +230,7 @@ async def search_all(
     into: Searched,
     on_progress: Callable[[int, int, str], None],
 ) -> None:
-    """Search each question that the archive lacks, a page for ten results; close the API."""
+    """Search for each question missing from the archive, ten results per page; close the API."""
     in_a_row = 0
 
     async def one(question: Question) -> None:
@@ -279,7 +279,7 @@ async def _search(
 async def _paid(
     api: SearchApi, archive: Archive, query: str, count: int, number: int
 ) -> list[SearchResult]:
-    """Ask for a page of results; it is in the archive before it is returned."""
+    """Request a page of results; it is archived before it is returned."""
     pages: list[list[SearchResult]] = []
 
     def keep(results: list[SearchResult], raw: bytes) -> None:
@@ -288,5 +288,5 @@ async def _paid(
 
     await api.search(query, count, number, keep)
     if not pages:
-        raise SearchFailedError(f"{api.name} kept no page of results")
+        raise SearchFailedError(f"{api.name} stored no page of results")
     return pages[0]

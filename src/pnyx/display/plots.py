@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PANEL, _ROW, _GAP, _HEAD, _FOOT = 250, 24, 36, 34, 26
 _NUMBER = 66  # Width of the column of numbers to the right of each panel
-_CHARACTER = 7.3  # Width of a character of a label, on the broad side
+_CHARACTER = 7.3  # generous width of a character of a label
 _LONGEST = 28
 _COLUMNS = 3
 
@@ -50,7 +50,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PlotPanel:
-    """One measure: its rows, the same in all panels; the axis has the `bounds` or the values'."""
+    """One measure: its rows, the same in all panels.
+
+    The axis has the `bounds` or those of the values.
+    """
 
     title: str
     points: Sequence[Point]
@@ -124,8 +127,8 @@ def thresholds_plot(thresholds: Thresholds, notes: Sequence[str] = ()) -> str:
     parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
     for axes, curve, transform, ticks, caption in (
         (left, thresholds.thresholds, float, [(t, f"{t:g}") for t, _ in TENTHS],
-         "probability from which on documents are taken"),
-        (right, thresholds.cutoffs, by_k, powers, "number k of documents taken of each question"),
+         "probability from which documents are taken"),
+        (right, thresholds.cutoffs, by_k, powers, "number k of documents taken for each question"),
     ):  # fmt: skip
         parts += _curves(curve, axes, transform, ticks)
         parts.append(drawn_text(caption, axes.x(0.5), axes.y(0) + 34, "tick"))
@@ -195,11 +198,11 @@ def amount_plot(
 # A measure over the values of each parameter that was tuned --------------------------------------
 
 
-# Stated probabilities against the shares that came true ------------------------------------------
+# Stated probabilities against observed shares ------------------------------------------
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence[str] = ()) -> str:
-    """Return a reliability diagram over bars of how many pairs each bin holds, as SVG."""
+    """Return a reliability diagram, over bars of the number of pairs in each bin, as SVG."""
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104
     parts = [
@@ -227,7 +230,8 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
     return document(f"{title}: reliability", wide_, high_, parts, notes)
 
 
-# Stated probabilities against better ones ---------------------------------------------------------
+# Stated against recalibrated probabilities
+# ---------------------------------------------------------
 
 _POINTS = 201
 

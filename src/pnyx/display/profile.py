@@ -13,7 +13,7 @@ from pnyx.stats.base import Measured
 _ROW, _GAP, _HEADING = 24, 10, 26
 _LABELS, _WIDE, _NUMBERS = 168, 300, 54
 _MOST: Final = 2
-"""Groups that one picture shows: more of them hide each other."""
+"""Most groups in one picture: more would hide each other."""
 
 
 def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str, list[str]]]:
@@ -33,7 +33,7 @@ def profile_plot(
     notes: Sequence[str] = (),
     task: str = "quality",
 ) -> str:
-    """Return an SVG document: a row a dimension, a mark with its interval for one or two groups."""
+    """Return an SVG document: a row per dimension, with marks and intervals of 1 or 2 groups."""
     if not 1 <= len(groups) <= _MOST:
         raise ValueError(f"found {len(groups)} groups, expected 1 or 2")
     ordered = profile_order(

@@ -1,4 +1,4 @@
-"""What `pnyx doctor` found, for people: a page of sections, from its JSON."""
+"""The report of `pnyx doctor` for people, from its JSON."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pnyx.core.errors import shorten
 from pnyx.display.results import in_units
 
 VARIABLES = {
-    "PNYX_LLM": "the language model where --llm is not given",
-    "PNYX_STORE": "the judgement store where --store is not given",
+    "PNYX_LLM": "the language model without --llm",
+    "PNYX_STORE": "the judgement store without --store",
     "PNYX_API_KEY": "key for any endpoint",
     "OPENAI_API_KEY": "key for openai:MODEL",
-    "PNYX_LOCAL_CONTEXT": "tokens of context of a local model",
+    "PNYX_LOCAL_CONTEXT": "context size of a local model, in tokens",
     "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
     "PNYX_CACHE": "folder of the catalogues of pnyx view",
-    "PNYX_PROGRESS": "0 shows no bars of calls in Python",
-    "PNYX_TOKEN": "what visitors of served pages must bring, where --token is not given",
-    "PNYX_CONTACT": "who fetches web pages, where --contact is not given",
+    "PNYX_PROGRESS": "0 hides progress bars of calls in Python",
+    "PNYX_TOKEN": "the token for visitors of served pages without --token",
+    "PNYX_CONTACT": "the contact for fetching web pages without --contact",
     "HTTP_PROXY": "proxy for http://",
     "HTTPS_PROXY": "proxy for https://",
     "ALL_PROXY": "proxy for all",
-    "NO_PROXY": "what no proxy is used for",
+    "NO_PROXY": "hosts reached without a proxy",
 }
-"""Variables of the environment that count, and what for. Their values are never shown."""
+"""Environment variables that Pnyx reads, and their use. Their values are never shown."""
 
 _LABEL = 20
 _WIDEST = 110
@@ -146,7 +146,7 @@ def _endpoint_facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if row["usable"]:
         yield from _abilities(row)
         yield "price", _price(row)
-    late = "; it ran out of time, the rest was not asked" if row["late"] else ""
+    late = "; out of time, the rest was not tested" if row["late"] else ""
     yield "this probe", f"{_spent(row)}{late}"
 
 
@@ -162,10 +162,10 @@ def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield shape["form"], f"{shape['outcome']}{detail}{used}"
     yield "logprobs", _logprobs(row)
     method = {"token": "from the tokens' probabilities", "stated": "as the model states it"}
-    yield "P(yes) by auto", method.get(row["probability"], "not known: no reply could be read")
+    yield "P(yes) by auto", method.get(row["probability"], "unknown: no reply could be read")
     if row["refused"] is not None:
         yield "refused", ", ".join(row["refused"]) or "no parameter"
-        yield "output limit", row["limit"] or "none is taken"
+        yield "output limit", row["limit"] or "none is accepted"
     yield "usage", ", ".join(row["usage"]) or "not reported"
     yield "cached tokens", "reported" if "cached_tokens" in row["usage"] else "not reported"
     if row["reasoning_tokens"]:
@@ -194,7 +194,7 @@ def _logprobs(row: dict[str, Any]) -> str:
 def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
-        return "not known (--prices FILE of pnyx judge)"
+        return "unknown (--prices FILE of pnyx judge)"
     input_prices = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
     return f"{input_prices}, ${price['output']:g} out, for a million tokens"
 

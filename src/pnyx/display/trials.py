@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 
 def figure(row: Row | None) -> Measured:
-    """Return a measured value from its JSON object; one of nothing from None."""
+    """Return a measured value from its JSON object; an empty one from None."""
     if row is None:
         return Measured(None, 0, 0)
     return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"],
@@ -33,7 +33,7 @@ def figure(row: Row | None) -> Measured:
 
 
 def trial_lines(row: Row) -> list[str]:
-    """Return the outcome of a trial in words, a line each."""
+    """Return the outcome of a trial in words, one line each."""
     items = row["items"]
     left = ", ".join(f"{count} {why}" for why, count in items["left_out"].items())
     used = f"{items['used']} of {items['asked_about']} items"
@@ -46,13 +46,13 @@ def trial_lines(row: Row) -> list[str]:
 
 
 def trial_tables(row: Row) -> list[Table]:
-    """Return what was measured in a trial: its measures, then by level or way."""
+    """Return the measures of a trial: overall, then by level or variant."""
     parts = (_curves(row), _precision(row), documents_table(row), _grid(row), _ways(row))
     return [measures_table(row["measures"], "of"), *(part for part in parts if part is not None)]
 
 
 def measures_table(measures: Row, counted: str) -> Table:
-    """Return a row for each measure: its value with its interval, and of how many it is."""
+    """Return a row for each measure: its value with its interval, and its count."""
     columns = Column("measure", "measure"), Column("value, 95 % interval", "figure")
     figures = {name: figure(value) for name, value in measures.items()}
     return Table(
@@ -88,7 +88,7 @@ def _precision(row: Row) -> Table | None:
 
 
 def documents_table(row: Row, title: str = "") -> Table | None:
-    """Return what scores of single documents are worth at each level; None without any."""
+    """Return the measures of single documents' scores at each level; None without any."""
     if not row.get("documents"):
         return None
     measures = {"separation": "own above others", **_PRECISION}
@@ -184,7 +184,7 @@ def curves_plot(
 
 
 def rater_title(row: Row) -> str:
-    """Return who is compared."""
+    """Return the names of the compared raters."""
     names = " and ".join(escaped(short_name(name), 60) for name in row["between"])
     many = f", {row['raters']} raters" if row["kind"] == "raters" else ""
     return f"{_KINDS[row['kind']]}: {names}{many}"
@@ -209,11 +209,11 @@ def rater_parts(rows: Sequence[Row]) -> list[str | Table]:
     return [part for row in rows for part in (rater_title(row), rater_table(row))]
 
 
-# Formats of judging arguments beside each other ---------------------------------------------------
+# Comparison of formats for judging arguments ---------------------------------------------------
 
 
 def format_tables(row: Row) -> list[Table]:
-    """Return Tables 16 to 18 of ConQRet, a row for each format, and Table 7 where it applies."""
+    """Return Tables 16 to 18 of ConQRet, a row for each format, and Table 7 if it applies."""
     noise = _format_curves(row, "context_relevance")
     tables = [
         _points("Context relevance by documents replaced (ConQRet, Table 16)", noise, "share"),
@@ -232,7 +232,7 @@ def format_tables(row: Row) -> list[Table]:
 
 
 def sensitivity_plot(row: Row) -> str:
-    """Return context relevance by share of documents replaced, a line a format (Figure 13)."""
+    """Return context relevance by share of documents replaced, a line per format (Figure 13)."""
     title = "Context relevance by share of documents replaced"
     return curves_plot(_format_curves(row, "context_relevance"), "share", title, title)
 
@@ -242,7 +242,7 @@ def _format_curves(row: Row, name: str) -> dict[str, Row]:
 
 
 def _points(title: str, curves: Mapping[str, Row], unit: str) -> Table:
-    """Return the mean at each level, how it goes with the level, and the fall."""
+    """Return the mean at each level, its correlation with the level, and the drop."""
     levels = next(iter(curves.values()))["levels"] if curves else ()
     columns = [Column("format", "name"), *(Column(level_name(x, unit), "figure") for x in levels)]
     columns += [Column("Pearson", "figure"), Column("fall", "figure"), Column("scored", "counts")]

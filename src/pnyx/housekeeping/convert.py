@@ -1,4 +1,4 @@
-"""`pnyx convert`: between formats that hold the same kind of thing, without loss."""
+"""`pnyx convert`: convert between formats of the same kind of record, without loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
-    """From what, to what."""
+    """Options of `pnyx convert`."""
 
     read: str | None = opt(None, "Format of SRC.", "--from", metavar="FORMAT", shown="recognised")
     to: str = opt(..., "Format to write.", metavar="FORMAT")
@@ -27,7 +27,7 @@ class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored")
         None, "How responses cite.", shown="rag24 indices, others ids"
     )
     unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "What is done with cells of a leaderboard that have no value."
+        "error", "How to write leaderboard cells without a value."
     )
 
 
@@ -71,7 +71,7 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
 
 
 def _view(source: str, source_format: Format, to: str) -> Format:
-    """Return how `source` is read where its format has a view of the kind that is written."""
+    """Return the view of the source's format of the kind that is written, if there is one."""
     from pnyx.formats import FORMATS, find_format
     from pnyx.formats.recognition import format_named
 
@@ -91,7 +91,7 @@ def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:
     target = format_named(to)
     if target is None or target.writer is None or target.kind != source.kind:
         fitting = [f.name for f in all_formats().values() if f.writer and f.kind == source.kind]
-        hint = f"expected one of {', '.join(fitting)}" if fitting else "it is only read"
+        hint = f"expected one of {', '.join(fitting)}" if fitting else "it can only be read"
         raise InputError(f"{source.name} cannot be converted to {shorten(to, 40)!r}: {hint}")
     if style is None:
         return target.writer

@@ -47,9 +47,9 @@ class PnyxRetriever(pt.Transformer):  # type: ignore[misc]
 class PnyxReranker(pt.Transformer):  # type: ignore[misc]
     """Ranks documents by a judge's probability that they are relevant.
 
-    Takes `qid`, `query`, `docno`, `text`. What the judge leaves unscored stands last in the order
-    that it had, and never counts as judged not relevant: `judged` says which documents have a
-    verdict.
+    Takes `qid`, `query`, `docno`, `text`. Documents that the judge leaves unscored come last, in
+    their former order, and never count as judged not relevant: `judged` says which documents have
+    a verdict.
 
     Args:
         judge: answers questions of relevance; by default the packaged judge.
@@ -78,7 +78,7 @@ class PnyxReranker(pt.Transformer):  # type: ignore[misc]
 
 
 def _chance(answer: Answer) -> float | None:
-    """Return the probability of yes; of a verdict without one it is 1 or 0, None of none."""
+    """Return the probability of yes; 1 or 0 for a verdict without one, None without a verdict."""
     if not isinstance(answer, Judged):
         return None
     return float(bool(answer.value)) if answer.probability is None else answer.probability

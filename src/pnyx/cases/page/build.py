@@ -1,4 +1,4 @@
-"""From a case to what a page shows of it."""
+"""Build the page model of a case."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from pnyx.search.split_documents import place_of, shown_title
 from pnyx.stats.base import Measured
 
 _OPENING = 400
-"""Characters shown of a passage that is on no side."""
+"""Characters shown of a passage that is on neither side."""
 
 
 def view_case(case: Case) -> CaseView:
-    """Number, word and cut a case for showing; hostile text comes out harmless (not escaped)."""
+    """Number, phrase and cut a case for display; hostile text is sanitised but not escaped."""
     numbers = _numbers(case)
     spans = {doc_id: _spans(case, doc_id, number) for doc_id, number in numbers.items()}
     sides = tuple(_side(case, side, numbers, spans) for side in case.sides)
@@ -102,7 +102,7 @@ def _key(side: ArguedSide, position: int, number: int) -> str:
 
 
 def _spans(case: Case, doc_id: str, number: int) -> dict[str, Span]:
-    """Return citation key -> where its evidence stands in the document, if anywhere."""
+    """Return the position of each citation's evidence in its document, if found."""
     document = case.documents.get(doc_id)
     if document is None:
         return {}
@@ -145,7 +145,7 @@ def _verdict(check: Check, answer: Answer | None) -> VerdictView:
 
 
 def _threshold(answer: Judged) -> str:
-    """Say from which probability a judge says yes, where that is not one half."""
+    """Return a judge's threshold for yes, in words, if it is not one half."""
     threshold = answer.provenance.details.get("threshold", 0.5)
     if answer.probability is None or not isinstance(threshold, float) or threshold == 0.5:
         return ""
@@ -300,7 +300,7 @@ def _undecided(case: Case, passage: Undecided) -> UndecidedView:
 
 
 def _unsure(verdict: VerdictView) -> VerdictView:
-    """Return a verdict that decided nothing, without its yes or no."""
+    """Return a verdict that was not decisive, without its yes or no."""
     if verdict.state == "unscored":
         return verdict
     word = "not sure enough"
@@ -309,7 +309,7 @@ def _unsure(verdict: VerdictView) -> VerdictView:
 
 
 def _label(document: Evidence | None) -> str:
-    """Return the stance that the corpus gives, with what it is on."""
+    """Return the corpus's stance, with its topic."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
     topic = one_line(label_topic(document))

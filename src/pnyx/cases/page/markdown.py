@@ -44,7 +44,7 @@ def render_markdown(case: Case) -> str:
 
 
 def _undecided(page: CaseView) -> Iterator[list[str]]:
-    """Yield the passages about the question that are on no side."""
+    """Yield the passages about the question that are on neither side."""
     if page.undecided:
         yield ["## Undecided passages"]
         yield ["They argue a side, but it is not clear which; cited for neither."]
@@ -113,7 +113,7 @@ def _text(sentence: SentenceView) -> str:
 
 
 def _marks(sentence: SentenceView, quoted: bool) -> str:
-    """Return a sentence's citations and label, and how it is supported unless all are `quoted`."""
+    """Return a sentence's label and citations, and its support unless all are `quoted`."""
     numbers = "".join(f" [{c.number}]" for c in sentence.citations)
     support = "" if quoted else f": {sentence.wording.sign} {sentence.wording.word}"
     return f"{numbers} ({sentence.label}{support})"

@@ -1,4 +1,4 @@
-"""`pnyx measure thresholds` and `amount`: what annotations are worth."""
+"""`pnyx measure thresholds` and `amount`: measures of relevance annotations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _ShownSpec(PlotSpec, heading="Shown"):
 
 
 class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
-    """What annotations are held against, and what of that is shown."""
+    """Options of `pnyx measure thresholds`."""
 
 
 @verb("thresholds", restricts=True, short_help="F1 by threshold on the probability, and by k.")
@@ -91,7 +91,7 @@ def _notes(result: Thresholds) -> list[str]:
             f"questions: {number(held_out.value)} {interval(held_out)}"
         )
     gain = f"{number(result.gain.value)} {interval(result.gain)}"
-    notes.append(f"by threshold higher than by k, both so chosen: {gain}")
+    notes.append(f"threshold minus k, both chosen on the other questions: {gain}")
     return notes
 
 
@@ -123,7 +123,7 @@ def _curve(name: str, curve: Curve, ticks: Sequence[float], best: float) -> Tabl
 
 
 class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
-    """What of annotations is counted, and how it is shown."""
+    """Options of `pnyx measure amount`."""
 
     topics: str | None = topics_opt(None, "Questions, to show their text.")
     at: tuple[float, ...] = opt(

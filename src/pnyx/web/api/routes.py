@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 _GONE: Final = 499
-"""Status of what nobody reads, as nginx calls it."""
+"""nginx's status for a client that closed the connection."""
 
 
 class UnreadableError(InputError):
@@ -80,7 +80,7 @@ class _Api:
         for name in body:
             if name not in expected:
                 short = shorten(name, 40)
-                raise InputError(f"{short!r} is no field, expected: {', '.join(expected)}")
+                raise InputError(f"{short!r} is not a field, expected: {', '.join(expected)}")
         task, options = body.get("task"), body.get("options") or {}
         if not isinstance(task, str):
             raise InputError("task: expected the name of a task")
@@ -101,13 +101,13 @@ def _json(row: Any, status: int = 200, headers: Mapping[str, str] | None = None)
 
     try:
         content = to_json(row, inf_nan_mode="null")
-    except ValueError:  # half characters, which documents may hold: they are escaped
+    except ValueError:  # Lone surrogates, which documents may contain, are escaped.
         content = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
     return Response(content, status, headers, "application/json")
 
 
 def _told(handler: Handler) -> Handler:
-    """Return a handler whose errors are one line as JSON."""
+    """Return a handler that reports errors as one line of JSON."""
 
     async def handling(request: Request) -> Response:
         try:
@@ -121,7 +121,7 @@ def _told(handler: Handler) -> Handler:
 
 
 def status_of(error: PnyxError) -> tuple[int, dict[str, str]]:
-    """Return the HTTP status of an error, and what else its answer says."""
+    """Return the HTTP status of an error, and further headers of its response."""
     if isinstance(error, Busy):
         return 503, {"retry-after": str(error.after)}
     if isinstance(error, LeftError):
@@ -138,7 +138,7 @@ def _question(question: Any, name: str) -> str:
 
 
 def _query(request: Request) -> dict[str, Any]:
-    """Return the parameters of an address; one that is given twice is a list or refused."""
+    """Return the query parameters; a repeated one is a list or an error."""
     from pnyx.search.options import SearchSpec
 
     many = {f.name for f, _ in open_fields(SearchSpec) if isinstance(f.default, tuple)}
@@ -162,9 +162,9 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         body = parse_json(await request.body())
     except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"the body is no JSON: {shorten(str(error))}") from error
+        raise UnreadableError(f"the body is not JSON: {shorten(str(error))}") from error
     if not isinstance(body, dict):
-        raise UnreadableError("the body is no JSON object")
+        raise UnreadableError("the body is not a JSON object")
     return body
 
 
@@ -174,7 +174,7 @@ async def _body(request: Request) -> dict[str, Any]:
 async def _stream(
     request: Request, service: AskService, question: str, options: Mapping[str, Any]
 ) -> Response:
-    """Return the steps of an argument as events; what is refused at once is refused by status."""
+    """Stream the steps of an argument as events; immediate errors get an HTTP status."""
     from starlette.responses import StreamingResponse
 
     steps = service.argue(question, options)

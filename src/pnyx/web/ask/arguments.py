@@ -1,4 +1,4 @@
-"""The pages of an argument: asked for, in the making, finished."""
+"""The pages of an argument: the request, its progress, and the result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KEPT: Final = 64
 _TICKETS: Final = 256
 _LINKS: Final = Links()
 _BEAT: Final = 15.0
-"""Seconds of silence after which a comment is sent, so that nobody takes the stream for dead."""
+"""Seconds of silence after which a comment is sent to keep the stream alive."""
 _FILES: Final[Mapping[str, tuple[str, str]]] = {
     "argument.jsonl": ("JSONL", "application/x-ndjson"),
     "argument.md": ("Markdown", "text/markdown; charset=utf-8"),
@@ -47,7 +47,7 @@ _FILES: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A question to argue, with the claims of pro and con where people named them."""
+    """A question to argue, with the claims of pro and con if given."""
 
     question: str
     claims: tuple[str, str] | None
@@ -79,12 +79,12 @@ def _read(parameters: Mapping[str, Any]) -> _Wanted:
 
 
 class ArgumentPages:
-    """Pages that argue a question, begun by a POST alone, and the latest finished arguments."""
+    """Pages that argue a question, started only by a POST, and the latest finished arguments."""
 
     def __init__(self, service: AskService) -> None:
         self._service = service
         self._kept = SharedResults(_KEPT)
-        """Address -> an argument, and the seconds that it took."""
+        """Address -> an argument, and the seconds it took."""
         self._asked = SharedResults(_TICKETS)
 
     def routes(self) -> list[Route]:
@@ -103,7 +103,9 @@ class ArgumentPages:
     async def _ask(self, request: Request) -> Response:
         wanted = _read(dict(await sent_form(request)))
         if wanted.claims is None and why_no_sides(wanted.question):
-            return see(SearchQuery(wanted.question).link(_LINKS))  # that page says why, in its form
+            return see(
+                SearchQuery(wanted.question).link(_LINKS)
+            )  # that page explains the error in its form
         self._asked.put(wanted, True)
         return see(wanted.link())
 
@@ -126,11 +128,11 @@ class ArgumentPages:
     def _check_asked(self, request: Request) -> _Wanted:
         wanted = _read(request.query_params)
         if not self._asked.get(wanted):
-            raise not_found("Nobody has asked here for an argument on this question.")
+            raise not_found("No argument has been requested for this question yet.")
         return wanted
 
     async def _wait(self, request: Request) -> Response:
-        """Answer when the argument is finished: what a page without JavaScript waits for."""
+        """Answer when the argument is finished, for a page without JavaScript."""
         wanted = self._check_asked(request)
         started = time.monotonic()
         case = await self._service.case(wanted.question, wanted.row())
@@ -171,8 +173,8 @@ class ArgumentPages:
         stored: tuple[Case, float] | None = self._kept.get(request.path_params["id"])
         if stored is None:
             raise not_found(
-                f"There is no such argument now: the server keeps the latest {_KEPT} until it ends."
-                " Ask the question again."
+                f"This argument is no longer available: the server keeps only the latest {_KEPT}. "
+                f"Ask the question again."
             )
         return stored
 
@@ -203,9 +205,10 @@ class ArgumentPages:
         name = request.path_params["name"]
         case, _ = self._find(request)
         if name not in _FILES:
-            raise not_found("An argument has no such file.")
+            raise not_found("There is no such file for an argument.")
         text = await asyncio.to_thread(_written(name), case)
-        # Attached, not shown: the report brings a policy of its own, which this one would override.
+        # Sent as an attachment: the report has a security policy of its own, which this one would
+        # override.
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         data = text.encode("utf-8", "replace")
         return Response(data, media_type=_FILES[name][1], headers=headers)
@@ -232,7 +235,7 @@ def _jsonl(case: Case) -> str:
 
 
 async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
-    """Yield each step, and None where none came for a while."""
+    """Yield each step, and None after a while without one."""
     source = steps.__aiter__()
     coming = asyncio.ensure_future(anext(source, None))
     try:
@@ -257,7 +260,7 @@ async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
 
 
 def _shown(step: Step, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a step in words: what the page's script puts where, as text."""
+    """Return a step in words, as text for the page's script to insert."""
     values = step.values
     side = values.get("side") if values.get("side") in SIDES else None
     event: dict[str, Any] = {"name": step.name, "side": side}
@@ -290,4 +293,4 @@ _SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]
     "written": lambda k, names: f"Checking the citations of the case for {names[k['side']]}",
     "judged": lambda k, names: f"Finished: the case for {names[k['side']]}",
 }
-"""Step -> what is said of it, by what is known and how the sides are named."""
+"""Step -> its description, from its values and the names of the sides."""

@@ -1,6 +1,7 @@
-"""What a request may choose: fields of the specs that the command line uses, within limits.
+"""What a request may choose: fields of the command line's specs, within limits.
 
-Files, addresses, keys and money are the server's: whoever starts it names them, no request does.
+A request cannot choose files, addresses, keys or spending: these are set when the server is
+started.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MOST_ITEMS: Final = 256
 """Items judged by one request."""
 
 _CLOSED: Final = frozenset({"embedder", "shots"})
-"""Fields that name no file, but an address or what is useless without a file."""
+"""Fields that name an address, or are useless without a file."""
 
 _LIMITS: Final[Mapping[str, int]] = {
     "asked": 200,
@@ -49,13 +50,13 @@ _LIMITS: Final[Mapping[str, int]] = {
     "window": 200,
     "words": 2000,
 }
-"""Field -> the greatest value that a request may choose; the server's own choice may be greater."""
+"""Field -> the greatest value that a request may choose; the server's own may be greater."""
 
 _MOST_TOPICS: Final = 20
 
 
 OF_ARGUMENT: Final = ("stance", "certainty")
-"""Fields of a search that an argument decides by fields of its own."""
+"""Fields of a search that an argument sets by its own fields."""
 
 
 def open_fields(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]]:
@@ -68,7 +69,7 @@ def open_fields(spec: type[Spec]) -> Iterator[tuple[dataclasses.Field[Any], Opt]
 JUDGE_FIELDS: Final = frozenset(
     field.name for spec in (AskingSpec, CombiningSpec, FormatSpec) for field, _ in open_fields(spec)
 )
-"""What a request may choose of how a judge is asked."""
+"""Fields of the judge's options that a request may choose."""
 
 
 def limit_of(name: str) -> int | None:
@@ -77,11 +78,11 @@ def limit_of(name: str) -> int | None:
 
 
 def chosen(base: S, row: Mapping[str, Any]) -> S:
-    """Return the server's choices with a request's in their place; InputError, OptionError."""
+    """Return the server's choices, overridden by a request's; InputError, OptionError."""
     fields = {field.name: field for field, _ in open_fields(type(base))}
     for name, value in row.items():
         if name not in fields:
-            raise InputError(f"{shorten(name, 40)!r} is no field that a request may choose")
+            raise InputError(f"{shorten(name, 40)!r} is not a field that a request may choose")
         if isinstance(value, bool) and not isinstance(fields[name].default, bool):
             raise InputError(f"{name}: found {str(value).lower()}, expected another type")
         _check_limit(name, value)
@@ -107,7 +108,7 @@ def _check_limit(name: str, value: Any) -> None:
 def chosen_for(
     argue: ArgueSpec, search: SearchSpec, row: Mapping[str, Any]
 ) -> tuple[ArgueSpec, SearchSpec]:
-    """Return an argument's choices, `stance` and `certainty` among them, and its `search`."""
+    """Return an argument's choices, including `stance` and `certainty`, and its `search`."""
     argue_row = dict(row)
     inner = argue_row.pop("search", None) or {}
     if not isinstance(inner, Mapping):
@@ -120,11 +121,11 @@ def chosen_for(
 
 
 def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec, FormatSpec]:
-    """Return how the server's judge is asked: what a request may choose is of the asking alone."""
+    """Return the options of the server's judge; a request can only change how it is asked."""
     formats = {field.name for field, _ in open_fields(FormatSpec)}
     for name in row:
         if name not in JUDGE_FIELDS:
-            raise InputError(f"{shorten(name, 40)!r} is no option that a request may choose")
+            raise InputError(f"{shorten(name, 40)!r} is not an option that a request may choose")
     names = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
     model_row = {name: value for name, value in server.row().items() if name in names}
     return (
@@ -134,7 +135,7 @@ def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec,
 
 
 def question_text(value: Any) -> str:
-    """Return a question that was sent; InputError where it is none."""
+    """Return a submitted question; InputError if it is invalid."""
     if not isinstance(value, str):
         raise InputError(f"question: found {shorten(repr(value), 40)}, expected a text")
     if not value.strip():
@@ -142,12 +143,12 @@ def question_text(value: Any) -> str:
     if len(value) > LONGEST:
         raise InputError(f"question: found {len(value):,} characters, expected at most {LONGEST:,}")
     if any("\ud800" <= c <= "\udfff" for c in value):
-        raise InputError("question: found what is no text in UTF-8")
+        raise InputError("question: found invalid UTF-8")
     return value
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number, or a text that is one, within a range; InputError for another."""
+    """Return a whole number within a range, from a number or text; InputError otherwise."""
     text = str(value).strip() if isinstance(value, int | str) else ""
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The passages of a document on its page, in order, the one that was found marked."""
+"""The passages of a document on its page, in order, with the retrieved one marked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class PartView:
-    """A passage of a document; heading and speaker only where they change."""
+    """A passage of a document; heading and speaker only when they change."""
 
     number: int
     segments: tuple[Segment, ...]
@@ -33,14 +33,14 @@ class PartView:
 
 @dataclass(frozen=True, slots=True)
 class PartsView:
-    """The passages that are shown; `cut` says which, if not all."""
+    """The displayed passages; `cut` says which, if not all."""
 
     parts: tuple[PartView, ...] = ()
     cut: str = ""
 
 
 def parts_view(index: DocumentIndex, document: Evidence, marker: Marker) -> PartsView:
-    """Return the passages of the document that a passage is from; none of a whole document."""
+    """Return all passages of a passage's document; none for a whole document."""
     passage = document.passage
     passages = passages_of_document(index, passage.document if passage else document.id)
     if not passages:
@@ -71,7 +71,7 @@ def parts_view(index: DocumentIndex, document: Evidence, marker: Marker) -> Part
 
 
 def _window(sizes: Sequence[int], hit: int) -> range:
-    """Return the places around the passage that was found which a page has room for."""
+    """Return the positions around the retrieved passage that fit on a page."""
     start = stop = hit
     left = MOST_CHARACTERS - sizes[hit]
     half = left // 2

@@ -1,4 +1,4 @@
-"""Questions to begin with, and the topics of labels: what the index says of itself."""
+"""Example questions and the topics of labels, from the index itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pnyx.search.engine import DocumentIndex
 
 _READ: Final = 2000
-"""Documents that are looked at, spread over the index."""
+"""Most documents to look at, spread over the index."""
 _MOST_READ: Final = 20_000
 _MOST_TOPICS: Final = 2000
 _SHOWN: Final = 3

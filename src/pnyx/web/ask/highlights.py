@@ -1,4 +1,4 @@
-"""The question's words in a text: marked, and the stretch that holds most of them."""
+"""The question's words in a text: highlighting, and the excerpt with most of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pnyx.search.polarity import FORM_WORDS
 
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 _READ: Final = 20_000
-"""Characters of a text that an excerpt is looked for in."""
+"""Characters of a text in which to look for an excerpt."""
 _MARKED: Final = 400_000
-"""Characters of a text in which words are marked; what follows is shown as it is."""
+"""Characters of a text in which words are marked; the rest is shown unmarked."""
 
 
 class Marker:
@@ -27,12 +27,12 @@ class Marker:
         self._term = lru_cache(4096)(tokenizer.term)
 
     def marked(self, text: str) -> tuple[Segment, ...]:
-        """Return a whole text, its segments of kind `text` or `mark`, made harmless."""
+        """Return a whole text as sanitised segments of kind `text` or `mark`."""
         spans = [span for span, _ in self._found(text[:_MARKED])]
         return _cut(text, 0, len(text), spans)
 
     def excerpt(self, text: str, length: int = 320) -> tuple[Segment, ...]:
-        """Return the first stretch of about `length` characters that holds most of the question."""
+        """Return the first excerpt of about `length` characters with most words of the question."""
         read = text[:_READ]
         matches = self._found(read)
         start = _sentence_start(read, _best(matches, length), length)
@@ -52,7 +52,7 @@ class Marker:
 
 
 def _best(matches: Sequence[tuple[Span, str]], length: int) -> int:
-    """Return where the stretch begins in which most different words occur."""
+    """Return the start of the excerpt with the most distinct words."""
     best, most = 0, (0, 0)
     last = 0
     counts: dict[str, int] = {}
@@ -68,7 +68,7 @@ def _best(matches: Sequence[tuple[Span, str]], length: int) -> int:
 
 
 def _sentence_start(text: str, position: int, length: int) -> int:
-    """Return the start of the sentence that a position is in, or of a word near before it."""
+    """Return the start of the sentence at a position, or of a word shortly before it."""
     if position <= length // 3:
         return 0
     earliest = max(0, position - length // 3)

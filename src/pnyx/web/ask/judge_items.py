@@ -1,4 +1,4 @@
-"""A judge's answers to items that were sent, as lines of `answers.jsonl`."""
+"""A judge's answers to submitted items, as lines of `answers.jsonl`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def judge_items(
     model: StoredModel | None,
     say: Say,
 ) -> AnswersRow:
-    """Ask the server's judge about items, objects as in an items file; InputError, ModelError."""
+    """Judge items, given as objects as in an items file; InputError, ModelError."""
     if task not in TASKS:
         name = shorten(repr(task), 40)
         raise InputError(f"task: found {name}, expected one of: {', '.join(TASKS)}")
@@ -69,7 +69,7 @@ def _questions(task: str, items: Sequence[Any]) -> list[JudgeQuestion]:
             parsed = form.parse(item)
             first = seen.setdefault(form.identity(parsed), position)
             if first != position:
-                raise InputError(f"the id of items[{first}] again")
+                raise InputError(f"repeats the id of items[{first}]")
             questions.append(TASKS[task].question(Fields(parsed)))
         except InputError as error:
             raise InputError(f"items[{position}]: {error.problem}") from error

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 def command(index: SourceName, argue: ArgueSpec, search: SearchSpec, model: PaidModelSpec) -> int:
     """Serve INDEX to a language model by the Model Context Protocol, on standard input and output.
 
-    Four tools: search, perspectives, argue and judge. A client starts this command itself: put it
-    into its settings. What is chosen here holds for every call.
+    Four tools: search, perspectives, argue and judge. Clients start this command themselves: add
+    it to their settings. Options apply to every call.
 
     \b
     Example:
@@ -74,11 +74,11 @@ def command(index: SourceName, argue: ArgueSpec, search: SearchSpec, model: Paid
 
 
 async def _run_stdio(server: MCPServer) -> None:
-    """Serve over standard input until it ends; half characters become U+FFFD and are answered."""
+    """Serve over standard input until it ends; invalid characters become U+FFFD."""
     import anyio
     from mcp.server.stdio import stdio_server
 
-    wire = os.dup(0)  # tools, and processes that they start, read nothing of it
+    wire = os.dup(0)  # Tools, and processes that they start, must not read from it.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -92,5 +92,5 @@ async def _lines(stdin: AsyncIterable[str]) -> AsyncIterator[str]:
     async for line in stdin:
         try:
             yield json.dumps(parse_json_object(line, path="-", number=1)) if "\\u" in line else line
-        except InputError:  # the protocol says what it is
+        except InputError:  # the encoding of the protocol
             yield line

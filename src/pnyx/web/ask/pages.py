@@ -1,4 +1,4 @@
-"""The pages of `pnyx serve`: a question, what was found on each side of it, one document."""
+"""The pages of `pnyx serve`: a question, the results on each side, and one document."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 _LINKS: Final = Links()
 _COVERED_BY: Final = 10
-"""Best documents that are held against each perspective: as many as a search gives by default."""
+"""Documents compared with each perspective: as many as a search returns by default."""
 
 
 def routes(service: AskService) -> list[BaseRoute]:
-    """Return the routes of all pages; what they answer comes from `service`."""
+    """Return the routes of all pages, answered by `service`."""
     from starlette.routing import Route
 
     pages = _Pages(service)
@@ -57,7 +57,7 @@ def _there(page: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awai
     """Return a page whose work ends when its browser leaves."""
 
     async def answer(request: Request) -> Response:
-        await request.body()  # kept: a form is read of it
+        await request.body()  # kept, since the form is read from it
         return await while_there(request, page(request))
 
     return answer
@@ -67,10 +67,10 @@ class _Pages:
     def __init__(self, service: AskService) -> None:
         self._service = service
         self._standings = Standings(service)
-        self._pace = 0.0  # seconds a document, the last time that sides were told
+        self._pace = 0.0  # seconds per document when sides were last decided
 
     async def ask(self, request: Request) -> Response:
-        """Show the first page or, with a question, what was found on it."""
+        """Show the first page or, with a question, its results."""
         if not request.query_params.get("q", "").strip():
             return await self._first(request)
         query = read_search_query(request.query_params)
@@ -95,7 +95,7 @@ class _Pages:
         )
 
     async def sides(self, request: Request) -> Response:
-        """Tell the sides: for htmx as the part of the page that they change."""
+        """Decide the sides; for htmx, return the part of the page that they change."""
         query = read_search_query(dict(await sent_form(request)))
         if "hx-request" not in request.headers:
             await self._standings.tell(query.question, query.count)
@@ -110,7 +110,7 @@ class _Pages:
         return self._html(request, "asking/sides.html.j2", page=page)
 
     async def perspectives(self, request: Request) -> Response:
-        """Tell which perspectives are covered: for htmx as that part of the page."""
+        """Decide which perspectives are covered; for htmx, return that part of the page."""
         query = read_search_query(dict(await sent_form(request)))
         if "hx-request" not in request.headers:
             await self._service.perspectives(query.question, k=_COVERED_BY)
@@ -118,14 +118,17 @@ class _Pages:
         try:
             coverage = await self._service.perspectives(query.question, k=_COVERED_BY)
         except PnyxError as error:
-            values = {"views": None, "summary": f"This could not be told: {one_line(str(error))}"}
+            values = {"views": None, "summary": f"Not decided: {one_line(str(error))}"}
         else:
             _, titles = await self._page(query, None)
             values = coverage_values(coverage, _LINKS, titles)
         return self._html(request, "asking/perspectives.html.j2", **values, fields=query.fields())
 
     def _html(self, request: Request, template: str, **values: Any) -> Response:
-        """Return a page, or a part; a language model is asked at a press of a button alone."""
+        """Return a page or a part of it.
+
+        A language model is asked only when a button is pressed.
+        """
         return html(request, template, model=self._service.model_name, **values)
 
     async def document(self, request: Request) -> Response:
@@ -161,7 +164,7 @@ class _Pages:
         return page, {result.retrieved.hit.doc_id: result.title for result in results}
 
     def _said(self, results: Sequence[ResultView], sides: Standing | None, took: float) -> str:
-        """Say how many were found, how they stand, and how long that took or takes."""
+        """Return the number of results, by side, and how long that took or will take."""
         count = len(results)
         if not count:
             return "Nothing was found."
@@ -170,9 +173,9 @@ class _Pages:
             wait = "takes some seconds"
             if self._pace:
                 wait = f"takes about {max(1.0, count * self._pace):.0f} s"
-            return f"{of_all}, found in {took:.2f} s. Telling their sides {wait}."
+            return f"{of_all}, found in {took:.2f} s. Deciding their sides {wait}."
         counts = [f"{sum(r.standing == s for r in results)} {w}" for s, w in _COUNTED.items()]
-        return f"{of_all}: {', '.join(counts)}. Sides told in {sides.seconds:.1f} s."
+        return f"{of_all}: {', '.join(counts)}. Sides decided in {sides.seconds:.1f} s."
 
 
 _COUNTED: Final = {

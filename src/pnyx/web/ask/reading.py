@@ -1,4 +1,4 @@
-"""What the page of one document shows: harmless text, not yet escaped."""
+"""The content of a document's page: sanitised text, not yet escaped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _FIELD: Final = 2000
 def document_view(
     index: DocumentIndex, document: Evidence, marker: Marker, question: str, links: Links
 ) -> dict[str, Any]:
-    """Return what is shown of a document; `question` is what it was found for, or empty."""
+    """Return the content of a document's page.
+
+    `question` is the one it was retrieved for, or empty.
+    """
     title = one_line(shown_title(document))[:_TITLE] or "(no id)"
     split = parts_view(index, document, marker)
     body = "" if split.parts else _body(document)
@@ -56,7 +59,7 @@ def document_view(
 
 
 def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segment, ...], str]]:
-    """Yield each premise, and its side where it has one of its own."""
+    """Yield each premise, and its side if it has one of its own."""
     left = _LONGEST
     for premise in document.premises if isinstance(document, Argument) else ():
         if left <= 0 or not premise.text.strip():
@@ -66,7 +69,7 @@ def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segmen
 
 
 def _body(document: Evidence) -> str:
-    """Return the text; of an argument, its own running text where that says anything new."""
+    """Return the text; for an argument, its body if that adds anything."""
     if not isinstance(document, Argument):
         return document.text
     if document.body is None:
@@ -95,7 +98,7 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
         (topic,) = index.topics([document.id])
         if topic is not None:
             yield "Topic", one_line(topic.label)[:_TITLE]
-            yield "Words of it", one_line(", ".join(topic.terms))[:_TITLE]
+            yield "Words in it", one_line(", ".join(topic.terms))[:_TITLE]
     yield "Source", one_line(document.source)[:_TITLE]
     yield "Id", one_line(document.id)[:_TITLE]
     yield "Length", f"{len(document.text.split()):,} words"
@@ -106,9 +109,9 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
 def _near(
     index: DocumentIndex, document: Evidence, question: str, links: Links
 ) -> list[tuple[str, str, str]]:
-    """Return address, title and cosine of the nearest documents; none without vectors.
+    """Return address, title and cosine of the most similar documents; none without vectors.
 
-    Passages of the same document are left out: the page shows them all.
+    Passages of the same document are excluded: the page shows them all.
     """
     if document.id not in index or not has_all(index, VECTORS):
         return []

@@ -32,9 +32,9 @@ def command(
 ) -> int:
     """Serve pages to search INDEX and argue from it, and an HTTP API (/v1/openapi.json).
 
-    What is chosen here is the default of every request. A request may choose otherwise, but names
-    no file, address or model. Only this machine reaches it, unless --host and --token say more.
-    With --json the address is printed as soon as it can be reached.
+    Options given here are the defaults of every request. A request may override them, but cannot
+    name a file, address or model. Only this machine can reach it, unless --host and --token are
+    given. With --json the address is printed as soon as it can be reached.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Where each document found stands on the question: placed as `pnyx argue` places it."""
+"""The side of each retrieved document on a question, decided as in `pnyx argue`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _KEPT: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the best documents stand."""
+    """The sides of the best documents."""
 
-    placed: Mapping[str, PlacedPassage]  # id -> whether about the question, and its sides
-    seconds: float  # how long it took to tell
+    placed: Mapping[str, PlacedPassage]  # id -> its relevance to the question, and its sides
+    seconds: float  # how long it took to decide them
 
 
 class Standings:
-    """Tells where documents stand, each question once at a time; the latest are kept."""
+    """Decides the sides of documents, each question once at a time; keeps the latest results."""
 
     def __init__(self, service: AskService) -> None:
         self._service = service
@@ -39,12 +39,12 @@ class Standings:
         return (question, k, self._service.opened.state)
 
     def known(self, question: str, k: int) -> Standing | None:
-        """Return where the best `k` documents stand if that was told before; nobody is asked."""
+        """Return the sides of the best `k` documents if they are stored; no judge is asked."""
         standing: Standing | None = self._kept.get(self._key(question, k))
         return standing
 
     async def tell(self, question: str, k: int) -> Standing:
-        """Return where the best `k` documents stand. Raises InputError, ModelError, Busy."""
+        """Return the sides of the best `k` documents. Raises InputError, ModelError, Busy."""
 
         async def make() -> Standing:
             return await self._service.work(lambda: self._tell(question, k))

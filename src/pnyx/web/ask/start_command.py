@@ -16,7 +16,7 @@ from pnyx.web.ask.options import ServerSpec
 
 
 class StartSpec(Spec, heading="Start"):
-    """Where the index is made, and whether a browser is opened."""
+    """Options of `pnyx start`."""
 
     out: str | None = out_opt(
         None,
@@ -26,7 +26,7 @@ class StartSpec(Spec, heading="Start"):
         writes="folder",
     )
     open: bool = opt(True, "Open the first page in the browser.")
-    lexical: bool = opt(False, "Index words only, which is far faster.")
+    lexical: bool = opt(False, "Index only words, which is much faster.")
 
 
 @verb("start", kind=IndexCommand)
@@ -48,7 +48,7 @@ def command(source: str | None, start: StartSpec, server: ServerSpec, as_json: b
 
     source = source or _example_folder()
     if stands_for_index(source) and (start.out is not None or start.lexical):
-        raise OptionError("--out and --lexical go with documents: this is an index already")
+        raise OptionError("--out and --lexical require documents, but this is an index already")
     if start.out is None:
         folder = index_folder(source, lexical=start.lexical)
     else:
@@ -65,21 +65,21 @@ def command(source: str | None, start: StartSpec, server: ServerSpec, as_json: b
 
 
 def _example_folder() -> str:
-    """Return the folder of example documents, which is written where there is none."""
+    """Return the folder of example documents, writing it if it does not exist."""
     from pnyx.formats.bundled_example import EXAMPLE_FOLDER, EXAMPLE_QUESTION, write_example_folder
 
     folder = Path("pnyx-example", EXAMPLE_FOLDER)
     if not folder.is_dir():
         write_example_folder(folder)
     say(
-        f"no SOURCE is named, so an example is shown: {folder}, files about rent control. "
+        f"no SOURCE given, so an example is used: {folder}, files about rent control. "
         f'Ask for instance "{EXAMPLE_QUESTION}". Your own documents: pnyx start FOLDER'
     )
     return str(folder)
 
 
 def _index_in(folder: str, source: str, *, lexical: bool) -> int:
-    """Index documents in the folder that --out names, or refresh that; return the exit status."""
+    """Index documents in the folder of --out, or refresh that index; return the exit status."""
     from pnyx.search.index_command import command as index
     from pnyx.search.open_engine import stands_for_index
 
@@ -99,7 +99,7 @@ def _index_in(folder: str, source: str, *, lexical: bool) -> int:
 
 
 def _is_source(folder: str, source: str) -> bool:
-    """Whether an index was made from these documents; one in a cluster is used as it is."""
+    """Whether an index was made from these documents; an index in a cluster is used unchanged."""
     from pnyx.core.network import is_remote
     from pnyx.search.refresh import is_source
 

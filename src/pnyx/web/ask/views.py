@@ -1,4 +1,4 @@
-"""What the pages of `pnyx serve` show of documents found: harmless text, not yet escaped."""
+"""Views of retrieved documents on the pages of `pnyx serve`: sanitised text, not yet escaped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONGEST_TOPIC: Final = 60
 _MOST_VALUES: Final = 10
 _TERMS: Final = 3
 _PERHAPS: Final = 0.2
-"""From this probability on, a label that does not count may be about the question all the same."""
+"""From this probability, an ignored label may still be about the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class ResultView:
     retrieved: RetrievedDocument
     href: str
     title: str
-    passage_label: str  # which passage of its document it is
+    passage_label: str  # position of the passage in its document
     excerpt: tuple[Segment, ...]
-    standing: str  # of `STANDINGS`, empty while it is not told
-    side_said: str  # who told it, how surely
+    standing: str  # of `STANDINGS`, empty until it is decided
+    side_said: str  # who decided it, with its probability
     verdicts: tuple[str, ...]
     label: str
-    band: str  # of `BANDS`, empty where the quality is unknown
+    band: str  # of `BANDS`, empty if the quality is unknown
     topic: str
     topic_number: str
     topic_href: str
@@ -66,7 +66,7 @@ def result_views(
     marker: Marker,
     links: Links,
 ) -> list[ResultView]:
-    """Return what is shown of documents; `placed`, by id, where their sides are told."""
+    """Return the views of documents; `placed` holds their sides by id, if decided."""
     return [
         _result(hit, (placed or {}).get(hit.hit.doc_id), query, marker, links) for hit in listed
     ]
@@ -114,7 +114,7 @@ def _standing(placed: PlacedPassage | None) -> str:
 
 
 def _side_said(placed: PlacedPassage | None, standing: str, names: Mapping[str, str]) -> str:
-    """Say who told the side, and how surely."""
+    """Say who decided the side, and with what probability."""
     if placed is None:
         return ""
     if standing == "off":
@@ -132,7 +132,7 @@ def _side_said(placed: PlacedPassage | None, standing: str, names: Mapping[str, 
 
 
 def _verdicts(placed: PlacedPassage | None, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what the judges said of a document, in their own words."""
+    """Return the judges' verdicts on a document, in their own words."""
     if placed is None:
         return ()
     answers = [("Argues a side", placed.relevance)]
@@ -156,7 +156,7 @@ def _joined(*parts: str) -> str:
 
 
 def _label(retrieved: RetrievedDocument, placed: PlacedPassage | None) -> str:
-    """Say what the corpus's label is, if it does not tell the side, and whether it is on topic."""
+    """Return the corpus's label, if it does not decide the side, and whether it is on topic."""
     if retrieved.stance is None:
         return ""
     same = retrieved.match is not None and retrieved.match.used
@@ -179,7 +179,7 @@ def _label(retrieved: RetrievedDocument, placed: PlacedPassage | None) -> str:
 
 
 def _topic_name(topic: Topic | None) -> str:
-    """Return the words that tell a topic from others; its conclusion where it has none."""
+    """Return the words that distinguish a topic from others, or else its conclusion."""
     if topic is None:
         return ""
     return one_line(", ".join(topic.terms[:_TERMS]) or topic.label)[:_LONGEST_TOPIC]
@@ -198,7 +198,7 @@ def results_view(
     problems: Sequence[str] = (),
     failed: str = "",
 ) -> dict[str, Any]:
-    """Return a page of results: those that pass the filters, and the filters with counts."""
+    """Return the template values of a results page: filtered results, and filters with counts."""
     passing = [result for result in results if _passes(result, query, waiting=waiting)]
     more = ""
     if len(results) >= query.count and query.count < MOST_HITS:
@@ -249,7 +249,7 @@ def _passes(
 def _facets(
     query: SearchQuery, results: Sequence[ResultView], links: Links, *, waiting: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield ways to filter: values, how many have each (None: not told yet), where it leads."""
+    """Yield filters: values, how many results have each (None: not decided yet), and links."""
     topics = {result.topic_number: result.topic for result in results if result.topic_number}
     meanings = {
         result.topic_number: one_line(result.retrieved.topic.label)[:_LONGEST_TITLE]

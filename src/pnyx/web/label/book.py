@@ -1,4 +1,4 @@
-"""What people have said, replayed from what they did: nothing is lost, the last word counts."""
+"""The labels, replayed from the annotators' actions: nothing is lost, the last answer counts."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _DOES: Final = get_args(Does)
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing that one person did to one item; a line of the journal."""
+    """One action of one person on one item; a line of the journal."""
 
     who: str  # the annotator
     item: str  # id of the item
     does: Does  # `answer`, `skip`, `draft` (not confirmed) or `undo`
     marks: Marks = ()  # the choices made
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    unsure: bool = False  # whether the person doubts it
-    comment: str = ""  # in the person's words; of a skip the reason
+    unsure: bool = False  # whether the person is unsure
+    comment: str = ""  # in the person's words; for a skip the reason
     seconds: float | None = None  # spent on the item with its page in sight
     shown: str = ""  # which side came first (see `Form`)
     at: str = ""  # when, in UTC (ISO 8601)
     seen: str = ""  # the judge whose answer was seen before
 
     def row(self) -> dict[str, Any]:
-        """Return the line of the journal: what differs from the defaults."""
+        """Return the line of the journal: the values that differ from the defaults."""
         row: dict[str, Any] = {"who": self.who, "item": self.item, "does": self.does}
         if self.marks:
             row["marks"] = list(self.marks)
@@ -46,7 +46,7 @@ class Act:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Act:
-        """Return what a line of the journal says; InputError where it is none."""
+        """Parse a line of the journal; InputError if it is invalid."""
         try:
             fields = dict(row)
             act = cls(**{**fields, "marks": tuple(fields.get("marks", ()))})
@@ -59,17 +59,17 @@ class Act:
 
 @dataclass(slots=True)
 class State:
-    """What one person has said of one item."""
+    """The state of one item for one person."""
 
     act: Act | None = None  # the answer or skip that counts
-    draft: Act | None = None  # what was begun after it
-    version: int = 0  # how often the person did something to the item
-    ever: bool = False  # answered, be it taken back: a judge's answer was shown
+    draft: Act | None = None  # a draft begun after it
+    version: int = 0  # number of the person's actions on the item
+    ever: bool = False  # ever answered, even if taken back: a judge's answer was shown
     seen: str = ""  # the judge last named as seen
 
     @property
     def latest(self) -> Act | None:
-        """What the form shows."""
+        """The act that the form shows."""
         return self.draft or self.act
 
     @property
@@ -82,18 +82,21 @@ _NOTHING: Final = State()
 
 
 class Book:
-    """All states, by annotator and item; `apply` is the only way in."""
+    """All states, by annotator and item; only `apply` changes them."""
 
     def __init__(self, acts: Iterable[Act] = ()) -> None:
         self._states: dict[str, dict[str, State]] = {}
         self._done: dict[str, list[tuple[str, Act | None]]] = {}
-        """Annotator -> items answered or skipped, and what was said of each before."""
+        """Annotator -> items answered or skipped, and the previous state of each."""
         self.count = 0
         for act in acts:
             self.apply(act)
 
     def apply(self, act: Act) -> State:
-        """Take in an act, return the item's state; InputError: an undo of what is not the last."""
+        """Apply an act and return the item's state.
+
+        InputError if an undo is not of the last act.
+        """
         done = self._done.setdefault(act.who, [])
         if act.does == "undo" and (not done or done[-1][0] != act.item):
             raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
@@ -112,21 +115,21 @@ class Book:
         return state
 
     def state(self, who: str, item: str) -> State:
-        """Return what a person has said of an item."""
+        """Return the state of an item for a person."""
         return self._states.get(who, {}).get(item, _NOTHING)
 
     def last(self, who: str) -> str:
-        """Return the item that an undo of this person is about; empty for none."""
+        """Return the item that an undo by this person would affect; empty for none."""
         done = self._done.get(who)
         return done[-1][0] if done else ""
 
     @property
     def people(self) -> list[str]:
-        """Who did something, in the order of their first act; whoever adjudicates is not one."""
+        """Annotators in the order of their first act, without the adjudicator."""
         return [who for who in self._states if who != ADJUDICATED]
 
     def answers(self, item: str, *, adjudicated: bool = False) -> Iterator[Act]:
-        """Yield the answers to an item, of those who answered it; the third decision on demand."""
+        """Yield the answers to an item; also the adjudicated one on demand."""
         for who, states in self._states.items():
             state = states.get(item)
             counts = adjudicated or who != ADJUDICATED
@@ -151,7 +154,7 @@ def label_rows(question: JudgeQuestion, answers: Iterable[Act]) -> list[dict[str
 
 
 def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the dimensions on which people differ, of `steps` by more than one."""
+    """Return the dimensions on which people differ; on `steps`, by more than one."""
     dimensions = []
     for dimension in answers[0].values if answers else ():
         values = [answer.values.get(dimension) for answer in answers]

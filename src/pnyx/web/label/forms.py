@@ -1,6 +1,6 @@
-"""What a person is shown of a question, and what the choices made there say.
+"""The form of a question for people, and the values of their choices.
 
-A form is made of the question's kind, so a new task needs nothing here.
+Forms depend on the kind of question, so a new task needs no changes here.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, S
 from pnyx.judging.tasks import TASKS, Task
 
 Marks: TypeAlias = tuple[int | None, ...]
-"""For each field of a form the number of its choice, from 0; None where none is made."""
+"""For each field of a form the index of its choice, from 0; None if none was made."""
 
 MOST_PLACES: Final = 9
-"""So many texts can be put in order: as many as there are digits to press."""
+"""Most texts that can be ranked: as many as there are digit keys."""
 
 _STEPS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer to choose: what it says in a file, the key that chooses it, its words."""
+    """One possible answer: its value in a file, the key that chooses it, and its label."""
 
     value: Any
     key: str
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One thing to answer: a dimension of a rating, a text's place, or the question itself."""
+    """One thing to answer: a dimension of a rating, a text's rank, or the question itself."""
 
     dimension: str
     label: str
@@ -56,16 +56,16 @@ class FormBlock:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is shown of one question."""
+    """The form of one question."""
 
     asks: str  # the question in one line
-    reference: tuple[FormBlock, ...]  # what the texts are held against; stays in sight
-    guidelines: tuple[FormBlock, ...]  # what people are told to go by
-    texts: tuple[FormBlock, ...]  # what is judged
-    fields: tuple[Field, ...]  # what there is to answer, at least one
+    reference: tuple[FormBlock, ...]  # what the texts are compared with; always visible
+    guidelines: tuple[FormBlock, ...]  # guidelines for the answer
+    texts: tuple[FormBlock, ...]  # the texts to judge
+    fields: tuple[Field, ...]  # at least one
     levels: tuple[str, ...] = ()  # the values of all fields in words
     beside: bool = False  # whether two texts are compared side by side
-    places: bool = False  # whether the fields are places, each given once
+    places: bool = False  # whether the fields are ranks, each used once
     side_order: str = ""  # which side comes first, `ab` or `ba`
 
     @property
@@ -74,7 +74,7 @@ class Form:
         return len(self.fields) == 1
 
     def values(self, marks: Marks) -> dict[str, Value]:
-        """Return what choices say, by dimension; InputError where they are no whole answer."""
+        """Return the values of choices by dimension; InputError if the answer is incomplete."""
         for field, mark in zip(self.fields, marks, strict=True):
             if mark is None:
                 missing = f": {field.label}" if field.label else ""
@@ -90,7 +90,7 @@ class Form:
         return {self.fields[0].dimension: order}
 
     def marks(self, values: Mapping[str, Any]) -> Marks:
-        """Return the choices that say `values`, by dimension; None where none does."""
+        """Return the choices with these `values`, by dimension; None where none fits."""
         if self.places:
             order = values.get(self.fields[0].dimension)
             if not isinstance(order, list) or len(order) != len(self.fields):
@@ -105,7 +105,7 @@ class Form:
         )
 
     def words(self, value: Any) -> str:
-        """Return a value of a field as people read it."""
+        """Return a value of a field in words."""
         if self.places and isinstance(value, list):
             return " > ".join(str(position + 1) for position in value)
         choices = self.fields[0].choices
@@ -114,25 +114,25 @@ class Form:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Compare values of a file: 1 is not true."""
+    """Compare values of a file; 1 does not equal true."""
     return (
         isinstance(value, bool) == isinstance(other, bool) and value == other and other is not None
     )
 
 
 def form_of(question: JudgeQuestion, *, turned: bool = False) -> Form:
-    """Return what is shown of a question, second side first if `turned`; InputError: too many."""
+    """Return the form of a question, second side first if `turned`; InputError: too many texts."""
     task = TASKS[question.task]
     form = _MAKERS[type(question)](task, question)
     return _turned(form) if turned and form.beside else form
 
 
 def check_places(task: Task, questions: Sequence[JudgeQuestion], path: str) -> None:
-    """Refuse rankings that people cannot give: InputError names the item."""
+    """Raise InputError, naming the item, for rankings with too many texts."""
     for question in questions:
         if isinstance(question, Ranking) and len(question.texts) > MOST_PLACES:
             fault = f"item {shorten(question.id, 40)!r} has {len(question.texts)} documents"
-            problem = f"{fault}, and people put at most {MOST_PLACES} in order in {task.name}"
+            problem = f"{fault}, and people can rank at most {MOST_PLACES} in {task.name}"
             raise InputError(problem, path=path)
 
 
@@ -192,7 +192,7 @@ def _rating(task: Task, question: Rating) -> Form:
 
 @cache
 def _scaled(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return the choices of a scale, and what they mean, a line each."""
+    """Return the choices of a scale, and their meanings, one line each."""
     if scale.boolean:
         guidance = (
             scale.levels[0].replace("true", "yes", 1),
@@ -212,7 +212,7 @@ def _scaled(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def _stepped(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return five even steps of a scale that has no words of its own."""
+    """Return five even steps of a scale without words."""
     step = (scale.high - scale.low) / (_STEPS - 1)
     values = [scale.low + n * step for n in range(_STEPS)]
     plain = [int(value) if value == int(value) else value for value in values]
@@ -238,7 +238,7 @@ def _preference(task: Task, question: Preference) -> Form:
 
 
 def _turned(form: Form) -> Form:
-    """Return a form with the second side first: what is shown as A is the item's b."""
+    """Return a form with the second side first: A on the page is the item's b."""
     (first, second, *rest), (field,) = form.texts, form.fields
     a, b, tie = field.choices
     choices = (replace(a, value=b.value), replace(b, value=a.value), tie)

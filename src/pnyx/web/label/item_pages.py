@@ -1,4 +1,4 @@
-"""Pages of one item at a time: shown, answered, taken back; for who labels and who decides."""
+"""Pages of one item at a time, for annotators and the organiser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ItemPages:
-    """What the pages of annotators and of the organiser share: a person's items, by their place."""
+    """Shared by the pages of annotators and of the organiser: a person's items, by position."""
 
     desk: Desk
     people: People
@@ -32,21 +32,22 @@ class ItemPages:
     """The first part of an item's address."""
     undoes: ClassVar[tuple[str, ...]] = ("undo",)
 
-    # What differs -------------------------------------------------------------------------------
+    # What subclasses define
+    # -------------------------------------------------------------------------------
 
     def address(self, position: int | None, show: str = "") -> str:
-        """Return the address of an item by its place, from 0."""
+        """Return the address of an item by its position, from 0."""
         return Links().to(self.root, str((position or 0) + 1), show=show)
 
     @abstractmethod
     def onward(
         self, request: Request, who: str, position: int, act: Act, before: State, show: str
     ) -> Response:
-        """Return what follows an answer or a skip."""
+        """Return the response to an answer or a skip."""
 
     @abstractmethod
     def values(self, who: str, position: int | None, draft: Act | None) -> dict[str, Any]:
-        """Return what the template shows beside the item itself."""
+        """Return the template values other than the item itself."""
 
     def seen(self, item: int, state: State) -> str:
         """Return the judge whose answer the person saw; empty for none."""
@@ -55,12 +56,12 @@ class ItemPages:
     # What is done -------------------------------------------------------------------------------
 
     async def item(self, request: Request, who: str) -> Response:
-        """Show an item by its place in the person's order, from 1."""
+        """Show an item by its position in the person's order, from 1."""
         position = self._place(request, who)
         return self.work(request, who, position, show=show_of(request.query_params))
 
     async def answer(self, request: Request, who: str) -> Response:
-        """Take an answer, a skip or a draft, and show what is next."""
+        """Record an answer, a skip or a draft, and show the next item."""
         from anyio.to_thread import run_sync
         from starlette.responses import JSONResponse
 
@@ -88,7 +89,7 @@ class ItemPages:
         item = self.desk.places.get(str(sent.get("item", "")))
         order = self.desk.order(who)
         if item is None or item not in order:
-            raise InputError("there is nothing to take back")
+            raise InputError("there is nothing to undo")
         seen = self.seen(item, self.desk.state(who, item))
         act = Act(who, self.desk.questions[item].id, "undo", seen=seen)
         position = order.index(item)
@@ -99,7 +100,7 @@ class ItemPages:
         return self.to(request, who, position)
 
     def _act(self, who: str, item: int, form: Form, sent: FormData, state: State) -> Act:
-        """Return what a form that was sent says; InputError where it is no whole answer."""
+        """Return the act of a submitted form; InputError if the answer is incomplete."""
         does: Does = "answer"
         if sent.get("do") in ("skip", "draft"):
             does = "skip" if sent["do"] == "skip" else "draft"
@@ -118,13 +119,13 @@ class ItemPages:
     def _place(self, request: Request, who: str) -> int:
         position, count = int(request.path_params["place"]) - 1, len(self.desk.order(who))
         if not 0 <= position < count:
-            raise not_found(f"there are {count} items, from 1")
+            raise not_found(f"expected an item from 1 to {count}")
         return position
 
-    # What is shown ------------------------------------------------------------------------------
+    # Responses ------------------------------------------------------------------------------
 
     def to(self, request: Request, who: str, position: int | None, show: str = "") -> Response:
-        """Show an item after something was done: at once to a script, else by its address."""
+        """Show an item after an action: directly to a script, or else by a redirect."""
         if PART in request.headers:
             return self.work(request, who, position, show=show)
         return see(self.address(position, show))
@@ -140,7 +141,7 @@ class ItemPages:
         status: int = 200,
         draft: Act | None = None,
     ) -> Response:
-        """Answer with an item and its form; without one, with what is said at the end."""
+        """Respond with an item and its form, or else with the final page."""
         desk, part = self.desk, PART in request.headers
         last = desk.book.last(who)
         values: dict[str, Any] = {"item": None}

@@ -49,7 +49,7 @@ class Pages(ItemPages):
     def _known(
         self, page: Callable[[Request, str], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return a page that is for whoever has said who they are; others are asked first."""
+        """Return a page for signed-in annotators; others are asked to sign in first."""
 
         async def answer(request: Request) -> Response:
             who = self.people.who(request)
@@ -57,10 +57,10 @@ class Pages(ItemPages):
 
         return answer
 
-    # Coming in ----------------------------------------------------------------------------------
+    # Signing in ----------------------------------------------------------------------------------
 
     async def start(self, request: Request) -> Response:
-        """Answer with what is asked, how far one is, and where to begin."""
+        """Show the task, the annotator's progress, and where to start."""
         who = self.people.who(request)
         if self.people.closed and not who:
             return see(Links().to("organise"))
@@ -79,7 +79,7 @@ class Pages(ItemPages):
         )  # fmt: skip
 
     async def enter(self, request: Request) -> Response:
-        """Take a name, where there are no tokens."""
+        """Accept a name, if there are no tokens."""
         sent_name = (await sent_form(request)).get("name")
         try:
             name = check_name(clean_text(str(sent_name or "")))
@@ -91,7 +91,7 @@ class Pages(ItemPages):
         return answer
 
     async def leave(self, _: Request) -> Response:
-        """Forget the name, so that another can be given."""
+        """Sign out, so that another name can be given."""
         answer = see(Links().to())
         answer.delete_cookie(NAME_COOKIE)
         return answer
@@ -99,20 +99,20 @@ class Pages(ItemPages):
     # Labelling ----------------------------------------------------------------------------------
 
     async def next(self, request: Request, who: str) -> Response:
-        """Lead to the first open item; without one, to what is said at the end."""
+        """Redirect to the first open item, or else to the final page."""
         position = self.desk.following(who, -1)
         if position is None:
             return self.work(request, who, None)
         return see(self.address(position))
 
     def address(self, position: int | None, show: str = "") -> str:
-        """Return the address of an item; without one, of what is said at the end."""
+        """Return the address of an item; without one, of the final page."""
         return Links().to("next") if position is None else super().address(position, show)
 
     def onward(
         self, request: Request, who: str, position: int, act: Act, before: State, show: str
     ) -> Response:
-        """Show the judge's answer after one's own first one, and only then; else what is next."""
+        """Show the judge's answer only after the person's own first one; else the next item."""
         if act.values and self.judge(self.desk.order(who)[position]) and not before.answered:
             return self.to(request, who, position, show)
         following = self.desk.following(who, position, show or "open")
@@ -121,13 +121,16 @@ class Pages(ItemPages):
         return self.to(request, who, following, show)
 
     def judge(self, item: int) -> str:
-        """Return whose answer on an item is shown after one's own; empty for nobody's."""
+        """Return the judge whose answer is shown after one's own; empty for none."""
         question = self.desk.questions[item]
         verdicts = (self.desk.suggested.get((question.id, name)) for name in question.cells)
         return next((verdict.judge for verdict in verdicts if verdict is not None), "")
 
     def seen(self, item: int, state: State) -> str:
-        """Return whose answer a person saw; neither undo nor skip takes back that it was seen."""
+        """Return the judge whose answer a person saw.
+
+        Undo and skip do not change that it was seen.
+        """
         return (self.judge(item) if state.ever else "") or state.seen
 
     def values(self, who: str, position: int | None, draft: Act | None) -> dict[str, Any]:
@@ -141,7 +144,7 @@ class Pages(ItemPages):
         )  # fmt: skip
 
     def _suggestions(self, who: str, position: int) -> list[dict[str, Any]]:
-        """Return what the judge said, where one's own answer is there; nothing before."""
+        """Return the judge's answer if the person has answered; nothing before."""
         item = self.desk.order(who)[position]
         question = self.desk.questions[item]
         if not self.desk.state(who, item).answered:
@@ -156,10 +159,10 @@ class Pages(ItemPages):
         ]  # fmt: skip
 
     async def jump(self, request: Request, who: str) -> Response:
-        """Lead to an item by the number that was given."""
+        """Redirect to an item by its number."""
         number = whole(request.query_params.get("to", ""), 0)
         if not 1 <= number <= len(self.desk.order(who)):
-            raise not_found(f"there are {len(self.desk.order(who))} items, from 1")
+            raise not_found(f"expected an item from 1 to {len(self.desk.order(who))}")
         return see(self.address(number - 1))
 
     async def items(self, request: Request, who: str) -> Response:
@@ -185,7 +188,7 @@ class Pages(ItemPages):
 
 
 def _said(desk: Desk, who: str, row: Mapping[str, Any]) -> str:
-    """Return what a person said of an item in a list, in a few words."""
+    """Return a person's answer to an item in a list, in a few words."""
     act = row["state"].act
     if act is None or act.does == "skip":
         return ""

@@ -1,6 +1,6 @@
-"""How far a judge's probabilities can be trusted: figures of what was measured, from its JSON.
+"""Figures of a judge's calibration, from measured JSON.
 
-Every function raises KeyError, TypeError or ValueError for a document that is none.
+Every function raises KeyError, TypeError or ValueError for a document of another kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MEASURES: Final = {
 
 
 def document_sections(document: Row) -> list[FigureSection]:
-    """Return what a file of `pnyx measure` or `pnyx calibrate` says."""
+    """Return the sections for a file of `pnyx measure` or `pnyx calibrate`."""
     if "thresholds" in document:
         return [_thresholds(document)]
     if document.get("format") == "pnyx-calibration":
@@ -50,7 +50,7 @@ def _calibration(document: Row) -> FigureSection:
     if counts:
         text.append(f"{counts['scored']:,} of {counts['asked']:,} answers are scored.")
         if without := counts.get("without_probability", 0):
-            text.append(f"{without:,} have no probability and are in none of these figures.")
+            text.append(f"{without:,} have no probability and are not in these figures.")
     columns = [Column("measure", "measure"), Column("value, 95 % interval", "figure", "value"),
                Column("answers", "counts")]  # fmt: skip
     figures_by_label = {
@@ -106,7 +106,7 @@ def _recalibration(document: Row) -> Iterator[FigureSection]:
             for name in before
             if name in after
         ]
-        note = "Those after are cross-fitted over topics."
+        note = "Values after calibration are cross-fitted over topics."
         figures.append(Figure("gain", "Before and after", "", Table(columns, rows), note))
     yield FigureSection("Recalibration", text, figures)
     if document.get("sure"):
@@ -142,7 +142,7 @@ def _thresholds(document: Row) -> FigureSection:
         for name, curve in (("threshold", by_threshold), ("k", by_k))
         for at, *points in zip(curve.at, curve.f1, curve.precision, curve.recall, strict=True)
     ]
-    caption = "F1 by threshold, with its 95 % interval, beside F1 by number of documents."
+    caption = "F1 by threshold, with its 95 % interval, next to F1 by number of documents."
     title = "Which documents to take"
     drawn = Figure("thresholds", title, thresholds_plot(thresholds), Table(columns, rows), caption)
     value = "" if best.f1.value is None else f", at {best.f1.value:.3f}"

@@ -1,4 +1,4 @@
-"""The page of one judgement: what was asked, what was said, by whom, and the calls behind it."""
+"""The page of one judgement: the question, the answer, the judge, and its model calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG: Final = 3000
 """Characters of a message or reply that are shown at once; longer ones are folded."""
 
 _WIDTH: Final = 360
-"""Of the line of probabilities, in the units of its picture."""
+"""Length of the line of probabilities, in the units of its picture."""
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
@@ -63,7 +63,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
 
 
 def _schema(schema: Mapping[str, Any]) -> tuple[str, int]:
-    """Return a schema as JSON, and how many fields that are all alike it has one shown of."""
+    """Return a schema as JSON, with one of several identical fields, and their number."""
     fields = schema.get("properties")
     alike = [*fields.values()] if isinstance(fields, dict) else []
     count = len(alike) if len(alike) > 1 and all(other == alike[0] for other in alike) else 0
@@ -76,13 +76,13 @@ def _schema(schema: Mapping[str, Any]) -> tuple[str, int]:
 def _report_of(
     catalogue: Catalogue, judgement: JudgementRow, line: Mapping[str, Any]
 ) -> tuple[ReportRow | None, list[int]]:
-    """Return the report that a judgement counts in, and its sentences there, from 1."""
+    """Return the report that a judgement belongs to, and its sentences there, from 1."""
     source, run, topic = judgement.source, judgement.run, judgement.topic
     if run and topic:
         numbers = sentences_resting_on(catalogue, judgement)
         reports = catalogue.reports(source=source, run=run, topic=topic)
         return (reports[0] if reports else None), numbers
-    if topic:  # the ids of `pnyx argue` begin with the topic and the run
+    if topic:  # ids of `pnyx argue` start with the topic and the run
         position = line.get("sentence")
         for report in catalogue.reports(source=source, topic=topic, kind="response"):
             if judgement.item.startswith(f"{topic}/{report.run}/"):
@@ -92,7 +92,7 @@ def _report_of(
 
 
 def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[int]:
-    """Return the sentences, from 1, whose findings rest on a judgement, in its run's report."""
+    """Return the sentences, from 1, whose findings depend on a judgement, in its run's report."""
     if not (judgement.run and judgement.topic):
         return []
     try:
@@ -109,13 +109,13 @@ def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[
 
 
 def _question(line: Mapping[str, Any]) -> str:
-    """Return what a line asks of a part of a report; empty where no room knows it."""
+    """Return a line's question about a part of a report; empty if no room knows it."""
     kinds = map(load, named("REPORTS").values())
     return next((question for kind in kinds if (question := kind.question(line))), "")
 
 
 def _neighbours(catalogue: Catalogue, judgement: JudgementRow) -> tuple[int, int, int]:
-    """Return the place in the source's table, and what is before and after it; 0 for nothing."""
+    """Return the position in the source's table, and its neighbours; 0 for none."""
     source = catalogue.source(judgement.source).id
     key = (source, judgement.doubt, judgement.n)
     less = "FROM judgement WHERE source = ? AND (doubt, n) < (?, ?)"
@@ -133,7 +133,7 @@ def _threshold(line: Mapping[str, Any]) -> float | None:
 
 
 def _prompts(source: SourceRow, task: str) -> list[dict[str, str]]:
-    """Return name, version and hash of the prompts that a task's questions may have got."""
+    """Return name, version and hash of the prompts that a task's questions may have used."""
     stated, task_form = source.about.get("prompts"), TASKS.get(task)
     every = [p for p in stated if isinstance(p, dict)] if isinstance(stated, list) else []
     names = {*task_form.prompts, task_form.many} if task_form else set()
@@ -142,7 +142,7 @@ def _prompts(source: SourceRow, task: str) -> list[dict[str, str]]:
 
 
 def _notes(line: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return an answer's notes, each with what it means, ready to be shown."""
+    """Return an answer's notes, each with its meaning, for display."""
     notes = line.get("notes")
     return [
         (f"{name}: {json.dumps(value, ensure_ascii=False)}", NOTES.get(name, ""))

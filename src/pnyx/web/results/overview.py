@@ -26,7 +26,7 @@ def _show_first(catalogue: Catalogue, _address: Address) -> Content:
         "problems": [source for source in sources if source.problem],
         "summaries": summaries_of(read),
         "boards": [leaderboard(catalogue, s.name) for s in read if s.kind == "retrieval"],
-        # What is unscored stands before all, then kinds in their order.
+        # Unscored sources come first, then kinds in their order.
         "sources": sorted(read, key=lambda s: (s.asked == s.scored, KINDS.index(s.kind))),
         "has_cost": any(source.dollars is not None for source in read),
         "counts": {
@@ -61,12 +61,12 @@ def _show_source(catalogue: Catalogue, address: Address) -> Content:
 
 _LABELS: Final = {
     "path": "File", "kind": "Kind", "task": "Task", "judge": "Judge", "finished": "Finished",
-    "card": "What is known of the judge", "started": "Started", "pnyx": "Version of Pnyx",
+    "card": "About the judge", "started": "Started", "pnyx": "Version of Pnyx",
     "seed": "Seed", "prompt": "Prompt", "prompts": "Prompts", "models": "Models",
     "cost": "Cost", "items": "Items",
     "inputs": "Inputs", "plan": "Rules", "settings": "Settings",
 }  # fmt: skip
-"""What a source may say of itself, and what that is called."""
+"""Properties of a source, and their labels."""
 
 
 def _facts(source: SourceRow) -> Iterator[tuple[str, str]]:

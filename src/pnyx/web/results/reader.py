@@ -26,14 +26,14 @@ Reader = Callable[[Builder, int, str, str], None]
 """Reads a file of a source: (builder, number of the source, its part, its path)."""
 
 UNFINISHED: Final = "unfinished"
-"""When a run that goes on, or was stopped, was finished."""
+"""The end time of a run that is in progress or was stopped."""
 
 _NEAR: Final = 0.1
-"""A probability is near its threshold up to this far from it."""
+"""A probability within this distance of its threshold counts as near."""
 
 
 def read_source(builder: Builder, given_source: GivenSource) -> None:
-    """Read a source; a fault in it becomes its problem."""
+    """Read a source; a fault is stored as its problem."""
     with builder.source(given_source) as source:
         if given_source.problem:
             raise InputError(given_source.problem)
@@ -60,7 +60,7 @@ def _read_part(builder: Builder, source: int, part: str, given_source: GivenSour
         return
     read = _PARTS.get(part) if given_source.kind in _FOLDERS else READERS.get(given_source.kind)
     if read is None:
-        raise InputError(f"nothing that is installed reads {part}", path=given_source.path)
+        raise InputError(f"no installed room reads {part}", path=given_source.path)
     read(builder, source, part, given_source.files[part])
 
 
@@ -80,9 +80,10 @@ def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
 
 
 def lines_of(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]]:
-    """Yield (line, place, text) of each line; InputError at the first that is no text.
+    """Yield (line, place, text) of each line.
 
-    What is only `begun` may be empty, and may end within a line.
+    InputError at the first line that is not text. A `begun` file may be empty, and may end within a
+    line.
     """
     empty = not begun
     for line, offset, raw in scan_raw_lines(path):
@@ -163,7 +164,7 @@ def _judgement(builder: Builder, row: Mapping[str, Any]) -> dict[str, Any]:
         "unscored": "" if value is not None else unscored or "no verdict",
         "doubt": _doubt(verdict, probability),
         "threshold": _nearness(probability, row.get("threshold")),
-        "label": "",  # this and the next are found when all sources are there
+        "label": "",  # this and the next are filled in when all sources are read
         "judges": "",
     }
 
@@ -175,7 +176,7 @@ def _nearness(probability: float | None, threshold: Any) -> str:
 
 
 def _verdict(value: Any) -> str:
-    """Return the class of a value, by which tables are narrowed."""
+    """Return the class of a value, by which tables are filtered."""
     if value is None:
         return "unscored"
     if isinstance(value, bool):
@@ -188,7 +189,7 @@ def _verdict(value: Any) -> str:
 
 
 def _doubt(verdict: str, probability: float | None) -> float:
-    """Return what a table is in the order of (`schema.sql`)."""
+    """Return the sort key of tables (`schema.sql`)."""
     if verdict == "unscored":
         return -1.0
     if probability is None:
@@ -199,7 +200,7 @@ def _doubt(verdict: str, probability: float | None) -> float:
 
 
 def _text(row: Mapping[str, Any], *names: str) -> str:
-    """Return the first of these fields that is there; empty for none."""
+    """Return the first of these fields that is present; empty for none."""
     for name in names:
         value = row.get(name)
         if isinstance(value, bool | list | dict):
@@ -215,7 +216,7 @@ def _words(row: Mapping[str, Any]) -> str:
 
 
 def _items(builder: Builder, source: int, part: str, path: str) -> None:
-    """Read where each item is, so that its text stands beside what was said of it."""
+    """Read the position of each item, so that its text can be shown next to its judgement."""
     file = builder.file(source, path, "items")
     count = 0
     for line, offset, row in _rows(path):
@@ -224,7 +225,7 @@ def _items(builder: Builder, source: int, part: str, path: str) -> None:
             raise InputError("found no id, expected an item", path=path, line=line)
         builder.add("item", (name, file, offset, line))
         count += 1
-    if part != "items":  # of a results folder, whose manifest says what it is
+    if part != "items":  # of a results folder, described by its manifest
         builder.about(source, task="items", about={"items": count})
 
 
@@ -287,7 +288,7 @@ def _topics(builder: Builder, source: int, part: str, path: str) -> None:
 
 
 def _file_alone(builder: Builder, source: int, part: str, path: str) -> None:
-    """Keep where a file is; pages read it themselves."""
+    """Store the path of a file; pages read it themselves."""
     builder.file(source, path, part)
 
 
@@ -312,7 +313,7 @@ def _measures(builder: Builder, source: int, part: str, path: str) -> None:
     builder.file(source, path, "measures")
     document = read_json(Path(path))
     if document is None:
-        raise InputError("is no JSON object, expected measures", path=path)
+        raise InputError("is not a JSON object, expected measures", path=path)
     read_measures(builder, source, document)
 
 
@@ -334,7 +335,7 @@ _ORDER: Final = (
     *ROOM_FILES.values(),
     *(part for part in _PARTS if part != "responses"),
 )
-"""The order in which the parts of a results folder are read."""
+"""Parts of a results folder, in reading order."""
 
 READERS: Final[Mapping[str, Reader]] = {
     "answers": _judgements,

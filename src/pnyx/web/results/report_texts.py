@@ -1,4 +1,4 @@
-"""What lists and single judgements read of a report, whatever its kind."""
+"""Texts of a report of any kind, for lists and single judgements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReportTexts(ABC):
-    """A report of the catalogue; its file is read when something of it is asked for."""
+    """A report of the catalogue; its file is read on first use."""
 
     def __init__(self, catalogue: Catalogue, row: ReportRow) -> None:
         self.catalogue, self.row = catalogue, row
@@ -22,7 +22,7 @@ class ReportTexts(ABC):
     @staticmethod
     @abstractmethod
     def question(line: Mapping[str, Any]) -> str:
-        """Return what the line of a judgement asks of a part of a report; empty if unknown."""
+        """Return a judgement's question about a part of a report; empty if unknown."""
 
     @abstractmethod
     def sentences(self) -> list[str]:
@@ -34,7 +34,7 @@ class ReportTexts(ABC):
 
     @abstractmethod
     def findings(self) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
+        """Yield (sentence from 0, node, subject, id of judgements) of each finding."""
 
     @abstractmethod
     def asked(self, judgement: JudgementRow, line: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -46,7 +46,7 @@ class ResponseTexts(ReportTexts):
 
     @staticmethod
     def question(line: Mapping[str, Any]) -> str:  # noqa: ARG004 - of other kinds
-        """Return nothing: judgements on it say themselves what they ask."""
+        """Return nothing: its judgements contain their questions."""
         return ""
 
     def sentences(self) -> list[str]:

@@ -45,7 +45,7 @@ class DraftsOutputSpec(Spec, heading="Output"):
     perspectives: str | None = out_opt(None, "Perspectives to write (JSONL); - is stdout.")
 
     def check(self, drafts: str, *, as_json: bool) -> None:
-        """Refuse to write nothing, two results to one place, or over what is read."""
+        """Raise if nothing would be written, or an output would overwrite another file."""
         questions, perspectives = self.questions, self.perspectives
         if questions is None and perspectives is None:
             raise OptionError("give --questions, --perspectives or both")

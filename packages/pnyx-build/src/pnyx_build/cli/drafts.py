@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pnyx_build.drafts.filters import Filtered
 
 _SHOWN = 5
-"""Undecided questions that are named; the file has all of them."""
+"""Undecided questions that are printed; the file has all of them."""
 _KINDS = {"pairs": "pairs of arguments", "claims": "claims", "survey": "survey questions"}
 
 
@@ -35,11 +35,11 @@ class DraftsSpec(Spec, heading="Output"):
     """Where drafts are written."""
 
     out: str | None = out_opt(None, "Drafts to write; - is stdout.", metavar="DRAFTS")
-    dropped: str | None = out_opt(None, "Where to write what is left out, with the reasons.")
+    dropped: str | None = out_opt(None, "Where to write dropped drafts, with the reasons.")
     force: bool = opt(False, "Overwrite --out, including edits.")
 
     def check(self, *, as_json: bool, needed: Iterable[str] = ("out",), **inputs: str) -> None:
-        """Refuse to write over `inputs`, or over drafts that somebody may have edited."""
+        """Raise if `inputs`, or drafts that may have been edited, would be overwritten."""
         for name in needed:
             if getattr(self, name) is None:
                 raise OptionError(f"Missing option '--{name}'.")
@@ -56,7 +56,7 @@ class DraftsSpec(Spec, heading="Output"):
 
 
 def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse drafts that a Markdown file cannot hold, before anything is spent on them."""
+    """Raise for drafts that a Markdown file cannot hold, before spending anything on them."""
     from pnyx_build.drafts.files import is_markdown
     from pnyx_build.drafts.markdown import write_drafts_markdown
 
@@ -67,14 +67,14 @@ def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None
 def _print_plan(
     model: StoredModel | None, options: AskedSpec, count: int, what: str, *, as_json: bool
 ) -> None:
-    """Print what a model that was asked offline would have been asked about `count` of `what`."""
+    """Print the cost plan of a model asked offline about `count` of `what`."""
     assert model is not None  # noqa: S101 - without --llm there is no plan
     line = f"{count} {what} for {shorten(model.name)}"
     plan_asked(model, options, line, {"sources": count}, as_json=as_json)
 
 
 class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
-    """What is drafted, and how."""
+    """Options of `pnyx build draft`."""
 
     kind: Literal["pairs", "claims", "survey"] = opt(
         ...,
@@ -94,18 +94,18 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
     )
 
     def check(self, options: AskedSpec) -> None:
-        """Refuse choices that would change nothing, and to ask nobody."""
+        """Raise for options without effect, and if no model is given."""
         self.check_needs()
         if self.columns and self.kind == "claims":
-            raise OptionError("--column goes with --from pairs or survey")
+            raise OptionError("--column requires --from pairs or survey")
         if not options.asks_models and self.kind != "claims":
-            raise OptionError(f"a language model drafts from {_KINDS[self.kind]}: it needs --llm")
+            raise OptionError(f"drafting from {_KINDS[self.kind]} requires --llm")
         if not options.asks_models and not self.rules:
-            raise OptionError("--no-rules goes with --llm")
+            raise OptionError("--no-rules requires --llm")
         options.check()
 
     def read(self, source: str) -> list[Any]:
-        """Return the sources that are drafted from."""
+        """Return the sources to draft from."""
         from pnyx_build.drafts.sources import (
             read_argument_pairs,
             read_claims,
@@ -215,7 +215,7 @@ def _write_drafts(
 
 
 class FilterSpec(Spec, heading="Filter"):
-    """What is dropped."""
+    """Options of `pnyx build filter`."""
 
     personal: bool = opt(
         True,
@@ -224,12 +224,12 @@ class FilterSpec(Spec, heading="Filter"):
     similar: float = opt(
         0.9, "Report questions whose cosine with an earlier one is at least this.", within="(0, 1]"
     )
-    drop_similar: bool = opt(False, "Drop them, too.")
+    drop_similar: bool = opt(False, "Also drop them.")
 
     def check(self, options: AskedSpec) -> None:
-        """Refuse choices that would change nothing, and to ask nobody."""
+        """Raise for options without effect, and if no model is given."""
         if self.personal and not options.asks_models:
-            raise OptionError("--personal goes with --llm; without one, give --no-personal")
+            raise OptionError("--personal requires --llm; without it, give --no-personal")
         for name in () if self.personal else options.row():
             raise OptionError(f"{options.flag(name)} and --no-personal exclude each other")
         options.check()
@@ -300,15 +300,15 @@ def filter_(
 
 
 def _say_similar(filtered: Filtered, threshold: float) -> None:
-    """Say which questions are alike, and how near the nearest others come."""
+    """Say which questions are similar, and how similar the next ones are."""
     kept_ids = {row["id"] for row in filtered.remaining}
     alike = [
-        f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are alike (cosine {pair.cosine:.3f}), "
-        "and both are kept"
+        f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are similar "
+        f"(cosine {pair.cosine:.3f}), and both are kept"
         for pair in filtered.similar
         if pair.id in kept_ids
     ]
-    warn_first(alike, "are like an earlier one; `similar` in each says which")
+    warn_first(alike, "are similar to an earlier one, named in `similar`")
     if (nearest := filtered.nearest) is not None:
         ids = f"{shorten(nearest.of, 40)} and {shorten(nearest.id, 40)}"
         say(f"below {threshold:g}, the most alike are {ids} (cosine {nearest.cosine:.3f})")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PairsSpec(Spec, heading="Pairs"):
-    """What the pairs are of, and where they go."""
+    """Options of `pnyx build pairs`."""
 
     topics: str = topics_opt(..., "The questions.")
     documents: SourceName = file_opt(
@@ -32,7 +32,7 @@ class PairsSpec(Spec, heading="Pairs"):
     )
     negatives: Literal["all", "other-side", "irrelevant"] = opt(
         "all",
-        "What the documents of a side are told from.",
+        "Negatives for the documents of a side.",
         needs=("--stance pro, con or both", lambda spec: spec.stance != "none"),
     )
 
@@ -69,7 +69,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
 
     spec.check_needs()
     if as_json and "-" in (spec.out, spec.labels):
-        raise OptionError("--json and a file to standard output do not go together")
+        raise OptionError("--json and a file to standard output exclude each other")
     refuse_same_file("--out", spec.out, QRELS=qrels, **{"--labels": spec.labels})
     judged = list(read_qrels(qrels))
     wanted = {q.doc_id for q in judged}
@@ -100,7 +100,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
 
 
 class StatsSpec(Spec, heading="Output"):
-    """What is drawn."""
+    """Options of `pnyx build stats`."""
 
     plot: str | None = out_opt(None, "Histogram of document lengths to write (SVG).")
 

@@ -75,12 +75,12 @@ def drafts_of(perspectives: Iterable[Perspective]) -> list[dict[str, Any]]:
         draft["perspectives"].append(row)
     for draft in drafts.values():
         if not draft["question"]:
-            raise InputError(f"{draft['id']!r}: the perspectives do not say their question's text")
+            raise InputError(f"{draft['id']!r}: the perspectives lack their question's text")
     return list(drafts.values())
 
 
 def with_sides(draft: Mapping[str, Any]) -> dict[str, Any]:
-    """Let the first of two perspectives that have no side support the question, as in BERDS."""
+    """Make the first of two perspectives without a side support the question, as in BERDS."""
     views = draft["perspectives"]
     if [view.get("stance") for view in views] != [None, None]:
         return dict(draft)
@@ -94,7 +94,7 @@ def is_markdown(path: str) -> bool:
 
 
 def write_drafts(path: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write drafts all or nothing: Markdown where the name ends in .md, else JSON Lines.
+    """Write drafts, all or nothing: Markdown if the name ends in .md, else JSON Lines.
 
     Raises:
         InputError: the format cannot hold a draft.

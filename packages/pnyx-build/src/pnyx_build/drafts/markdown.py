@@ -39,7 +39,7 @@ def _unlike(line: str) -> InputError:
 
 
 def _drafts(source: str) -> Iterator[Row[dict[str, Any]]]:
-    """Yield each draft with the line of its heading, or what is wrong; a title may come first."""
+    """Yield each draft with the line of its heading, or the fault; a title may come first."""
     at = 0
     draft: dict[str, Any] | None = None
     fault: InputError | None = None
@@ -82,7 +82,7 @@ def _closed(
 
 
 def _add(draft: dict[str, Any], line: str, source: str, number: int) -> None:
-    """Add a line to a draft; a text that goes on is a list of lines until it is closed."""
+    """Add a line to a draft; an unfinished text is a list of lines until it is closed."""
     if not line:
         return
     views: list[dict[str, Any]] = draft["perspectives"]
@@ -137,7 +137,7 @@ def write_drafts_markdown(stream: IO[str], rows: Iterable[Mapping[str, Any]]) ->
 
 
 def _line(text: str, name: str) -> str:
-    # split() knows every line end of Unicode.
+    # split() knows every Unicode line ending.
     if text != " ".join(text.split()) or clean_text(text) != text:
         raise InputError(f"{name}: Markdown cannot hold a text of several lines; write JSONL")
     return text
