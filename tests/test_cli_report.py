@@ -287,7 +287,7 @@ def test_a_limit_smaller_than_a_sentence_leaves_none(indexes, asked, tmp_path, c
         (("--track", "nope"), ZOOS, "no track 'nope'"),
         (("--metadata", "type"), ZOOS, "--metadata type: expected KEY=VALUE"),
         (("--metadata", "topic_id=2"), ZOOS, "topic_id is filled in"),
-        (("--writer", "llm"), ZOOS, "--writer llm requires --llm"),
+        (("--writer", "llm"), ZOOS, "--writer llm needs --llm"),
         (("--limit", "0"), ZOOS, "--limit"),
     ],
 )
