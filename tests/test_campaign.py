@@ -158,7 +158,7 @@ def test_files_of_trec_go_the_same_way(tmp_path, monkeypatch):
             exec(block, {"__name__": "__main__"})
         else:
             found |= {line: done(line) for line in steps(block)}
-    assert "have another text there than in the collection" in of(found, "--out kiddie-judged")
+    assert "have a different text there than in the collection" in of(found, "--out kiddie-judged")
     assert "Kendall" in of(found, "--measure-b RELEVANCE")
     assert "sentence_precision is unscored" in of(found, "refused.txt")
     assert not Path("refused.txt").exists()

@@ -172,7 +172,7 @@ def test_an_unusable_model_leaves_things_unscored_and_says_so(
     printed = json.loads(capsys.readouterr().out)
     assert printed["unscored"] > 0
     for side in printed["sides"]:
-        assert "wrote nothing usable" in side["problems"][-1]
+        assert "returned nothing usable" in side["problems"][-1]
         assert side["measures"]["sentence_precision"]["value"] is None
         assert {row["value"] for row in side["verdicts"]} <= {None, True, False}
 
@@ -192,12 +192,12 @@ def test_a_dead_endpoint_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("more", "found"),
     [
-        (["--writer", "llm"], "--writer llm needs --llm"),
+        (["--writer", "llm"], "--writer llm requires --llm"),
         (["--model", "tfidf"], "tfidf"),
         (["--mu", "-1"], "mu"),
         (["--model", "bm25", "--mu", "9"], "model bm25 has no parameter 'mu'"),
         (["--model", "bm25", "--b", "2"], "b is 2, expected a number from 0 to 1"),
-        (["--examples", "none.jsonl"], "--examples are for a language model"),
+        (["--examples", "none.jsonl"], "--examples requires --llm"),
     ],
 )
 def test_bad_options(

@@ -120,7 +120,7 @@ def test_a_level_curve_is_pointed_out(files, capsys):
             row |= {"probability": 1 - row["probability"], "value": not row["value"]}
     write_rows(files / "answers.jsonl", rows)
     calibrate(files, "--method", "platt")
-    assert "the curve is level" in capsys.readouterr().err
+    assert "the curve is flat" in capsys.readouterr().err
     assert read_calibration(files / "c.json").curve.slope == 0
 
 

@@ -126,11 +126,11 @@ def test_results_of_an_earlier_run_need_no_key_and_no_search(place, call, monkey
         )
     assert code == 3
     assert "1 of 2 questions" in stdout
-    assert err == "pnyx: not searched: q/2: it is not among the results given\n"
+    assert err == "pnyx: not searched: q/2: the given results do not contain it\n"
     assert [p["outcome"] for p in rows_of("web/pages.jsonl")] == ["text"]
     manifest = json.loads(Path("web/manifest.json").read_text())
     assert manifest["settings"]["agent"].endswith("(+https://example.org/me)")
-    assert manifest["not_searched"] == {"q/2": "it is not among the results given"}
+    assert manifest["not_searched"] == {"q/2": "the given results do not contain it"}
 
 
 def test_a_page_that_was_fetched_and_not_read_is_read_and_not_fetched(place, call):

@@ -162,7 +162,7 @@ def test_nothing_listens(call):
     assert code == 2
     assert "cannot be reached" in err
     assert err.count("\n") == 1
-    assert "pnyx judge          none: nothing that --llm names can be used" in out
+    assert "pnyx judge          none: nothing named by --llm can be used" in out
 
 
 def test_a_server_cannot_move_the_cursor(call):

@@ -302,11 +302,11 @@ def test_a_judge_that_fails_is_not_an_absence_of_evidence(
         return
     assert status == 3, err
     assert "it did not answer which claim is which" in err
-    assert "test wrote nothing usable" in err
+    assert "test returned nothing usable" in err
     for text in (report.read_text(), (tmp_path / "a.html").read_text(), err):
         assert "o evidence for this side was found" not in text
         assert "Nothing was found for this side" not in text
-    assert "wrote nothing usable" in report.read_text()
+    assert "returned nothing usable" in report.read_text()
 
 
 @pytest.mark.all

@@ -197,7 +197,7 @@ def test_perspectives_are_for_support(tmp_path: Path, capsys: pytest.CaptureFixt
     items = tmp_path / "items.jsonl"
     items.write_text('{"id": "1", "question": "Why?", "document": "Because."}\n')
     assert pnyx("judge", "relevance", items, "--as-perspectives", "--out", tmp_path / "o") == 2
-    assert "--as-perspectives requires support, not relevance" in capsys.readouterr().err
+    assert "--as-perspectives requires the task support, not relevance" in capsys.readouterr().err
     both = ("--as-perspectives", "--as-citations")
     assert pnyx("judge", "support", _pairs(tmp_path), *both, "--out", tmp_path / "o") == 2
     assert "--as-citations and --as-perspectives exclude each other" in capsys.readouterr().err

@@ -212,8 +212,8 @@ def test_bad_choices_are_refused(judged, tmp_path, capsys):
         (("--nuggets", "x"), "--diversity-qrels"),
         (("--leaderboard", "-", "--json"), "standard output"),
         (("--leaderboard", "-", "--nuggetizer", "-"), "both write to standard output"),
-        (("--leaderboard", judged / "reports.jsonl"), "would be lost"),
-        ((judged,), "named twice"),
+        (("--leaderboard", judged / "reports.jsonl"), "would be overwritten"),
+        ((judged,), "given twice"),
     ):
         assert said in refused(capsys, judged, *arguments)
     damaged = tmp_path / "damaged.jsonl"

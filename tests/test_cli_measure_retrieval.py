@@ -109,7 +109,7 @@ def test_not_lower_is_shown_against_a_margin_only(files, capsys):
     assert run(*arguments, "--margin", "0.02") == 0
     out = capsys.readouterr().out
     assert "p not lower" in out
-    assert "not lower: than the baseline by 0.02 or more, one-sided p (Holm) < .025" in out
+    assert "not lower: not below the baseline by 0.02 or more, one-sided p (Holm) < 0.025" in out
     for margin in ("0", "-1", "nan", "inf", "x"):
         assert "--margin" in refused(capsys, *arguments, "--margin", margin)
     assert "--margin requires --baseline" in refused(
@@ -203,12 +203,12 @@ def test_what_must_be_known_is_said(files, tmp_path, capsys):
     assert run(other, "--qrels", qrels) == 0
     printed = capsys.readouterr()
     assert "other: warning: none of its documents is in the qrels" in printed.err
-    assert "another order by rank" not in printed.err
+    assert "a different order by rank" not in printed.err
     write(tmp_path / "other.run", "1 Q0 d1 1 1 t\n1 Q0 d2 2 2 t\n2 Q0 d1 1 1 t\n")
     none = write(tmp_path / "none.qrels", "1 0 d1 0\n2 0 d1 1\n")
     assert run(other, "--qrels", none) == 0
     printed = capsys.readouterr()
-    assert "other: 1 topic has another order by rank than by score" in printed.err
+    assert "other: 1 topic has a different order by rank than by score" in printed.err
     assert "1 topic (1) of the qrels has no relevant document" in printed.err
 
 

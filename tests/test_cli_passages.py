@@ -320,7 +320,7 @@ def test_python_opens_a_folder_as_passages_or_documents(folder, tmp_path):
     assert (best.document, best.passage.number) == ("Minutes 2024-03-12.md", 4)
     with pytest.raises(InputError, match="unit is 'page', expected one of: document, passage"):
         opened.search("owners", unit="page")
-    with pytest.raises(InputError, match="unit go with documents that are no index yet"):
+    with pytest.raises(InputError, match="unit require documents that are not indexed yet"):
         pnyx.open(tmp_path / "i", unit="document")
     with pytest.raises(InputError, match="unit requires a file or folder"):
         pnyx.open([{"text": "One."}], unit="passage")

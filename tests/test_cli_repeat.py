@@ -48,12 +48,12 @@ def test_what_differs_is_one_line(call):
     write_rows("items.jsonl", ITEMS[1:])
     status, out, said = call("repeat", "results")
     assert (status, out) == (1, "")
-    assert said.startswith("pnyx: results: items.jsonl is another: sha256 ")
+    assert said.startswith("pnyx: results: items.jsonl has changed: sha256 ")
     assert said.count("\n") == 1
     Path("items.jsonl").unlink()
     status, out, _ = call("repeat", "results", "--json")
     assert status == 1
-    assert "items.jsonl is not there" in json.loads(out)["problem"]
+    assert "items.jsonl is missing" in json.loads(out)["problem"]
 
     write_rows("items.jsonl", ITEMS)
     rows = rows_of("results")

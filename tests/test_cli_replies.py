@@ -172,7 +172,7 @@ def test_texts_that_an_order_leaves_out_are_unranked_and_said(run):
         command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--out", "out")
         status, printed, _ = run(*command)
     assert status == 0
-    assert "1 name some of the texts only (the others are unranked)" in printed
+    assert "1 rank only some of the texts (the others are unranked)" in printed
     (row,) = map(json.loads, Path("out", "answers.jsonl").read_text().splitlines())
     assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
     assert json.loads(Path("out", "manifest.json").read_text())["counts"]["partly_ranked"] == 1

@@ -514,7 +514,7 @@ def test_an_unusable_model_leaves_reports_unwritten(behaviour, indexes, asked, t
     with ChatServer(default=behaviour) as server:
         code, _, err = call(*command, "--llm", server.spec, "--markdown", tmp_path / "r.md")
     assert code == 3
-    assert "wrote nothing usable" in err
+    assert "returned nothing usable" in err
     assert texts_of(run) == {"voting": []}
     assert "nothing usable was written" in (tmp_path / "r.md").read_text()
 

@@ -93,7 +93,7 @@ def test_topics_of_reports_have_all_that_people_must_answer(campaign, call):  # 
 def test_what_cannot_be_drawn_is_one_line(two_judges, call):
     write_rows("other.jsonl", ITEMS[:1])
     for arguments, said in (
-        (("one", "--of", "differ"), "--of differ needs the results of two judges"),
+        (("one", "--of", "differ"), "--of differ requires the results of two judges"),
         (("other.jsonl",), "expected results of pnyx judge or judge report"),
         (("one", "one"), "found nothing to draw: the judges never differ"),
     ):
@@ -101,7 +101,7 @@ def test_what_cannot_be_drawn_is_one_line(two_judges, call):
         assert (status, out) == (2, "")
         assert said in err
     write_rows("items.jsonl", ITEMS[1:])
-    assert "items.jsonl is another" in call("sample", "one", "--out", "S")[2]
+    assert "items.jsonl has changed" in call("sample", "one", "--out", "S")[2]
     assert not Path("S").exists()
 
 

@@ -69,8 +69,8 @@ def test_export_and_merge(store, tmp_path, call, monkeypatch):
     code, printed, _ = call("merge", file, "--store", other)
     assert code == 0
     assert printed == (
-        f"{file}: 2 replies, 1 added, 0 present already, 1 with another text than the store's, "
-        "which stays\n"
+        f"{file}: 2 replies, 1 added, 0 present already, 1 differ from the store's reply, "
+        "which is kept\n"
     )
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(out.encode())))
     code, printed, _ = call("merge", "-", file, "--store", tmp_path / "new.sqlite", "--json")

@@ -98,7 +98,7 @@ def test_an_index_folder_is_verified(tmp_path, call):
         "",
     )
     code, _, err = call(str(folder), "--format", "trec-run")
-    assert (code, "are of files, and this is an index" in err) == (2, True)
+    assert (code, "require a file, and this is an index" in err) == (2, True)
     result = json.loads(call(str(folder), "--json")[1])
     assert (result["ok"], result["records"], result["features"]["vectors"]) == (True, 2, 0)
     for file in sorted(folder.rglob("*")):

@@ -201,7 +201,7 @@ def test_a_title_of_its_own_leaves_the_contents_alone(tmp_path):
     [
         (["a.jsonl", "b.jsonl", "--out", "o"], "b.jsonl: duplicate id '1', also in an earlier"),
         (["a.jsonl", "--out", "a.jsonl"], "--out names the same file as IN"),
-        (["a.jsonl", "--json"], "--json needs --out FILE"),
+        (["a.jsonl", "--json"], "--json requires --out FILE"),
         (["a.jsonl", "--words", "0", "--out", "o"], "--words"),
         (["none.jsonl", "--out", "o"], "none.jsonl: cannot be read"),
         (["bad.jsonl", "--out", "o"], "bad.jsonl:2: no text"),

@@ -161,10 +161,10 @@ def test_calibrate_warns_of_a_class_that_a_cascade_would_lose(
     command = ("calibrate", given, "--labels", people, "--out", tmp_path / "c.json")
     _, out, err = called(capsys, *command, "--error", "0.2")
     assert "10 of 15 labelled yes (67 %) kept as no" in err
-    assert "choose a smaller one" in err
+    assert "choose a smaller value" in err
     assert "labelled yes" in out
     _, _, err = called(capsys, *command, "--error", "0.7")
-    assert "choose a smaller one" not in err
+    assert "choose a smaller value" not in err
 
 
 def test_partial_help_counts_in_every_prompt_of_relevance() -> None:

@@ -81,7 +81,7 @@ def test_every_task_has_a_form_whose_choices_are_its_answers(task, tmp_path):
 def test_a_form_shows_all_that_a_judge_is_told(task, tmp_path):
     (question,) = questions_of(task, tmp_path)
     form = form_of(question)
-    shown = " ".join(block.text for block in (*form.given, *form.told, *form.texts))
+    shown = " ".join(block.text for block in (*form.reference, *form.guidelines, *form.texts))
     for name in question.parts:
         value = getattr(question, name)
         for text in (value,) if isinstance(value, str) else value:
@@ -92,7 +92,7 @@ def test_a_quality_form_has_the_dimensions_and_the_scale_in_words(tmp_path):
     (question,) = questions_of("quality", tmp_path)
     form = form_of(question)
     assert len(form.fields) == 15
-    assert [c.told for c in form.fields[0].choices] == ["low", "average", "high"]
+    assert [c.explanation for c in form.fields[0].choices] == ["low", "average", "high"]
     assert form.fields[-1].label == "Overall quality"
     five = form_of(replace(question, scale=(1, 5)))
     assert [c.value for c in five.fields[0].choices] == [1, 2, 3, 4, 5]
@@ -108,7 +108,7 @@ def test_turned_sides_change_places_and_keep_their_meaning(tmp_path):
     assert plain.values((0,)) == {"": "a"}
     assert turned.values((0,)) == {"": "b"}
     assert turned.values((2,)) == {"": "tie"}
-    assert (plain.shown, turned.shown) == ("ab", "ba")
+    assert (plain.side_order, turned.side_order) == ("ab", "ba")
 
 
 def test_places_become_an_order_and_each_is_given_once(tmp_path):
@@ -125,7 +125,7 @@ def test_long_rankings_are_refused(tmp_path, call):
     items = write_rows(tmp_path / "items.jsonl", [row])
     code, _, said = call("label", "ranking", items, "--out", str(tmp_path / "l.jsonl"))
     assert code == 2
-    assert "item 'long' has 10 documents, and people put at most 9 in order" in said
+    assert "item 'long' has 10 documents, and people can rank at most 9" in said
     assert not journal_of(tmp_path / "l.jsonl").exists()
 
 
@@ -170,7 +170,7 @@ def test_the_last_word_counts(acts):
     book, expected = Book(acts), replayed(acts)
     for who in WHO:
         for item in ITEMS:
-            assert book.state(who, item).said == expected.get((who, item))
+            assert book.state(who, item).act == expected.get((who, item))
             done = [a for a in acts if (a.who, a.item) == (who, item)]
             assert book.state(who, item).version == len(done)
 
@@ -373,7 +373,7 @@ def test_what_is_recorded_of_an_answer(tmp_path):
     assert (second["id"], second["value"], second["uncertain"]) == ("i3", False, False)
     assert "seconds" not in second
     with opened(tmp_path, "relevance", rows) as desk:
-        skip = desk.state("ann", 1).said
+        skip = desk.state("ann", 1).act
         assert (skip.does, skip.comment) == ("skip", "The text is broken")
         total, groups = desk.progress("ann")
         assert (total.done, total.all, total.skipped, total.unsure) == (3, 3, 1, 1)
@@ -425,7 +425,7 @@ def test_a_form_with_a_field_twice_is_refused_in_one_line(tmp_path, twice, path)
         kind = {"content-type": "application/x-www-form-urlencoded"}
         found = ann.client.post(path, content=body, headers={**kind, "accept": "application/json"})
         assert found.status_code == 400
-        said = f"the form has the field {twice!r} twice, expected it once"
+        said = f"the form has the field {twice!r} twice, expected once"
         assert found.json()["error"] == {"status": 400, "message": said}
         page = ann.client.post(path, content=body, headers={**kind, **PART})
         assert page.status_code == 400
@@ -457,7 +457,7 @@ def test_a_stale_tab_overwrites_nothing(tmp_path):
         first.send(0)
         found = second.send(1)  # a form made before the other answered
         assert found.status_code == 409
-        assert "answered elsewhere since this page was opened" in found.text
+        assert "answered elsewhere after this page was opened" in found.text
         assert 'data-key="y" checked' in found.text
         assert [row["value"] for row in desk.rows()] == [True]
         second.send(1)  # now that it was seen
@@ -655,17 +655,17 @@ def test_other_items_or_another_task_are_refused(tmp_path, call):
     mine.write_text("precious")
     code, _, said = call("label", "support", str(same), "--out", str(mine))
     assert (code, mine.read_text()) == (2, "precious")
-    assert "pnyx label did not write it" in said
+    assert "was not written by pnyx label" in said
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (["nothing", "ITEMS"], "expected one of: support"),
-        (["support", "ITEMS", "--scale", "5"], "--scale requires quality"),
+        (["support", "ITEMS", "--scale", "5"], "--scale requires the task quality"),
         (["support", "ITEMS", "--overlap", "1"], "--overlap requires --annotators"),
         (["support", "ITEMS", "--annotators", "a,b", "--overlap", "3"], "there are 2 --annotators"),
-        (["support", "ITEMS", "--annotators", "a,a"], "names somebody twice"),
+        (["support", "ITEMS", "--annotators", "a,a"], "repeats a name"),
         (["support", "ITEMS", "--annotators", ""], "'--annotators': it is empty"),
         (["support", "ITEMS", "--host", "0.0.0.0"], "--token"),
         (["support", "BROKEN"], "broken.jsonl:1: no text"),

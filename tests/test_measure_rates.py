@@ -88,9 +88,9 @@ def test_unscored_answers_are_left_out_counted_and_told(tmp_path, capsys):
     answers, labels = files(tmp_path, unscored=3)
     code, out, err = called(capsys, "measure", "support", answers, "--labels", labels)
     assert code == 0  # all labelled answers are scored
-    assert "3 of 43 answers are unscored, left out of the share of yes" in err
+    assert "3 of 43 answers are unscored and excluded" in err
     assert "40 of 43" in out
-    assert "the labelled answers must be picked at random" in " ".join(out.split())
+    assert "the labelled answers must be a random sample" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_no_estimate_by_a_judge_that_cannot_tell(tmp_path, capsys, labelled, why
     _, out, err = called(capsys, "measure", "support", answers, "--labels", labels, "--json")
     rate = json.loads(out)["rate"]
     assert rate["rogan_gladen"]["value"] is None
-    assert f"no estimate by Rogan and Gladen: {why}" in err
+    assert f"no Rogan-Gladen estimate: {why}" in err
     assert rate["prediction_powered"]["value"] is not None
 
 
@@ -131,7 +131,7 @@ def test_the_former_option_says_when_the_rate_is_given(tmp_path, capsys):
         capsys, "measure", "relevance", answers, "--labels", labels, "--rates"
     )
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "--rates was removed: the corrected share of yes is given" in err
+    assert "--rates was removed: the corrected share of yes is reported" in err
     assert "No such option" in called(capsys, "measure", "quality", answers, "--rates")[2]
 
 

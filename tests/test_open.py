@@ -72,7 +72,7 @@ def test_files_and_folders_are_opened_as_the_command_line_does(tmp_path: Path) -
     assert again.search(QUESTION)[0].id == folder.search(QUESTION)[0].id
     with pytest.raises(pnyx.InputError, match="exists"):
         pnyx.open(tmp_path / "docs", tmp_path / "my.index")
-    with pytest.raises(pnyx.InputError, match="go with documents that are no index yet"):
+    with pytest.raises(pnyx.InputError, match="require documents that are not indexed yet"):
         pnyx.open(tmp_path / "my.index", columns={"text": "body"})
 
 
@@ -167,7 +167,7 @@ def test_labels_may_be_a_dict() -> None:
         (lambda c: c.argue("a", perspectivs="f"), "no option 'perspectivs', expected one of asked"),
         (lambda c: c.report("a", layout="rag25"), "no option 'layout', expected one of b, c"),
         (lambda c: c.report("a", rerank=True), "no option 'rerank'"),
-        (lambda c: pnyx.open(c, features=()), "go with documents that are no index yet"),
+        (lambda c: pnyx.open(c, features=()), "require documents that are not indexed yet"),
         (lambda c: pnyx.read_evidence(ROWS, format="jsonl"), "a format requires a file or folder"),
         (lambda c: pnyx.open(5), "found int, expected a file or folder, a data frame, or"),
         (lambda c: pnyx.ask("packaged", []), "found str, expected a judge: PackagedJudge"),

@@ -180,16 +180,16 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     first, second = TASKS["quality"].read(items, custom=read_own(own))
     form = form_of(first)
     assert [field.label for field in form.fields] == ["Politeness", "Plain words"]
-    assert [(c.value, c.told) for c in form.fields[0].choices] == [
+    assert [(c.value, c.explanation) for c in form.fields[0].choices] == [
         (1, "not at all"), (2, "hardly"), (3, "mostly"), (4, "fully")
     ]  # fmt: skip
-    assert form.fields[1].told == "A twelve-year-old understands each sentence."
+    assert form.fields[1].guidance == "A twelve-year-old understands each sentence."
     assert len(form_of(second).fields) == 1
     label = refuser("label")
-    assert "the file of --dimensions says it" in label(
+    assert "the file of --dimensions defines it" in label(
         capsys, "quality", items, "--dimensions", own, "--scale", "5", "--out", "l.jsonl"
     )
-    assert "--dimensions requires quality" in label(
+    assert "--dimensions requires the task quality" in label(
         capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"
     )
 

@@ -121,7 +121,7 @@ def test_steps_are_followed_from_the_first_also_by_who_comes_late():
             seen = []
             steps = job.follow(lambda: gone.append(True))
             async for step in steps:
-                seen.append((step.name, dict(step.known)))
+                seen.append((step.name, dict(step.values)))
                 if len(seen) == most:
                     break
             await steps.aclose()

@@ -83,7 +83,7 @@ def test_from_a_question_to_both_sides_why_filters_a_document_and_back(watched, 
     page.fill("#q", QUESTION)
     page.keyboard.press("Enter")
     page.wait_for_url("**" + ASKED)
-    assert "Telling their sides takes" in page.inner_text("#told")
+    assert "Deciding their sides takes" in page.inner_text("#told")
     page.get_by_role("alert").get_by_text("The server gave no answer").wait_for()
     assert page.locator("#found:not([aria-busy]) article.result").count() == 20
     watched.troubles.clear()  # the request that was let fail
@@ -93,7 +93,9 @@ def test_from_a_question_to_both_sides_why_filters_a_document_and_back(watched, 
     page.wait_for_selector(SIDED)
     assert page.evaluate("window.shifts") < 0.1
     told = page.inner_text("#told")
-    assert re.search(r"20 of \d+ documents: \d+ for, \d+ against, .* Sides told in [\d.]+ s", told)
+    assert re.search(
+        r"20 of \d+ documents: \d+ for, \d+ against, .* Sides decided in [\d.]+ s", told
+    )
     for side in ("pro", "con"):
         ids = page.locator(f"section.{side} article").count()
         assert 3 <= ids <= 15

@@ -14,7 +14,7 @@ from pnyx.formats.text.tokens import Tokenizer
 from pnyx.judging.students.quality.surface import QualityModel
 from pnyx.search import Index, Scoring, build_index, cluster_documents, score_documents
 from pnyx.search.explain import Explanation, explain
-from pnyx.web.ask.address import Asked, document_link, read_asked
+from pnyx.web.ask.address import SearchQuery, document_link, read_search_query
 from pnyx.web.ask.examples import example_questions
 from pnyx.web.ask.highlights import Marker
 from pnyx.web.ask.why import why_view
@@ -107,22 +107,22 @@ def test_a_hybrid_is_told_by_its_two_parts():
         "Words count most."
     )
     assert view.rows[0].meaning == (
-        "Dirichlet score 4.20, number 1 by it alone, weight 0.3: tax 3.20, ab 1.00"
+        "Dirichlet score 4.20, rank 1 by this part alone, weight 0.3: tax 3.20, ab 1.00"
     )
-    assert view.rows[1].meaning == "not among the nearest in meaning"
+    assert view.rows[1].meaning == "not among the most similar in meaning"
     assert why_view(9, None).rows == ()
 
 
 def test_an_address_holds_what_was_chosen_and_no_more():
-    asked = Asked("Tea & cake?", 40, "con", "3", "best")
+    asked = SearchQuery("Tea & cake?", 40, "con", "3", "best")
     link = asked.link(Links())
     assert link == "/?q=Tea+%26+cake%3F&n=40&side=con&topic=3&quality=best"
-    assert read_asked(asked.fields()) == asked
+    assert read_search_query(asked.fields()) == asked
     odd = {"q": " a\n\u202eb ", "side": "both", "topic": "x", "quality": "<b>"}
-    assert read_asked(odd) == Asked("a b")
+    assert read_search_query(odd) == SearchQuery("a b")
     for bad in ({}, {"q": " "}, {"q": "x", "n": "0"}, {"q": "x", "n": "101"}, {"q": "x" * 2001}):
         with pytest.raises(InputError):
-            read_asked(bad)
+            read_search_query(bad)
     assert document_link(Links(), "doc-1.a") == "/doc/doc-1.a"
     assert document_link(Links(), "../x", "q?") == "/doc?id=..%2Fx&q=q%3F"
 

@@ -84,7 +84,7 @@ GIVE = "expected results: give the "
          f"what pnyx report prints, {GIVE}file of --out"),
         (("index", "docs.jsonl", "--out", "j", "--words-only"), f"index prints, {GIVE}index"),
         ((*JUDGE, "--out", "R2"), f"the manifest of a run, {GIVE}folder of the run"),
-        (("sample", "R", "--out", "drawn"), f"what it drew, {GIVE[:-4]}its folder"),
+        (("sample", "R", "--out", "drawn"), f"the record of pnyx sample, {GIVE[:-4]}its folder"),
         (("search", "i", "zoos"), "the format cannot be recognised from '["),
         (("prompt", "list"), "the format cannot be recognised from '["),
         (("corpus", "split", "docs.jsonl", "--out", "p.jsonl"),

@@ -356,7 +356,7 @@ def test_an_export_replaces_an_export_and_nothing_else(place, catalogue, exporte
     out = tmp_path / "out"
     shutil.copytree(exported, out)
     (out / "own.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"holds own\.txt, which no export wrote"):
+    with pytest.raises(InputError, match=r"holds own\.txt, which was not written by an export"):
         export_pages(catalogue, site, out)
     (out / "own.txt").unlink()
     (out / "index.html").write_text("old", encoding="utf-8")

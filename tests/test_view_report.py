@@ -265,9 +265,7 @@ def test_quoted_sentences_are_apart_in_a_mixed_argument():
     for name in ("sentence_precision", "citation_precision"):
         assert (found[name].value, found[name].scored, found[name].asked) == (0.5, 2, 2)
     said = said_of_precision(response, support, found)
-    assert said == (
-        "; sentence precision 0.50 (2 of 2 scored; 1 of 3 sentences quoted verbatim, apart)"
-    )
+    assert said == ("; sentence precision 0.50 (2 of 2 scored; 1 of 3 sentences quoted verbatim)")
     every = dict.fromkeys(support, Judged(True, QUOTED))
     assert precisions(response, every) == {}
     assert said_of_precision(response, every, {}) == "; quoted verbatim"
@@ -305,7 +303,7 @@ def test_a_side_without_evidence_says_so():
     case = one_sided_case()
     failed = replace(case.sides[1], considered=3, failed=True)
     html = render_html(replace(case, sides=(case.sides[0], failed)))
-    assert "3 passages served this side, but the writer gave nothing usable" in html
+    assert "3 passages argued this side, but the writer returned nothing usable" in html
 
 
 def test_a_case_without_any_evidence_is_a_page_all_the_same():

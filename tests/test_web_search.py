@@ -165,7 +165,7 @@ def test_as_many_pages_as_are_needed_and_none_twice(tmp_path):
         again = search_questions(server, tmp_path / "a", 25)
         assert len(server.queries) == asked == 3 + 3 + 1  # 10, 10, 5; 10, 3, none; none
         search_questions(server, tmp_path / "a", 5)
-    assert (first.asked, again.asked) == (7, 0)
+    assert (first.requests, again.requests) == (7, 0)
     assert first.results == again.results
     assert [r.url for r in first.results["q0"].results] == URLS[:25]
     assert [r.rank for r in first.results["q0"].results] == list(range(1, 26))
@@ -268,7 +268,7 @@ def test_given_results_are_taken_as_far_as_they_are_wanted():
 
 
 def test_an_archive_is_one_processs_own_and_nothing_else(tmp_path):
-    with Archive(tmp_path / "a"), pytest.raises(PnyxError, match="another process is at work"):
+    with Archive(tmp_path / "a"), pytest.raises(PnyxError, match="another process is using"):
         Archive(tmp_path / "a")
     Archive(tmp_path / "a").__exit__()
     (tmp_path / "b").write_bytes(b"no database " * 500)

@@ -103,7 +103,7 @@ def test_an_unusable_reply_is_a_failed_draft_not_a_guess(store: Store, behaviour
         draft, _ = _write(server, store)
     assert draft.sentences == ()
     assert draft.failed
-    assert "wrote nothing usable" in draft.problems[-1]
+    assert "returned nothing usable" in draft.problems[-1]
 
 
 def test_documents_are_delimited_and_numbered_and_the_examples_come_first(

@@ -84,7 +84,7 @@ def test_what_is_left_out_is_said(
 ) -> None:
     _argue(index, tmp_path, _points(5, 4), "--points", "4")
     said = capsys.readouterr().err
-    assert "left out 9 of 25 sentences: at most 4 points of 3 premises were asked for" in said
+    assert "left out 9 of 25 sentences: at most 4 points of 3 premises were requested" in said
 
 
 @pytest.mark.parametrize(("words", "kept"), [(20, 3), (21, 4), (26, 4)])

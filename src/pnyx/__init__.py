@@ -1,8 +1,8 @@
 """Pnyx: find all sides of a contentious question, argue each with evidence, measure the trust.
 
 The names here are those most people need; `pnyx.search`, `pnyx.judging`, `pnyx.stats` and the other
-rooms have more. They stand in `__init__.pyi`, each with its home. One is imported when it is first
-used, so that `import pnyx` stays light.
+rooms have more. `__init__.pyi` lists them with their modules. Each is imported on first use, so
+that `import pnyx` stays fast.
 
     import pnyx
 

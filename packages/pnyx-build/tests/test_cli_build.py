@@ -270,10 +270,10 @@ def test_everything_that_is_dropped_says_why(run):
         assert dropped["one"]["detail"] == "found 1 perspective, expected two"
         assert dropped["left"]["detail"] == "no perspective is con"
         assert dropped["me"]["detail"] == "So it is."
-        assert dropped["again"]["detail"].startswith("asked already by ok (cosine ")
+        assert dropped["again"]["detail"].startswith("repeats ok (cosine ")
         assert dropped["cut"]["detail"].startswith("length: ")
         assert "cut: undecided: length" in err
-        assert "near and ok are alike (cosine 0." in err
+        assert "near and ok are similar (cosine 0." in err
         assert "below 0.8, the most alike are" in err
         assert rows_of("k.jsonl")[1]["similar"]["id"] == "ok"
         told = json.loads(printed)
@@ -377,7 +377,7 @@ def test_berds_files_are_imported_reviewed_and_exported(run):
         ("## 1: Q?\n- pro: A.\n## 1: Q?\n- pro: A.\n", "d.md:3: duplicate id '1', first in line 1"),
         ("## 1: Q?\n- pro (2): A.\n- con: B.\n", "d.md:1: perspectives[1]: id: found '2' twice"),
         ('{"id": "1", "question": "Q?"}\n', "d.md:1: no perspectives"),
-        ('{"id": "1", "text": "T."}\n', "d.md: '': the perspectives do not say"),
+        ('{"id": "1", "text": "T."}\n', "d.md: '': the perspectives lack"),
         ("", "d.md: "),
     ],
 )  # fmt: skip
@@ -440,7 +440,10 @@ def test_a_plan_asks_nothing_and_a_budget_holds(run):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("draft", "in", "--from", "pairs", "--out", "o"), "drafts from pairs of arguments"),
+        (
+            ("draft", "in", "--from", "pairs", "--out", "o"),
+            "drafting from pairs of arguments requires",
+        ),
         (("draft", "in", "--from", "claims"), "Missing option '--out'"),
         (("draft", "in", "--from", "claims", "--out", "in"), "names the same file as SOURCE"),
         (

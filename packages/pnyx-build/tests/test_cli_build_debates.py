@@ -46,7 +46,7 @@ def test_a_benchmark_of_titles_alone(place, call):
         0,
         "12 documents of 12 sources; judged pairs: 24 of 3 train, 3 of 1 test topics; see bench\n",
     )
-    assert err == "pnyx: test: 3 irrelevant pairs too few, as there are too few documents\n"
+    assert err == "pnyx: test: 3 irrelevant pairs are missing: there are too few documents\n"
     assert sorted(p.name for p in Path("bench").iterdir()) == [
         "documents.jsonl", "manifest.json", "sources.jsonl",
         "test_pages.jsonl", "test_qrels.csv", "test_queries.csv",

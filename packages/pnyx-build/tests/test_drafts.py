@@ -158,7 +158,7 @@ def test_answers_that_stand_for_no_view_are_left_out(answer, tmp_path):
         (read_claims, '[{"cId": 1, "text": "x", "perspectives": [7]}]', "f: its texts are in"),
         (read_claims, '{"id": "1", "text": "x"}\n', "f: holds documents, expected arguments"),
         (read_survey, '{"id": "1", "question": "x", "options": ["Yes", "Refused"]}\n',
-         "f:1: options: found 1 that stand for a view, expected 2 to 50"),
+         "f:1: options: found 1 that state a view, expected 2 to 50"),
         (read_survey, "key,question\n1,x\n", "f:2: no column 'references'"),
         (read_survey, "key,question,references\n1,x,[[[\n", "f:2: options: found '[[['"),
         (read_survey, "key,question,references\n1,x,\"['a', 3]\"\n", "f:2: options[1]: found 3"),

@@ -31,7 +31,7 @@ from pnyx.cases.plan import Plan
 from pnyx.cases.qualities import MIDDLING, quality_of
 from pnyx.cases.question_claims import QuestionReading, read_question
 from pnyx.cases.retrieved_documents import RetrievedDocuments, retrieve
-from pnyx.cases.side_choice import Placed, chance, expected_about, place, settled_by_label
+from pnyx.cases.side_choice import PlacedPassage, chance, expected_about, place, settled_by_label
 from pnyx.core.records import (
     SIDES,
     Document,
@@ -59,17 +59,18 @@ from pnyx.stats.base import Measured
 _BY_LABEL = "by_label: the corpus's label decides"
 
 _FILLER = " ".join(["word"] * 120)
-"""Text of a passage that is not found yet, to estimate the cost."""
+"""Text that stands in for a passage not retrieved yet, to estimate the cost."""
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Any]], None]
-"""Called with the name of a step and what is known of it, as JSON values; it may be called from
-another thread, and what it raises ends the work:
+"""Called with the name of a step and its details, as JSON values.
+
+It may be called from another thread; an exception ends the work:
 
 - `found`: `documents`, how many were retrieved;
 - `sides`: how many of them are `pro`, `con`, `undecided`, and `passed_over`;
-- `writing`: a `side`, from so many `documents`;
-- `sentence`: one that was written: `side`, `place` (0-based), `text`, `role`, `citations`;
-- `written`: a `side`, of so many `sentences`, whose citations are judged now;
+- `writing`: a `side`, and the number of its `documents`;
+- `sentence`: a written sentence: `side`, `place` (0-based), `text`, `role`, `citations`;
+- `written`: a `side`, and the number of its `sentences`; its citations are judged next;
 - `judged`: a `side`, with how many of its citations were `scored` of those `asked`.
 """
 
@@ -85,7 +86,7 @@ def argue(
     tell: Tell | None = None,
     model: StoredModel | None = None,
 ) -> Case:
-    """Retrieve evidence, place it on the sides, write each side and judge every part.
+    """Retrieve evidence, assign it to sides, write each side and judge every part.
 
     Args:
         engine: an index or another engine, or where one is, searched as `SearchPlan()` says, or a
@@ -98,12 +99,12 @@ def argue(
         citation_judge: answers Support questions on the citations of what is not quoted, by
             default `judge`.
         plan: sizes and options.
-        tell: told of each step.
+        tell: called at each step.
         model: the language model that reads the question (`write.question_reading`) and the
             passages (`write.model_sides`), by default that of an `LlmJudge`.
 
-    Raises InputError where the index lacks what the search needs, ModelError where the model of the
-    judge or of the writer cannot be used at all; whatever it had answered is in the store.
+    Raises InputError if the index lacks features that the search needs, ModelError if the model of
+    the judge or the writer cannot be used at all; its earlier replies are in the store.
     """
     plan, tell, question = plan or Plan(), tell or _untold, as_question(question)
     judge = judge or PackagedJudge(*OF_A_CASE)
@@ -111,35 +112,35 @@ def argue(
     citing = citation_judge or judge
     searcher = engine if isinstance(engine, Searcher) else Searcher(engine)
     model = model or model_of(judge)
-    found = retrieve(searcher, question, plan)
+    retrieved = retrieve(searcher, question, plan)
     reading = None
     if model is not None:
-        reading = _read(model, question, found)
-        found = retrieve(searcher, question, plan, reading.searches, found)
+        reading = _read(model, question, retrieved)
+        retrieved = retrieve(searcher, question, plan, reading.searches, retrieved)
     posed = question if reading is None else reading.posed(question)
-    tell("found", {"documents": len(found.documents)})
+    tell("found", {"documents": len(retrieved.documents)})
     placing = placing_of(searcher, question, judge, plan, model, posed)
     placing.fills_up = plan.most and reading is not None and reading.missing
-    quality, of_all = quality_of(searcher.engine, found.documents)
+    quality, of_all = quality_of(searcher.engine, retrieved.documents)
     argued: dict[Side, ArguedSide] = {}
 
     def guessed() -> bool:
-        """Whether it is not known what is to be written from, in an estimate of the cost."""
+        """Whether a cost estimate does not know yet which documents will be written from."""
         unread = reading is not None and reading.missing
         return plan.most and (unread or (placing.sides is not None and placing.sides.missing))
 
-    async def work() -> list[Placed]:
-        placed = await placing.place(found.documents)
+    async def work() -> list[PlacedPassage]:
+        placed = await placing.place(retrieved.documents)
         tell("sides", _counts(placed))
 
         async def write(side: Side) -> None:
             mine = _longest(placed, side) if guessed() else _best(placed, side, quality, plan)
-            asked = question if isinstance(writer, ExtractiveWriter) else posed
-            made = await _argue_side(asked, side, mine, citing, writer, plan, tell)
+            side_question = question if isinstance(writer, ExtractiveWriter) else posed
+            draft = await _argue_side(side_question, side, mine, citing, writer, plan, tell)
             argued[side] = replace(
-                made,
+                draft,
                 less_sure=_less_sure(placed, side),
-                uncited=_uncited(placed, side, made.response),
+                uncited=_uncited(placed, side, draft.response),
                 likely=_likely(placed, side),
             )
 
@@ -151,9 +152,9 @@ def argue(
     quotes = isinstance(writer, ExtractiveWriter)
     networks = placing.passages if placing.read_by_networks else None
     named = (judge, networks, placing.sides, None if quotes else citing)
-    cards = {one.name: one.card for one in named if one is not None}
-    labelled = list(map(label_topic, found.documents))
-    language = other_language(question.text, (one.text for one in found.documents))
+    cards = {judge.name: judge.card for judge in named if judge is not None}
+    labelled = list(map(label_topic, retrieved.documents))
+    language = other_language(question.text, (document.text for document in retrieved.documents))
     doubts = () if reading is None else reading.doubts
     read = {} if reading is None else {"question": reading.described(question)}
     return replace(
@@ -162,13 +163,13 @@ def argue(
         weighed=placing.sides.weighing if placing.sides else None,
         judges={**cards, **case.judges},
         settings={
-            "search": found.described(searcher, question),
+            "search": retrieved.described(searcher, question),
             **read,
             "writer": writer.name,
             "citations": said_of_citations(citing.name, writer.name, quotes=quotes),
         },
-        search_problems=(*found.all.problems, *searcher.matcher.problems(labelled)),
-        search_unscored=found.all.unscored,
+        search_problems=(*retrieved.all.problems, *searcher.matcher.problems(labelled)),
+        search_unscored=retrieved.all.unscored,
         question_notes=tuple(filter(None, [language, *doubts])),
     )
 
@@ -179,16 +180,16 @@ def model_of(judge: Judge) -> StoredModel | None:
     return model if isinstance(model, StoredModel) else None
 
 
-def _read(model: StoredModel, question: Question, found: RetrievedDocuments) -> QuestionReading:
-    texts = [document.text for document in found.documents]
+def _read(model: StoredModel, question: Question, retrieved: RetrievedDocuments) -> QuestionReading:
+    texts = [document.text for document in retrieved.documents]
     return run_blocking(lambda: read_question(model, question, texts))
 
 
-def _untold(step: str, known: Mapping[str, Any]) -> None:
-    """Tell nobody."""
+def _untold(step: str, values: Mapping[str, Any]) -> None:
+    """Ignore the step."""
 
 
-def _counts(placed: Sequence[Placed]) -> dict[str, int]:
+def _counts(placed: Sequence[PlacedPassage]) -> dict[str, int]:
     return {
         **{side: sum(side in p.sided.sides for p in placed) for side in SIDES},
         "undecided": sum(p.undecided for p in placed),
@@ -198,66 +199,68 @@ def _counts(placed: Sequence[Placed]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Placing:
-    """How documents found for a question are placed on its sides."""
+    """Assigns the documents retrieved for a question to its sides."""
 
-    searcher: Searcher  # what found them
+    searcher: Searcher  # the searcher that retrieved them
     question: Question  # as asked
-    judge: Judge  # answers questions of relevance and of stance, where `passages` does not
-    plan: Plan  # how likely a side must be
-    passages: PassageSides | None  # judges both at once; None where the judge does
-    sides: ModelSides | None = None  # the language model, which decides where it answers
-    fills_up: bool = False  # ask about as many passages as could be found, to estimate the cost
+    judge: Judge  # judges relevance and stance if `passages` does not
+    plan: Plan  # with the thresholds of sides
+    passages: PassageSides | None  # judges both at once; None if the judge does
+    sides: ModelSides | None = None  # the language model, which decides if it answers
+    fills_up: bool = False  # ask about as many passages as could be retrieved, to estimate the cost
     read_by_networks: bool = False  # whether `passages` was needed
 
     async def place(
         self, documents: Sequence[Evidence], only: Collection[str] | None = None
-    ) -> list[Placed]:
-        """Place the documents of a ranking, best first, or `only` some of them.
+    ) -> list[PlacedPassage]:
+        """Assign the documents of a ranking, best first, or `only` some of them, to sides.
 
-        Where a language model decides, documents after those that it is asked about are left out,
+        If a language model decides, documents ranked below those it is asked about are left out,
         unless they are among `only`. The packaged judgement reads the ranking if an answer is
         missing.
         """
-        kept = [document for document in documents if only is None or document.id in only]
-        matches = match_labels(self.question, kept, self.searcher.matcher)
+        chosen = [document for document in documents if only is None or document.id in only]
+        matches = match_labels(self.question, chosen, self.searcher.matcher)
         if self.passages is None:
-            return await place(self.question, kept, self.judge, self.plan, None, matches)
-        chances = await self._by_model(kept, settled_by_label(matches))
+            return await place(self.question, chosen, self.judge, self.plan, None, matches)
+        chances = await self._by_model(chosen, settled_by_label(matches))
         if only is None and chances:
-            matches = [m for d, m in zip(kept, matches, strict=True) if d.id in chances]
-            kept = [document for document in kept if document.id in chances]
-        missing = {d.id for d in kept if not _is_answered(chances.get(d.id))}
+            matches = [m for d, m in zip(chosen, matches, strict=True) if d.id in chances]
+            chosen = [document for document in chosen if document.id in chances]
+        missing = {d.id for d in chosen if not _is_answered(chances.get(d.id))}
         if missing:
             ranked = zip(documents, self._by_networks(documents), strict=True)
-            chances |= {document.id: one for document, one in ranked if document.id in missing}
-        relevance = [relevance_of(chances[d.id], self.passages.name) for d in kept]
-        by_text = {judged_text(document): chances[document.id] for document in kept}
+            chances |= {
+                document.id: chance for document, chance in ranked if document.id in missing
+            }
+        relevance = [relevance_of(chances[d.id], self.passages.name) for d in chosen]
+        by_text = {judged_text(document): chances[document.id] for document in chosen}
         sides = PassageStances(self.passages, self.question, by_text)
-        return await place(self.question, kept, self.judge, self.plan, relevance, matches, sides)
+        return await place(self.question, chosen, self.judge, self.plan, relevance, matches, sides)
 
     async def _by_model(
         self, documents: Sequence[Evidence], by_label: Sequence[bool]
     ) -> dict[str, SideChances | str]:
-        """Return what a language model says of the first documents without a label, by id.
+        """Return a language model's answers on the first documents without a label, by id.
 
-        Empty where it does not decide.
+        Empty if it does not decide.
         """
         if self.sides is None:
             return {}
         rows = list(zip(documents, by_label, strict=True))
-        asked = [document for document, labelled in rows if not labelled][: self.plan.asked]
-        texts = list(map(judged_text, asked))
-        if self.fills_up:  # searches in other words may find more
+        unlabelled = [document for document, labelled in rows if not labelled][: self.plan.asked]
+        texts = list(map(judged_text, unlabelled))
+        if self.fills_up:  # searches in other words may retrieve more
             more = min(self.plan.asked, len(self.searcher.engine)) - len(texts)
             texts += [f"{number} {_FILLER}" for number in range(more)]
         answers = await self.sides.judge(texts)
         if not self.sides.passed:
             return {}
         labels = {document.id: _BY_LABEL for document, labelled in rows if labelled}
-        return labels | dict(zip([document.id for document in asked], answers, strict=False))
+        return labels | dict(zip([document.id for document in unlabelled], answers, strict=False))
 
     def _by_networks(self, documents: Sequence[Evidence]) -> Sequence[SideChances | str]:
-        """Return the packaged judgement; none in an estimate of what the model would decide."""
+        """Return the packaged judgement; none in a cost estimate if the model would decide."""
         assert self.passages is not None  # noqa: S101 - `place` is done with before
         if self.plan.most and self.sides is not None and self.sides.missing:
             return ["not_in_store: the model has not been asked yet"] * len(documents)
@@ -277,9 +280,10 @@ def placing_of(
     model: StoredModel | None = None,
     posed: Question | None = None,
 ) -> Placing:
-    """Return how `argue` places documents; see there for the judge and the model.
+    """Return how `argue` assigns documents.
 
-    `posed` is the question as the model is asked it.
+    See there for the judge and the model. `posed` is the question in the form that the model is
+    asked.
     """
     model = model or model_of(judge)
     usual = isinstance(judge, PackagedJudge) or model is not None
@@ -292,13 +296,13 @@ def placing_of(
 
 
 def _case(
-    question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[Placed], plan: Plan
+    question: Question, sides: tuple[ArguedSide, ...], placed: Sequence[PlacedPassage], plan: Plan
 ) -> Case:
-    """Put together the argued sides and what became of the other documents."""
+    """Combine the argued sides with the other documents."""
     cited = {c.doc_id for s in sides for t in s.response.sentences for c in t.citations}
     judges = {}
     if any(p.sided.labelled for p in placed):
-        judges[CORPUS_LABEL] = "the side that the corpus itself states for the passage"
+        judges[CORPUS_LABEL] = "the side stated by the corpus itself for the passage"
     return Case(
         question=question,
         sides=sides,
@@ -319,18 +323,20 @@ def _case(
     )
 
 
-def _less_sure(placed: Sequence[Placed], side: Side) -> tuple[Undecided, ...]:
+def _less_sure(placed: Sequence[PlacedPassage], side: Side) -> tuple[Undecided, ...]:
     leaning = sorted((p for p in placed if p.leans == side), key=lambda p: -p.worth(side))
     return tuple(map(_open, leaning))
 
 
-def _uncited(placed: Sequence[Placed], side: Side, response: Response) -> tuple[Undecided, ...]:
+def _uncited(
+    placed: Sequence[PlacedPassage], side: Side, response: Response
+) -> tuple[Undecided, ...]:
     cited = {c.doc_id for sentence in response.sentences for c in sentence.citations}
     on_side = [p for p in placed if side in p.sided.sides and p.document.id not in cited]
     return tuple(map(_open, sorted(on_side, key=lambda p: -p.worth(side))))
 
 
-def _likely(placed: Sequence[Placed], side: Side) -> float | None:
+def _likely(placed: Sequence[PlacedPassage], side: Side) -> float | None:
     """Return how likely the documents argue a side at all; see `ArguedSide.likely`."""
     chances = [p.chance(side) for p in placed]
     if any(side in p.sided.sides and chance is None
@@ -342,32 +348,32 @@ def _likely(placed: Sequence[Placed], side: Side) -> float | None:
     return side_chance(stated)
 
 
-def _open(placed: Placed) -> Undecided:
+def _open(placed: PlacedPassage) -> Undecided:
     return Undecided(placed.document.id, placed.relevance, placed.sided.verdicts)
 
 
-def _usual_reason(placed: Sequence[Placed]) -> str:
-    """Return why verdicts on the documents are missing, for most of them."""
+def _usual_reason(placed: Sequence[PlacedPassage]) -> str:
+    """Return the most frequent reason for missing verdicts."""
     reasons = Counter(reason for p in placed for reason in p.reasons)
     return max(reasons, key=reasons.__getitem__, default="")
 
 
 def _best(
-    placed: Sequence[Placed], side: Side, quality: Mapping[str, float], plan: Plan
-) -> list[Placed]:
-    """Return the documents of a side, those first that are likely on it and of good quality."""
+    placed: Sequence[PlacedPassage], side: Side, quality: Mapping[str, float], plan: Plan
+) -> list[PlacedPassage]:
+    """Return the documents of a side, ordered by likelihood and quality."""
 
-    def worth(p: Placed) -> float:
+    def worth(p: PlacedPassage) -> float:
         share = quality.get(p.document.id, MIDDLING)
         return p.worth(side) * (1.0 - plan.quality * (1.0 - share))
 
-    # The corpus's own label is a surer sign of the topic and the side than a judge's verdict.
+    # The corpus's own label is more reliable on the topic and the side than a judge's verdict.
     mine = [p for p in placed if side in p.sided.sides]
     return sorted(mine, key=lambda p: (not p.sided.labelled, -worth(p)))
 
 
-def _longest(placed: Sequence[Placed], side: Side) -> list[Placed]:
-    """Return the documents that may be on a side, those first that cost most."""
+def _longest(placed: Sequence[PlacedPassage], side: Side) -> list[PlacedPassage]:
+    """Return the documents that may be on a side, the most expensive first."""
     possible = [p for p in placed if side in p.sided.verdicts]
     return sorted(possible, key=lambda p: -len(p.document.text))
 
@@ -375,7 +381,7 @@ def _longest(placed: Sequence[Placed], side: Side) -> list[Placed]:
 async def _argue_side(
     question: Question,
     side: Side,
-    mine: Sequence[Placed],
+    mine: Sequence[PlacedPassage],
     judge: Judge,
     writer: Writer,
     plan: Plan,
@@ -388,10 +394,10 @@ async def _argue_side(
     draft = without_foreign_citations(draft, set(used))
     if draft.quotes:
         draft = strongest_first(draft, {doc_id: p.worth(side) for doc_id, p in used.items()})
-    for position, one in enumerate(draft.sentences):
-        cited = [citation.doc_id for citation in one.citations]
-        said = {"text": one.text, "role": one.extra.get("role"), "citations": cited}
-        tell("sentence", {"side": side, "place": position, **said})
+    for position, sentence in enumerate(draft.sentences):
+        cited = [citation.doc_id for citation in sentence.citations]
+        details = {"text": sentence.text, "role": sentence.extra.get("role"), "citations": cited}
+        tell("sentence", {"side": side, "place": position, **details})
     tell("written", {"side": side, "sentences": len(draft.sentences)})
     response = _response(question, side, draft, writer, plan, documents)
     read = {doc_id: p.document for doc_id, p in used.items()}
@@ -415,20 +421,20 @@ async def _argue_side(
 def _measures(
     response: Response,
     support: Mapping[tuple[int, str], Answer],
-    used: Sequence[Placed],
+    used: Sequence[PlacedPassage],
     side: Side,
 ) -> dict[str, Measured]:
-    """Return how sure a side's passages are, and the precision of what is not quoted."""
+    """Return the expected shares of a side's passages, and the precision of unquoted citations."""
     cited = [p for p in used if p.document.id in response.references]
-    found = precisions(response, support)
+    measures = precisions(response, support)
     for name, answers in (
         ("on_the_question", [p.relevance for p in cited]),
         ("on_this_side", [p.sided.verdicts[side] for p in cited]),
     ):
-        chances = [c for one in answers if (c := chance(one)) is not None]
+        chances = [c for answer in answers if (c := chance(answer)) is not None]
         if chances:
-            found[name] = Measured(float(np.mean(chances)), len(chances), len(answers))
-    return found
+            measures[name] = Measured(float(np.mean(chances)), len(chances), len(answers))
+    return measures
 
 
 def _response(

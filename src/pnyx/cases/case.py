@@ -1,4 +1,4 @@
-"""What `pnyx argue` produces: both sides of one question, cited and judged, ready to be shown."""
+"""The result of `pnyx argue`: both sides of one question, cited and judged."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ from pnyx.search.topics import LabelledTopic, near_topics
 from pnyx.stats.base import Measured
 
 LIKELIHOODS: Final[Mapping[str, float]] = {"very likely": 0.8, "likely": 0.6, "possibly": ARGUED}
-"""Words for the probability that a passage argues its side, by the least probability; below the
-last one it is "unlikely", as passages are only with a lower `--certainty`."""
+"""Words for the probability that a passage argues its side, by the least probability.
+
+Below the last one it is "unlikely", which occurs only with a lower `--certainty`.
+"""
 
 LIKELY_SIDE: Final = 0.65
 """Probability below which a reader is warned that the documents may not argue a side; chosen on
@@ -61,7 +63,7 @@ class ArguedSide:
         less_sure: documents that are likelier on this side than on the other, but not as likely as
             was asked for: not argued with; the likeliest first.
         problems: what was removed or went wrong while writing, one line each, for people.
-        failed: there was evidence, but the writer gave nothing usable.
+        failed: there was evidence, but the writer returned nothing usable.
     """
 
     side: Side
@@ -80,23 +82,30 @@ class ArguedSide:
 
     @property
     def argued(self) -> bool:
-        """Whether anything is argued for this side."""
+        """Whether this side has an argument."""
         return bool(self.response.sentences)
 
     @property
     def doubtful(self) -> bool:
-        """Whether the documents may well not argue this side although something is cited for it."""
+        """Whether the documents may not argue this side although something is cited for it."""
         return self.argued and self.likely is not None and self.likely < LIKELY_SIDE
 
     def chance(self, sentence: Sentence) -> float | None:
-        """Return how likely the likeliest cited document argues this side; None where unknown."""
-        known = [p for one in sentence.citations if (p := self.chances.get(one.doc_id)) is not None]
-        return max(known, default=None)
+        """Return the highest probability that a cited document argues this side.
+
+        None if unknown.
+        """
+        chances = [
+            p
+            for citation in sentence.citations
+            if (p := self.chances.get(citation.doc_id)) is not None
+        ]
+        return max(chances, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A document about the question whose side is not sure enough, with the verdicts on it."""
+    """A document about the question whose side is too uncertain, with its verdicts."""
 
     doc_id: str
     relevance: Answer
@@ -113,25 +122,25 @@ class Case(Result):
 
     Attributes:
         question: as asked.
-        sides: those asked for, pro before con; one without evidence has no sentences.
+        sides: those requested, pro before con; one without evidence has no sentences.
         documents: every document that is cited, on a side, less sure or undecided, by id.
-        judges: judge name -> its card, one line on how far it can be trusted.
+        judges: judge name -> its card, one line on how reliable it is.
         settings: label -> value, how this was made (index, model, writer, version, date).
-        quality: document id -> share of the index's documents of lower predicted quality, in
-            [0, 1]; empty where the index does not know it.
+        quality: document id -> share of the index's documents with lower predicted quality, in [0,
+            1]; empty if the index does not store it.
         undecided: documents about the question that lean to none of these sides.
         about: how many retrieved documents are about the question, on whatever side; not those with
             a verdict missing.
-        certainty: the least probability of arguing a side with which a document is argued with.
+        certainty: the least probability of arguing a side from which a document is used.
         expected_about: how many retrieved documents are about the question by their probabilities.
         passed_over: how many retrieved documents are not about the question.
-        unscored: on how many retrieved documents a verdict on relevance or stance is missing.
+        unscored: number of retrieved documents without a verdict on relevance or stance.
         unscored_reason: why, for most of these; empty where none is missing.
-        search_problems: what a reader must know of the search, one line each.
+        search_problems: notes for the reader on the search, one line each.
         search_unscored: how many questions of the search to a judge or model have no answer.
-        question_notes: what a reader must know of the question, one line each.
-        topics: what the labels of the retrieved documents are on, and whether they count.
-        weighed: how far a language model decided the sides; None where none was asked.
+        question_notes: notes for the reader on the question, one line each.
+        topics: topics of the retrieved documents' labels, and whether these count.
+        weighed: how far a language model decided the sides; None if none was asked.
     """
 
     question: Question
@@ -155,22 +164,22 @@ class Case(Result):
 
     @property
     def claims(self) -> tuple[str, str]:
-        """What pro and what con says: the question with "Yes." and "No.", or claims of its own."""
+        """The claims of pro and con: the question with "Yes." and "No.", or claims of its own."""
         return statements_of(self.question)
 
     @property
     def names(self) -> Mapping[Side, str]:
-        """What follows "the case for": side -> "yes" or "no", an alternative, or a claim."""
+        """The words after "the case for", by side: "yes" or "no", an alternative, or a claim."""
         return dict(zip(SIDES, side_names(self.question), strict=True))
 
     @property
     def pro(self) -> ArguedSide | None:
-        """The side that answers the question with yes; None where it was not asked for."""
+        """The side that answers the question with yes; None if it was not requested."""
         return self._side("pro")
 
     @property
     def con(self) -> ArguedSide | None:
-        """The side that answers the question with no; None where it was not asked for."""
+        """The side that answers the question with no; None if it was not requested."""
         return self._side("con")
 
     def _side(self, name: Side) -> ArguedSide | None:
@@ -202,7 +211,7 @@ class Case(Result):
         return [
             {
                 "side": side.side,
-                "sentence": place,
+                "sentence": position,
                 "role": sentence.extra.get("role"),
                 "chance": side.chances.get(doc_id),
                 "likelihood": likelihood(side.chances.get(doc_id)),
@@ -214,9 +223,9 @@ class Case(Result):
                 "probability": getattr(answer, "probability", None),
             }
             for side in self.sides
-            for place, sentence in enumerate(side.response.sentences)
+            for position, sentence in enumerate(side.response.sentences)
             for doc_id in [citation.doc_id for citation in sentence.citations] or [""]
-            for answer in [side.support.get((place, doc_id))]
+            for answer in [side.support.get((position, doc_id))]
             for document in [self.documents.get(doc_id)]
         ]
 
@@ -234,24 +243,24 @@ class Case(Result):
         for side in self.sides:
             parts.append(f"<p><b>The case for {_safe(self.names[side.side])}</b></p>")
             parts += [f"<p><i>{warning(side)}</i></p>"] if side.doubtful else []
-            lines = "".join(f"<li>{_shown(one)}</li>" for one in side.response.sentences)
+            lines = "".join(f"<li>{_shown(sentence)}</li>" for sentence in side.response.sentences)
             parts.append(f"<ul>{lines}</ul>" if lines else f"<p>{_safe(why_empty(self, side))}</p>")
         judges = (f"Judge {line}" for line in introduced(self.judges))
         return "".join([*parts, *(f"<p><small>{_safe(each)}</small></p>" for each in judges)])
 
     @property
     def near_topics(self) -> tuple[LabelledTopic, ...]:
-        """Topics that the question may mean, where labels on none count."""
+        """Topics that the question may mean, if no labels count."""
         return near_topics(self.topics)
 
     @property
     def model_unscored(self) -> int:
-        """On how many passages a language model gave no answer, so that another judge decided."""
+        """The number of passages without a language model's answer, which another judge decided."""
         return 0 if self.weighed is None else self.weighed.unscored
 
     @property
     def complete(self) -> bool:
-        """Every verdict was given, and every side that had evidence was written."""
+        """Whether every verdict was given and every side with evidence was written."""
         written = not any(side.failed for side in self.sides)
         missing = self.unscored + self.search_unscored + self.model_unscored
         return written and missing == 0 and not any(r["unscored"] for r in verdict_rows(self))
@@ -281,38 +290,40 @@ def _safe(text: str) -> str:
 
 
 def with_settings(case: Case, **more: str) -> Case:
-    """Add what only the caller knows (which index), and the version."""
+    """Add settings that only the caller knows (such as the index), and the version."""
     return replace(case, settings={**more, **case.settings, "version": f"pnyx {__version__}"})
 
 
 def why_empty(case: Case, side: ArguedSide) -> str:
-    """Say why nothing is argued for a side, in a sentence or two; empty where something is."""
+    """Say why a side has no argument, in a sentence or two; empty if it has one."""
     if side.argued:
         return ""
     if side.considered:
-        fault = "the writer gave nothing usable" if side.failed else "no sentence could be drawn"
-        return f"{passages(side.considered).capitalize()} served this side, but {fault}."
-    said = "No passage that argues a side of the question was found."
+        fault = (
+            "the writer returned nothing usable" if side.failed else "no sentence could be drawn"
+        )
+        return f"{passages(side.considered).capitalize()} argued this side, but {fault}."
+    message = "No passage that argues a side of the question was found."
     if side.less_sure:
-        said = (
+        message = (
             f"No passage is likely enough to argue this side (at least {percent(case.certainty)}): "
             f"{passages(len(side.less_sure))} may argue it, listed below."
         )
     elif case.about:
-        said = (
+        message = (
             f"No passage was found for this side. {passages(case.about).capitalize()} "
             f"{'argues' if case.about == 1 else 'argue'} the other side, or it is not clear which."
         )
     elif case.unscored:
-        said = "Nobody can say whether anything serves this side."
+        message = "It is unknown whether any passage argues this side."
     if case.unscored:
         reason = shorten(" ".join(case.unscored_reason.split()), 200)
-        said += f" On {passages(case.unscored)} a verdict is missing: {reason}."
-    return said
+        message += f" For {passages(case.unscored)} a verdict is missing: {reason}."
+    return message
 
 
 def passages(count: int) -> str:
-    """Return how many, in words; begins with a small letter."""
+    """Return the number of passages in words, starting in lower case."""
     return "one passage" if count == 1 else f"{count} passages"
 
 
@@ -329,7 +340,7 @@ def percent(share: float) -> str:
 
 
 def warning(side: ArguedSide) -> str:
-    """Return what is said above a side that the documents may not argue; empty for others."""
+    """Return the warning about a side that the documents may not argue; empty for others."""
     if side.likely is None or not side.doubtful:
         return ""
     chance = percent(side.likely)
@@ -347,8 +358,8 @@ def submitted_response(side: ArguedSide, *, scores: bool = False) -> Response:
     """
     response = with_scores(side.response, side.support) if scores else side.response
     sentences = tuple(
-        replace(one, extra={**one.extra, "confidence": _confidence(side, one)})
-        for one in response.sentences
+        replace(sentence, extra={**sentence.extra, "confidence": _confidence(side, sentence)})
+        for sentence in response.sentences
     )
     stated = {} if side.likely is None else {"side_probability": round(side.likely, 6)}
     warned = {"warning": warning(side)} if side.doubtful else {}
@@ -371,15 +382,15 @@ def _confidence(side: ArguedSide, sentence: Sentence) -> dict[str, dict[str, flo
 def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -> Response:
     """Return a response with each citation's probability of support as its score."""
 
-    def scored(place: int, citation: Citation) -> Citation:
-        answer = support.get((place, citation.doc_id))
+    def scored(position: int, citation: Citation) -> Citation:
+        answer = support.get((position, citation.doc_id))
         if is_quoted(answer):
             return replace(citation, score=1.0)
         return replace(citation, score=answer.probability if isinstance(answer, Judged) else None)
 
     sentences = (
-        replace(one, citations=tuple(scored(place, c) for c in one.citations))
-        for place, one in enumerate(response.sentences)
+        replace(sentence, citations=tuple(scored(position, c) for c in sentence.citations))
+        for position, sentence in enumerate(response.sentences)
     )
     return replace(response, sentences=tuple(sentences))
 
@@ -391,9 +402,9 @@ def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:
     """
     for side in case.sides:
         run = side.response.run_id
-        for (place, doc_id), answer in side.support.items():
-            row = _row(case, side, "support", f"{run}/{place}/{doc_id}", doc_id, answer)
-            yield {**row, "sentence": place}
+        for (position, doc_id), answer in side.support.items():
+            row = _row(case, side, "support", f"{run}/{position}/{doc_id}", doc_id, answer)
+            yield {**row, "sentence": position}
         for task, answers in (("relevance", side.relevance), ("stance", side.stance)):
             for doc_id, answer in answers.items():
                 yield _row(case, side, task, f"{run}/{task}/{doc_id}", doc_id, answer)
@@ -419,8 +430,8 @@ class Draft:
 
     sentences: tuple[Sentence, ...]
     problems: tuple[str, ...] = ()  # for people
-    failed: bool = False  # whether the writer gave nothing usable
-    quotes: bool = False  # whether sentences are taken whole: no judge is needed
+    failed: bool = False  # whether the writer returned nothing usable
+    quotes: bool = False  # whether sentences are quoted whole, so that no judge is needed
 
 
 class Writer(Protocol):

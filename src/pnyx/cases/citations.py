@@ -1,4 +1,4 @@
-"""Citations of what was written: those of documents it was not given go, the others are judged."""
+"""Citations of a written argument: invalid ones are removed, the others are judged."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pnyx.judging.judge_names import short_name
 from pnyx.judging.questions import Support
 
 
-def without_foreign_citations(draft: Draft, given: set[str]) -> Draft:
+def without_foreign_citations(draft: Draft, allowed: set[str]) -> Draft:
     """Remove citations of documents the writer was not given, and report each."""
     sentences: list[Sentence] = []
     removed: list[str] = []
     for sentence in draft.sentences:
-        removed += [c.doc_id for c in sentence.citations if c.doc_id not in given]
-        kept = tuple(c for c in sentence.citations if c.doc_id in given)
-        sentences.append(replace(sentence, citations=kept))
-    said = "removed a citation of {}, which the writer was not given"
-    problems = (*draft.problems, *(said.format(shorten(doc_id)) for doc_id in removed))
+        removed += [c.doc_id for c in sentence.citations if c.doc_id not in allowed]
+        citations = tuple(c for c in sentence.citations if c.doc_id in allowed)
+        sentences.append(replace(sentence, citations=citations))
+    problem = "removed a citation of {}, which the writer was not given"
+    problems = (*draft.problems, *(problem.format(shorten(doc_id)) for doc_id in removed))
     return replace(draft, sentences=tuple(sentences), problems=problems)
 
 
@@ -50,16 +50,16 @@ def strongest_first(draft: Draft, strengths: Mapping[str, float]) -> Draft:
 
 
 def said_of_citations(judge: str, writer: str, *, quotes: bool) -> str:
-    """Say who judged citations and against what text, for people; names of judge and writer."""
+    """Say who judged citations against what text; with the names of judge and writer."""
     if quotes:
-        return "quoted word for word, so that no judge is needed"
+        return "quoted verbatim, so no judge is needed"
     also = writer == judge or writer.startswith(f"{judge} (")
     who = short_name(judge) + (", which also wrote the text" if also else "")
     return f"judged by {who}, each against the whole cited passage with its title"
 
 
 async def judge_citations(
-    asked: str,
+    question: str,
     response: Response,
     read: Mapping[str, Evidence],
     judge: Judge,
@@ -72,28 +72,33 @@ async def judge_citations(
         for position, sentence in enumerate(response.sentences)
         for citation in sentence.citations
     ]
-    found: dict[tuple[int, str], Answer] = {}
+    answers_by_citation: dict[tuple[int, str], Answer] = {}
     questions: dict[tuple[int, str], Support] = {}
     for position, doc_id in keys:
         statement, text = response.sentences[position].text, judged_text(read[doc_id])
         if quotes and (evidence := _quoted(statement, text)):
-            found[position, doc_id] = Judged(True, QUOTED, evidence=evidence)
+            answers_by_citation[position, doc_id] = Judged(True, QUOTED, evidence=evidence)
             continue
         questions[position, doc_id] = Support(
             id=f"{response.run_id}-{position}-{doc_id}",
             text=text,
             statement=statement,
-            question=asked,
+            question=question,
             group=response.topic_id,
             cites=True,
         )
     answers = await ask_async(judge, list(questions.values()))
-    return found | dict(zip(questions, answers, strict=True))
+    return answers_by_citation | dict(zip(questions, answers, strict=True))
 
 
 def _quoted(statement: str, text: str) -> str:
-    """Return where a statement stands in a text, with its footnote marks; empty if nowhere."""
+    """Return the statement as it occurs in a text, with its footnote marks.
+
+    Empty if it does not.
+    """
     if not statement or statement in text:
         return statement
     raw = split_sentences(text)
-    return next((one for one in raw if without_notes(one) == statement), "")
+    return next(
+        (raw_sentence for raw_sentence in raw if without_notes(raw_sentence) == statement), ""
+    )

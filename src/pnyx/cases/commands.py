@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ArgumentOutputSpec(Spec, heading="Output", rare="style topic_id"):
-    """Where the argument is written."""
+    """The output files of the argument."""
 
     out: str | None = out_opt(None, "Write TREC RAG JSONL, one line a side.")
     html: str | None = out_opt(None, "Write the report as one HTML file.")
@@ -101,7 +101,7 @@ def command(
         open_writing_models(model, citations, say) as models,
         watched(default_judge(models.llm), models.models) as judge,
     ):
-        stand_in: Callable[[Judge], Judge] = StandInJudge if model.plan else lambda one: one
+        stand_in: Callable[[Judge], Judge] = StandInJudge if model.plan else lambda judge: judge
         deciding, plan = stand_in(judge), argue_plan(spec)
         case = argue(
             open_searcher(opened, search, models.llm, deciding, say),
@@ -141,7 +141,7 @@ def _writer(spec: ArgueSpec, llm: StoredModel | None, *, plan: bool) -> Writer:
 def _print_plan(
     case: Case, models: Sequence[StoredModel], model: PaidModelSpec, *, as_json: bool
 ) -> int:
-    """Print the most that the argument may ask."""
+    """Print the most calls that the argument may need."""
     from pnyx.cli.judge_runs import plan_asked
 
     sentences = sum(len(side.response.sentences) for side in case.sides)
@@ -151,7 +151,7 @@ def _print_plan(
 
 
 def write_pages(case: Case, *, html: str | None, md: str | None) -> None:
-    """Write the report as one HTML file and as Markdown, where a name is given."""
+    """Write the report as one HTML file and as Markdown, if names are given."""
     from pnyx.cases.page.markdown import render_markdown
     from pnyx.cases.page.report import render_html
     from pnyx.core.files import write_text
@@ -174,7 +174,7 @@ def write_responses_file(path: str, cases: list[Case], style: CitationStyle) -> 
 
 
 def _say(case: Case, *, paged: bool, printed: bool) -> None:
-    """Sum up on stderr, so that stdout stays a pipe: what a page that is made says is left out."""
+    """Print a summary on stderr, since stdout may be a pipe; leave out what a written page says."""
     from pnyx.cases.page import notes
     from pnyx.cases.page.model import measure_wording
     from pnyx.display.text import many, one_line
@@ -209,12 +209,12 @@ def _say(case: Case, *, paged: bool, printed: bool) -> None:
     lines += [f"search: {problem}" for problem in case.search_problems]
     if case.unscored:
         reason = shorten(case.unscored_reason, 200)
-        lines.append(f"a verdict is missing on {many(case.unscored, 'passage')}: {reason}")
+        lines.append(f"a verdict is missing for {many(case.unscored, 'passage')}: {reason}")
     click.echo("\n".join(lines), err=True, nl=bool(lines))
 
 
 class _Told:
-    """A writer that says when it begins: a language model may take minutes for a side."""
+    """A writer that logs when it starts: a language model may take minutes for a side."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer, self.name = writer, writer.name
@@ -225,6 +225,6 @@ class _Told:
 
 
 def _told(writer: Writer) -> Writer:
-    """Return a writer that says on a log when it begins, if a language model writes."""
+    """Return a writer that logs when it starts, if a language model writes."""
     quick = type(writer).__name__ == "ExtractiveWriter"
     return writer if quick or sys.stderr.isatty() else _Told(writer)

@@ -1,4 +1,4 @@
-"""Documents cut to a context: all by the same proportion, by the model's own count of tokens."""
+"""Trim documents to a context, all by the same proportion, by the model's own token count."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pnyx.models.chat.prompt_counts import cuts_prompt
 from pnyx.models.chat.types import ChatRequest
 
 WORDS_PER_TOKEN = 0.7
-"""English words for each token, on the low side: an estimate, since tokenizers differ."""
+"""English words per token, a low estimate, since tokenizers differ."""
 
 _LEAST_SEEN, _MOST_SEEN = 5, 200
-"""Stored replies that an estimate is corrected by."""
+"""Most stored replies used to correct an estimate."""
 _STEP = 0.05
-"""Corrected estimates are rounded down to it, so that a few more replies change no request."""
+"""Corrected estimates are rounded down to this step, so that new replies rarely change requests."""
 _ROUNDS = 4
 
 
@@ -40,7 +40,7 @@ class Packed:
 
     @property
     def problems(self) -> list[str]:
-        """What a reader must know, a line each."""
+        """Notes for the reader, one line each."""
         if not self.trimmed:
             return []
         counted = "the model's own count" if self.counted else "an estimate"
@@ -51,7 +51,7 @@ class Packed:
 
 
 class ModelWriter:
-    """A language model that writes from documents of `context` tokens, all together."""
+    """A language model that writes from documents of `context` tokens in total."""
 
     def __init__(self, model: StoredModel, context: int, prompt: Prompt) -> None:
         self.model, self.context, self.prompt = model, context, prompt
@@ -67,7 +67,7 @@ class ModelWriter:
         documents: Sequence[Evidence],
         render: Callable[[list[Document], float], Awaitable[ChatRequest]],
     ) -> tuple[ChatRequest, Packed]:
-        """Return what is asked: what was asked before at another estimate, if it was answered."""
+        """Return the request; an earlier one with another estimate, if it was answered."""
         if self._rates is None:
             self._rates = words_per_token(self.model)
         for rate in self._rates:
@@ -80,20 +80,20 @@ class ModelWriter:
     def render(self, schema: Mapping[str, Any], inputs: Mapping[str, str]) -> ChatRequest:
         """Return the request for those of the inputs that the prompt uses."""
         used = {name: inputs[name] for name in self.prompt.inputs}
-        # As `ask_structured` sends it: the store's key contains it.
+        # As `ask_structured` sends it, since the store's key contains it.
         return self.prompt.request(used, schema=schema)
 
     async def reply(self, request: ChatRequest, shape: type[Any], problems: list[str]) -> Any:
-        """Return the reply, after a repair turn if need be, or None; add what went wrong."""
+        """Return the reply, after a repair turn if necessary, or None; problems are appended."""
         reply, faults = await ask_structured(self.model, request, shape)
         problems += faults
         if reply is None:
-            problems[-1] = f"{shorten(self.model.name, 60)} wrote nothing usable: {problems[-1]}"
+            problems[-1] = f"{shorten(self.model.name, 60)} returned nothing usable: {problems[-1]}"
         return reply
 
 
 def writing_prompt(name: str, inputs: Iterable[str]) -> Prompt:
-    """Return a prompt for a writer; InputError: it asks for other inputs, or for lists."""
+    """Return a prompt for a writer; InputError if it has other inputs, or lists."""
     prompt = load_prompt(name)
     prompt.check_inputs(dict.fromkeys(inputs, False))
     return prompt
@@ -124,29 +124,29 @@ async def pack_for(
 async def _cut(
     model: StoredModel, texts: Sequence[str], counts: Sequence[int], budgets: Sequence[int]
 ) -> list[str]:
-    """Return the beginning of each text that has at most so many tokens (but one word at least)."""
+    """Return the start of each text up to a number of tokens (but at least one word)."""
     sizes = [word_weight(text) for text in texts]
-    kept = [
+    kept_sizes = [
         max(1, size * budget // max(1, count))
         for size, count, budget in zip(sizes, counts, budgets, strict=True)
     ]
     for _ in range(_ROUNDS):
-        cut = [trim(text, size) for text, size in zip(texts, kept, strict=True)]
-        found = await model.count_tokens(cut)
-        if found is None:
+        cut = [trim(text, size) for text, size in zip(texts, kept_sizes, strict=True)]
+        token_counts = await model.count_tokens(cut)
+        if token_counts is None:
             break
-        over = [f > b and k > 1 for f, b, k in zip(found, budgets, kept, strict=True)]
+        over = [f > b and k > 1 for f, b, k in zip(token_counts, budgets, kept_sizes, strict=True)]
         if not any(over):
             break
-        kept = [
+        kept_sizes = [
             max(1, min(k - 1, k * b // f)) if o else k
-            for k, b, f, o in zip(kept, budgets, found, over, strict=True)
+            for k, b, f, o in zip(kept_sizes, budgets, token_counts, over, strict=True)
         ]
-    return [trim(text, size) for text, size in zip(texts, kept, strict=True)]
+    return [trim(text, size) for text, size in zip(texts, kept_sizes, strict=True)]
 
 
 def words_per_token(model: StoredModel) -> tuple[float, ...]:
-    """Return words a token to try: the usual estimate, and the median of stored replies."""
+    """Return rates of words per token to try: the default, and the median of stored replies."""
     rates = []
     rows = model.store.rows(model=model.name, skip_damaged=True)
     for row in islice(rows, _MOST_SEEN):
@@ -163,10 +163,10 @@ def words_per_token(model: StoredModel) -> tuple[float, ...]:
 def pack(
     documents: Sequence[Evidence], max_tokens: int, rate: float = WORDS_PER_TOKEN
 ) -> tuple[list[Document], int]:
-    """Trim all documents alike to fit `max_tokens`, at `rate` words a token; count those."""
+    """Trim all documents alike to `max_tokens`, at `rate` words per token; count trimmed ones."""
     budget = max(len(documents), int(max_tokens * rate))
     plain = [_plain(d) for d in documents]
-    # A "word" without spaces can be arbitrarily long, so words are weighed by their letters too.
+    # A "word" without spaces can be arbitrarily long, so its letters are counted too.
     sizes = [word_weight(d.text) for d in plain]
     total = sum(sizes)
     if total <= budget:
@@ -179,7 +179,7 @@ def pack(
 
 
 def _plain(document: Evidence) -> Document:
-    """Return a document as a writer is shown it: title and text, without its footnote marks."""
+    """Return a document as shown to a writer: title and text, without footnote marks."""
     return Document(
         document.id,
         without_notes(judged_text(document)),

@@ -1,7 +1,7 @@
 """The writer that needs no language model: it quotes the best-supported sentences of a side.
 
 Documents are picked by maximal marginal relevance (BERDS, Eq. 1). A sentence that nearly repeats
-one already written is not written again; its document is cited beside the first.
+an earlier one is not written again; its document is cited with the first.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from pnyx.search.quotable import MAX_SENTENCES, flaw, has_verb, is_quotable
 from pnyx.search.reasons import MIN_REASON, reason_probabilities
 
 _BORNE = ("leaning", "conceding")
-"""Flaws of sentences that are quoted where no passage of a side has a sentence that stands."""
+"""Flaws that are accepted if no passage of a side has a sentence without flaws."""
 
 _STATED = ("", "heading", "definition", "figures", "appeal")
-"""Flaws of stated conclusions that are quoted all the same: the document itself says it argues
-for them, and people leave out the full stop."""
+"""Flaws accepted in stated conclusions: the document argues for them; people omit full stops."""
 
 _CENTRAL = 4.0
-"""Log-odds of a reason that one unit of `central` is worth; chosen of 0 to 6 on the training
-folders. It also keeps sentences on other matters from the headline."""
+"""Log-odds of a reason equivalent to one unit of `central`.
+
+Chosen from 0 to 6 on the training folders. It also keeps sentences on other matters from the
+headline.
+"""
 
 _GIVING_REASONS = 0.3
-"""Cosine that the probability of a reason is worth in choosing premises; not tuned."""
+"""Weight of the probability of a reason, as a cosine, in choosing premises; not tuned."""
 
 MIN_PREMISE = 0.3
 """Probability of a reason from which a sentence is quoted as a premise, unless the document itself
@@ -92,9 +94,9 @@ class ExtractiveWriter:
     def _write(self, question: Question, claim: str, documents: Sequence[Evidence]) -> Draft:
         encoder = self.encoder or load_encoder()
         query, asserted = encoder.encode([question.text, claim])
-        for borne in ((), _BORNE):  # a side is not left empty for sentences that lean on others
-            found = (_candidate(encoder, document, asserted, borne) for document in documents)
-            candidates = [point for point in found if point is not None]
+        for borne in ((), _BORNE):  # do not leave a side empty because sentences refer to others
+            points = (_candidate(encoder, document, asserted, borne) for document in documents)
+            candidates = [point for point in points if point is not None]
             if candidates:
                 break
         else:
@@ -104,7 +106,7 @@ class ExtractiveWriter:
         return Draft(tuple(self._sentences(chosen, candidates, query)), quotes=True)
 
     def _choose(self, candidates: list[_Point]) -> list[_Point]:
-        """Pick points by maximal marginal relevance; likeness is measured on conclusions."""
+        """Pick points by maximal marginal relevance; similarity is measured on conclusions."""
         support = [
             borne_out - self.order * position
             for position, borne_out in enumerate(_mutual_support(candidates))
@@ -128,7 +130,9 @@ class ExtractiveWriter:
                 return (1 - self.novelty) * support[i] - self.novelty * likeness
 
             chosen.append(max(left, key=lambda i: (gain(i), -i)))
-        return [candidates[i] for i in sorted(chosen)]  # as the documents: the strongest first
+        return [
+            candidates[i] for i in sorted(chosen)
+        ]  # in the order of the documents: the strongest first
 
     def _sentences(
         self, chosen: list[_Point], candidates: list[_Point], query: Vectors
@@ -171,7 +175,7 @@ class ExtractiveWriter:
 
 
 def _mutual_support(points: list[_Point]) -> list[float]:
-    """Return, for each point, how far the other documents say what it says.
+    """Return, for each point, how much the other documents support it.
 
     The mean cosine of its sentences to the closest sentence of each other document. On the bundled
     example it picks a mean quality of 2.4, closeness to the question 2.1 (of the 64 labels by which
@@ -189,18 +193,18 @@ def _mutual_support(points: list[_Point]) -> list[float]:
 
 
 def central(vectors: Vectors, claim: Vectors) -> Vectors:
-    """Return how well each sentence sums up its text, by the text and by the claim.
+    """Return how well each sentence summarises its text, by the text and by the claim.
 
     Chosen on development pages of `benchmarks/argue` by likeness to people's title: 0.454,
     typicality alone 0.433.
     """
-    place = np.arange(len(vectors)) / len(vectors)
-    found: Vectors = vectors @ vectors.mean(axis=0) + 0.5 * (vectors @ claim) - 0.1 * place
-    return found
+    position = np.arange(len(vectors)) / len(vectors)
+    scores: Vectors = vectors @ vectors.mean(axis=0) + 0.5 * (vectors @ claim) - 0.1 * position
+    return scores
 
 
 def headline(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> tuple[int, float]:
-    """Return the place of the sentence that best argues for its text, and how likely it does.
+    """Return the index of the sentence that best argues for its text, and its probability.
 
     Args:
         texts: the sentences of one passage, at least one.
@@ -214,7 +218,7 @@ def headline(texts: Sequence[str], vectors: Vectors, claim: Vectors) -> tuple[in
 
 
 def _heads(stated: str) -> bool:
-    """Tell whether a stated conclusion cannot be quoted as one; a claim may lack its full stop."""
+    """Return whether a stated conclusion cannot be quoted; a claim may lack its full stop."""
     words = [word.strip(".,;:!'’\"()") for word in stated.lower().split()]
     fits = len(stated) <= _LONGEST and len(words) >= 3
     return not fits or not has_verb(words) or flaw(stated) not in _STATED

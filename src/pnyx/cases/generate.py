@@ -1,7 +1,7 @@
 """The writer that asks a language model for conclusions, each followed by cited premises.
 
-A reply is read as `pnyx.cases.replies` says; one that cannot be read gets a repair turn. If that
-fails too, nothing is guessed: the side is reported as not written.
+Replies are read by `pnyx.cases.replies`; an unreadable one gets a repair turn. If that fails too,
+nothing is guessed: the side is reported as not written.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WorkedExample:
     question: str
     side: Side
     documents: tuple[str, ...]  # cited by number, from 1
-    points: tuple[Any, ...]  # in the shape of the model's own reply
+    points: tuple[Any, ...]  # in the format of the model's own reply
 
 
 def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
@@ -57,8 +57,8 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
         cited = [(text, number) for _, text, numbers in sentences_of(reply) for number in numbers]
         for text, number in cited:
             if not 1 <= number <= len(documents):
-                found = f"{shorten(text, 40)!r} cites document {number}"
-                raise fault(f"{found}, expected 1 to {len(documents)}")
+                fault_text = f"{shorten(text, 40)!r} cites document {number}"
+                raise fault(f"{fault_text}, expected 1 to {len(documents)}")
         points = tuple(reply.model_dump()["points"])
         examples.append(WorkedExample(question, side, tuple(documents), points))
     return tuple(examples)
@@ -67,7 +67,7 @@ def read_examples(path: str | Path) -> tuple[WorkedExample, ...]:
 def choose_examples(
     examples: Sequence[WorkedExample], question: str, side: Side, count: int = SHOTS
 ) -> tuple[WorkedExample, ...]:
-    """Return the `count` examples that are shown before a question and a side.
+    """Return the `count` examples to show before a question and a side.
 
     The first of one shuffled order that are on other questions, those of the same side before
     others: nearly all questions see the same ones, which servers can reuse.
@@ -75,18 +75,18 @@ def choose_examples(
     shuffled = list(examples)
     random.Random(0).shuffle(shuffled)
     words = words_of(question)
-    others = [one for one in shuffled if words_of(one.question) != words]
-    return tuple(sorted(others, key=lambda one: one.side != side)[:count])
+    others = [shot for shot in shuffled if words_of(shot.question) != words]
+    return tuple(sorted(others, key=lambda shot: shot.side != side)[:count])
 
 
 _INPUTS = ("question", "side", "claim", "points", "premises", "words", "documents")
-"""What a prompt for one side may use."""
+"""Inputs that a prompt for one side may use."""
 _WORDS = 300
-"""Length of a side for a prompt that names one, where none is asked for."""
+"""Default length of a side, for a prompt that names one."""
 
 
 class LlmWriter(ModelWriter):
-    """Asks a language model for one side of a question; a side in its store is not paid again.
+    """Asks a language model for one side of a question; a stored side is not paid for again.
 
     It writes at most `points` conclusions from documents of `context` tokens, all together, by the
     model's own count where it can be had (`pack_for`); `shots` of the worked `examples`, each with
@@ -111,11 +111,11 @@ class LlmWriter(ModelWriter):
         self.words = words
 
     async def write(self, question: Question, side: Side, documents: Sequence[Evidence]) -> Draft:
-        """Ask for the argument; a reply that stays unreadable gives a failed draft."""
+        """Ask for the argument; a reply that remains unreadable gives a failed draft."""
 
-        async def render(shown: list[Document], rate: float) -> ChatRequest:
+        async def render(documents: list[Document], rate: float) -> ChatRequest:
             turns = await self._turns(question.text, side, rate)
-            request = self._render(question, side, [d.text for d in shown])
+            request = self._render(question, side, [d.text for d in documents])
             system, user = request.messages
             return replace(request, messages=(system, *turns, user))
 
@@ -129,19 +129,19 @@ class LlmWriter(ModelWriter):
             for role, text, numbers in sentences_of(reply)
         ]
         premises = PREMISES if "premises" in self.prompt.inputs else None
-        kept = within_limits(sentences, self.points, premises, self.words, problems)
-        return Draft(kept, tuple(problems))
+        limited = within_limits(sentences, self.points, premises, self.words, problems)
+        return Draft(limited, tuple(problems))
 
     async def _turns(self, question: str, side: Side, rate: float) -> list[Message]:
         """Return the chosen examples, each as a question and the reply to it."""
         turns: list[Message] = []
         for shot in choose_examples(self.examples, question, side, self.shots):
-            given = [Document(str(n), text) for n, text in enumerate(shot.documents, 1)]
-            packed = await pack_for(self.model, given, self.context, rate)
-            texts = [one.text for one in packed.documents]
+            documents = [Document(str(n), text) for n, text in enumerate(shot.documents, 1)]
+            packed = await pack_for(self.model, documents, self.context, rate)
+            texts = [document.text for document in packed.documents]
             answer = json.dumps({"points": shot.points}, ensure_ascii=False)
-            shown = Question("", shot.question)
-            turns.append(self._render(shown, shot.side, texts).messages[1])
+            example = Question("", shot.question)
+            turns.append(self._render(example, shot.side, texts).messages[1])
             turns.append(Message("assistant", answer))
         return turns
 
@@ -167,26 +167,26 @@ def within_limits(
     words: int | None,
     problems: list[str],
 ) -> tuple[Sentence, ...]:
-    """Return the sentences within the limits of a side, and add what was left out to `problems`.
+    """Return the sentences within the limits of a side; omissions are appended to `problems`.
 
     At most `points` conclusions, each with at most `premises` (None: any number), and at most
-    `words` words together; what follows the first sentence that exceeds these goes as well.
+    `words` words together; everything after the first sentence that exceeds these is dropped too.
     """
     within: list[Sentence] = []
     conclusions = following = 0
-    for one in sentences:
-        if one.extra["role"] == "conclusion":
+    for written in sentences:
+        if written.extra["role"] == "conclusion":
             conclusions, following = conclusions + 1, 0
         else:
             following += 1
         if conclusions <= points and (premises is None or following <= premises):
-            within.append(one)
+            within.append(written)
     if over := len(sentences) - len(within):
         most = f"at most {points} points" + (f" of {premises} premises" if premises else "")
-        problems.append(f"left out {over} of {len(sentences)} sentences: {most} were asked for")
+        problems.append(f"left out {over} of {len(sentences)} sentences: {most} were requested")
     if words is None:
         return tuple(within)
-    kept = Limits((("words", words),)).cut(within)
-    if over := len(within) - len(kept):
+    limited = Limits((("words", words),)).cut(within)
+    if over := len(within) - len(limited):
         problems.append(f"left out the last {over} of {len(within)} sentences: over {words} words")
-    return kept
+    return limited

@@ -1,4 +1,4 @@
-"""Hard limits on the length of a report, counted as the campaigns count them."""
+"""Hard limits on the length of a report, counted as in the campaigns."""
 
 from __future__ import annotations
 
@@ -14,61 +14,61 @@ from pnyx.formats.text.segment import UNITS, LengthUnit, count_length
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a report may not exceed: pairs of a unit and a number, all of which hold."""
+    """The limits of a report: pairs of a unit and a number, all of which apply."""
 
     most: tuple[tuple[LengthUnit, int], ...]
 
     def fits(self, texts: Sequence[str]) -> bool:
-        """Tell whether sentences, together, are within all limits."""
+        """Return whether sentences, together, are within all limits."""
         return all(count_length(texts, unit) <= most for unit, most in self.most)
 
     def cut(self, sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """Return the first sentences that are within the limits together."""
-        kept: list[Sentence] = []
-        for one in sentences:
-            if not self.fits([*(s.text for s in kept), one.text]):
+        fitting: list[Sentence] = []
+        for sentence in sentences:
+            if not self.fits([*(s.text for s in fitting), sentence.text]):
                 break
-            kept.append(one)
-        return tuple(kept)
+            fitting.append(sentence)
+        return tuple(fitting)
 
     def share(self, part: float) -> Limits:
         """Return a part of each limit."""
         return Limits(tuple((unit, int(most * part)) for unit, most in self.most))
 
     def left(self, texts: Sequence[str]) -> Limits:
-        """Return what is left for other sentences beside these."""
+        """Return the remaining limits for other sentences."""
         if not texts:
             return self
-        used = [*texts, ""]  # with the space between
+        used = [*texts, ""]  # including the space between
         return Limits(tuple((unit, most - count_length(used, unit)) for unit, most in self.most))
 
     def __str__(self) -> str:
-        said = {f"{most} {UNITS[unit]}": None for unit, most in self.most}
-        return " and ".join(said)
+        phrases = {f"{most} {UNITS[unit]}": None for unit, most in self.most}
+        return " and ".join(phrases)
 
 
 def limits_of(
-    request: ReportRequest, rules: TrackRules | None = None, given: int | None = None
+    request: ReportRequest, rules: TrackRules | None = None, limit: int | None = None
 ) -> Limits:
     """Return the limits of a report: of the user, the request and the track, all of them.
 
-    `given` is in the track's unit, else in characters. Words are counted both with and without
+    `limit` is in the track's unit, else in characters. Words are counted both with and without
     NFKC, since checkers differ in it.
     """
-    found: list[tuple[LengthUnit, int]] = []
+    limits: list[tuple[LengthUnit, int]] = []
     unit: LengthUnit = "chars" if rules is None else rules.length_unit
-    if given is not None:
-        found.append((unit, given))
+    if limit is not None:
+        limits.append((unit, limit))
     if rules is not None and rules.length_limit is not None:
-        found.append((unit, rules.length_limit))
+        limits.append((unit, rules.length_limit))
     if request.limit is not None:
-        found.append(("chars", request.limit))
+        limits.append(("chars", request.limit))
     if request.word_limit is not None:
-        found.append(("words", request.word_limit))
-    if any(most < 1 for _, most in found):
+        limits.append(("words", request.word_limit))
+    if any(most < 1 for _, most in limits):
         raise InputError("the limit is below 1, expected a positive whole number")
     worst: list[tuple[LengthUnit, int]] = []
-    for kind, most in found or [("chars", LIMIT)]:
+    for kind, most in limits or [("chars", LIMIT)]:
         both: tuple[LengthUnit, ...] = ("chars",) if kind == "chars" else ("words", "nfkc-words")
-        worst += [(one, most) for one in both]
+        worst += [(unit, most) for unit in both]
     return Limits(tuple(dict.fromkeys(worst)))

@@ -1,6 +1,6 @@
 """Which side each passage argues, by a language model that reads a whole ranking in few calls.
 
-The model is asked first about texts whose side is known: the two claims, and a text about neither.
+The model is first asked about texts with a known side: the two claims, and a text about neither.
 If it passes, it is asked about batches of passages, and again, in the opposite order, about those
 that are unsure (docs/decisions/main-job.md, "With a language model").
 """
@@ -39,7 +39,7 @@ BATCH: Final = 24
 """Passages of one call, at most: 24 of 120 words are about 4,500 tokens."""
 
 _WORDS: Final = 120
-"""Words of a passage that the model is shown, as `trim` counts them."""
+"""Words of a passage shown to the model, as counted by `trim`."""
 
 _ANSWERS: Final = ("yes", "no", "both", "neither")
 
@@ -47,20 +47,20 @@ _CONFIDENT: Final = 0.75
 """Confidence of the model below which it is asked again in the opposite order."""
 
 _CONFIDENCES: Final = (0.5, 0.98)
-"""The least and the greatest probability that one answer of the model gets."""
+"""The least and the greatest probability of one answer of the model."""
 
 _LEAST_PERCENT: Final = 10.0
 """A greater confidence is a percentage; from 1 to 10 it may be on a scale of ten, and counts as
 missing."""
 
 _PRIOR: Final = (0.3, 0.3, 0.1, 0.3)
-"""Prior probabilities of yes, no, both and neither: how what an answer leaves is divided."""
+"""Prior of yes, no, both and neither; it divides the probability that an answer leaves."""
 
 _CONTROL: Final = "The library opens at nine in the morning and closes at five in the afternoon."
 """A text that argues for neither claim."""
 
 _SPLITS: Final = ("too_long", "length", "empty")
-"""Failures of a call after which half of its passages are asked about."""
+"""Failures after which a call is split into halves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class PassageAnswer:
     side: str
     confidence: float  # in `_CONFIDENCES`
     prompt_hash: str = ""
-    asked: tuple[str, ...] = ()  # keys of the calls in the store
+    calls: tuple[str, ...] = ()  # keys of the calls in the store
 
 
 class ModelSides:
@@ -78,8 +78,8 @@ class ModelSides:
 
     Args:
         model: the model, with its store.
-        question: the question; `claims` say what its two sides mean, where they are known.
-        most: ask for all that could be asked where a reply is missing, to estimate the cost.
+        question: the question; `claims` define its two sides, if known.
+        most: if a reply is missing, ask everything that could be asked, to estimate the cost.
     """
 
     def __init__(self, model: StoredModel, question: Question, *, most: bool = False) -> None:
@@ -91,11 +91,11 @@ class ModelSides:
 
     @property
     def card(self) -> str:
-        """Who decided the sides, and why; empty before that is known."""
+        """Who decided the sides, and why; empty until known."""
         return "" if self.weighing is None else self.weighing.said
 
     async def judge(self, texts: Sequence[str]) -> list[SideChances | str]:
-        """Return the chances of each text, or why the model gives none."""
+        """Return the probabilities of each text, or why the model gives none."""
         problem, reason = await self._control()
         if problem and not (self._most and self.missing):
             self.weighing = Weighing(
@@ -110,12 +110,12 @@ class ModelSides:
         self.weighing = self._weighed(pairs)
         chances: list[SideChances | str] = []
         for pair in pairs:
-            given = [answer for answer in pair if isinstance(answer, PassageAnswer)]
-            chances.append(self._joined(given) if given else str(pair[0]))
+            scored = [answer for answer in pair if isinstance(answer, PassageAnswer)]
+            chances.append(self._joined(scored) if scored else str(pair[0]))
         return chances
 
     async def _control(self) -> tuple[str, str]:
-        """Return why the model does not count, if so, and why its answer is missing, if it is.
+        """Return why the model is not used, if so, and why its answer is missing, if it is.
 
         It must classify both claims correctly; if it is right about one of them, it is asked once
         more, with the texts in the opposite order.
@@ -126,37 +126,37 @@ class ModelSides:
         texts = [pro, con, _CONTROL]
         texts = texts[seed % 3 :] + texts[: seed % 3]
         for order in (texts, texts[::-1]):
-            found = dict(zip(order, await self._listed(order), strict=True))
-            answers = {text: found[text] for text in expected}
-            missing = [one for one in answers.values() if isinstance(one, str)]
+            answer_of = dict(zip(order, await self._listed(order), strict=True))
+            answers = {text: answer_of[text] for text in expected}
+            missing = [answer for answer in answers.values() if isinstance(answer, str)]
             if missing and not self._most:
                 return f"it did not answer which claim is which ({missing[0]})", missing[0]
             right = sum(
-                isinstance(one, PassageAnswer) and one.side == expected[text]
-                for text, one in answers.items()
+                isinstance(answer, PassageAnswer) and answer.side == expected[text]
+                for text, answer in answers.items()
             )
             if right == 2:
                 return "", ""
             if not right and not missing:
                 break
-        said = ", ".join(f"{getattr(one, 'side', '?')!r}" for one in answers.values())
-        return f"asked which side the two claims themselves argue, it said {said}", ""
+        sides = ", ".join(f"{getattr(answer, 'side', '?')!r}" for answer in answers.values())
+        return f"asked which side the two claims themselves argue, it said {sides}", ""
 
     async def _in_batches(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
         """Ask about texts in batches of about the same size."""
-        found: dict[int, PassageAnswer | str] = {}
+        answer_at: dict[int, PassageAnswer | str] = {}
 
         async def ask(batch: list[int]) -> None:
             answers = await self._listed([texts[position] for position in batch])
-            found.update(zip(batch, answers, strict=True))
+            answer_at.update(zip(batch, answers, strict=True))
 
         batches = split_evenly(range(len(texts)), BATCH)
         async with self._model.running():
             await run_all(batches, ask, workers=self._model.concurrency)
-        return [found[position] for position in range(len(texts))]
+        return [answer_at[position] for position in range(len(texts))]
 
     async def _listed(self, texts: Sequence[str]) -> list[PassageAnswer | str]:
-        """Ask about texts in one call; return for each an answer, or why there is none."""
+        """Ask about texts in one call; return an answer for each, or why there is none."""
         pro, con = statements_of(self._question)
         inputs = {
             "question": self._question.text,
@@ -176,11 +176,11 @@ class ModelSides:
                 half = len(texts) // 2
                 return [*await self._listed(texts[:half]), *await self._listed(texts[half:])]
             return [reason] * len(texts)
-        said = _by_number(reply.passages)
+        answers = _by_number(reply.passages)
         return [
-            replace(one, prompt_hash=request.hash, asked=tuple(sent))
-            if (one := said.get(number)) is not None
-            else "missing: not in the reply, without a confidence, or said twice in different ways"
+            replace(answer, prompt_hash=request.hash, calls=tuple(sent))
+            if (answer := answers.get(number)) is not None
+            else "missing: not in the reply, without a confidence, or answered twice differently"
             for number in range(1, len(texts) + 1)
         ]
 
@@ -197,36 +197,36 @@ class ModelSides:
         ]
 
     def _weighed(self, pairs: Sequence[tuple[PassageAnswer | str, Any]]) -> Weighing:
-        answered = [any(isinstance(one, PassageAnswer) for one in pair) for pair in pairs]
+        answered = [any(isinstance(answer, PassageAnswer) for answer in pair) for pair in pairs]
         twice = [(a.side, b.side) for a, b in pairs
                  if isinstance(a, PassageAnswer) and isinstance(b, PassageAnswer)]  # fmt: skip
-        asked, scored, again = len(pairs), sum(answered), len(twice)
+        total, scored, again = len(pairs), sum(answered), len(twice)
         agreed = sum(first == second for first, second in twice)
         reasons = Counter(
             pair[0] for pair, ok in zip(pairs, answered, strict=True)
             if not ok and isinstance(pair[0], str)
         )  # fmt: skip
         reason = max(reasons, key=reasons.__getitem__, default="")
-        why = f"it classified both claims correctly, and answered on {scored} of {asked}"
+        why = f"it classified both claims correctly, and answered on {scored} of {total}"
         if again:
             why += f"; asked again about {again} in the opposite order, it agreed on {agreed}"
         if reason:
-            said = shorten(reason, 100)
-            why += f"; the packaged judge decided the other {asked - scored} ({said})"
-        weight = round(scored / asked, 4) if asked else 0.0
-        unscored = asked - scored
+            short_reason = shorten(reason, 100)
+            why += f"; the packaged judge decided the other {total - scored} ({short_reason})"
+        weight = round(scored / total, 4) if total else 0.0
+        unscored = total - scored
         return Weighing(
-            self._model.name, weight, why, asked, scored, again, agreed, unscored, reason
+            self._model.name, weight, why, total, scored, again, agreed, unscored, reason
         )
 
     def _joined(self, answers: Sequence[PassageAnswer]) -> SideChances:
-        """Return the chances by the model's one or two answers on a passage."""
+        """Return the probabilities from the model's one or two answers on a passage."""
         shares = joined_shares(answers)
         pro, con = shares[0] + shares[2] / 2, shares[1] + shares[2] / 2
         details: Mapping[str, Any] = {
             "model": [{"side": a.side, "confidence": a.confidence} for a in answers]
         }
-        calls = tuple(dict.fromkeys(key for answer in answers for key in answer.asked))
+        calls = tuple(dict.fromkeys(key for answer in answers for key in answer.calls))
         by = Provenance(self.name, answers[0].prompt_hash, BY_MODEL, details, calls)
         listed = " and ".join(f"{a.side} ({a.confidence:.2f})" for a in answers)
         explanation = f"{self._model.name} says {listed}"
@@ -234,10 +234,10 @@ class ModelSides:
 
 
 def joined_shares(answers: Sequence[PassageAnswer]) -> tuple[float, float, float, float]:
-    """Return the probabilities of yes, no, both and neither, by one answer or by two.
+    """Return the probabilities of yes, no, both and neither from one or two answers.
 
-    An answer gets its confidence, and the others what is left, divided as `_PRIOR`. Two answers are
-    joined by the geometric mean: where they differ, the more confident one is likelier.
+    An answer gets its confidence, and the others share the rest by `_PRIOR`. Two answers are
+    combined by the geometric mean: if they differ, the more confident one is likelier.
     """
     logs = np.zeros(len(_ANSWERS))
     for answer in answers:
@@ -254,20 +254,20 @@ def joined_shares(answers: Sequence[PassageAnswer]) -> tuple[float, float, float
 
 def _by_number(entries: Sequence[Any]) -> dict[int, PassageAnswer]:
     """Return the answers of a reply by the passages' numbers; contradictory ones are left out."""
-    found: dict[int, PassageAnswer] = {}
+    answers: dict[int, PassageAnswer] = {}
     contradicted: set[int] = set()
     for entry in entries:
-        known = found.get(entry.id)
-        if known is not None and known.side != entry.side:
+        earlier = answers.get(entry.id)
+        if earlier is not None and earlier.side != entry.side:
             contradicted.add(entry.id)
         confidence = _confidence(entry.confidence)
-        if confidence is not None:  # nobody states a probability: as if it had not answered
-            found[entry.id] = PassageAnswer(entry.side, confidence)
-    return {number: one for number, one in found.items() if number not in contradicted}
+        if confidence is not None:  # no probability is stated: treated as not answered
+            answers[entry.id] = PassageAnswer(entry.side, confidence)
+    return {number: answer for number, answer in answers.items() if number not in contradicted}
 
 
 def _confidence(stated: float | None) -> float | None:
-    """Return a confidence as a probability; None where it states none."""
+    """Return a confidence as a probability; None if it is not one."""
     if stated is None or not (0.0 <= stated <= 1.0 or _LEAST_PERCENT < stated <= 100.0):
         return None
     share = stated if stated <= 1.0 else stated / 100.0
@@ -278,8 +278,8 @@ def _confidence(stated: float | None) -> float | None:
 def _reply_shape() -> type[pydantic.BaseModel]:
     """Build the reply's shape on first use: pydantic is slow to import.
 
-    Its schema is strict; further fields are read all the same, and a missing confidence costs its
-    own passage alone.
+    Its schema is strict; further fields are still accepted, and a missing confidence affects only
+    its own passage.
     """
     import pydantic
 
@@ -305,8 +305,8 @@ def _sent_strictly(fields: list[str]) -> pydantic.ConfigDict:
     return {"json_schema_extra": closed}
 
 
-def _side(said: str) -> str:
-    word = said.strip().strip(".").casefold()
+def _side(text: str) -> str:
+    word = text.strip().strip(".").casefold()
     if word not in _ANSWERS:
         raise ValueError(f"expected one of {', '.join(_ANSWERS)}")
     return word

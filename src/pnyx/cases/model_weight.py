@@ -1,4 +1,4 @@
-"""How far a language model decided which side each passage argues, for the report and for files."""
+"""How far a language model decided the passages' sides, for the report and for files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How far a language model's answers on one question count, and why.
+    """How far a language model's answers on one question are used, and why.
 
     Attributes:
         model: its name.
@@ -16,8 +16,8 @@ class Weighing:
             if it did not pass the control.
         why: one line for people.
         asked: how many passages it was asked about.
-        scored: on how many of these it gave an answer.
-        again: about how many it was asked in both orders.
+        scored: how many of these it answered.
+        again: how many it was asked about in both orders.
         agreed: on how many of these both answers were the same.
         unscored: how many answers are missing: passages, or 1 for the control.
         reason: why most of these are missing; empty where none is.
@@ -42,9 +42,9 @@ class Weighing:
 
     @property
     def doubt(self) -> str:
-        """What a reader is warned of; empty where the model decided all that it was asked."""
+        """A warning for the reader; empty if the model decided all that it was asked."""
         return self.said if not self.weight or self.unscored else ""
 
     def row(self) -> dict[str, Any]:
-        """Return its fields, ready for JSON."""
+        """Return its fields as JSON values."""
         return {name: getattr(self, name) for name in self.__slots__}

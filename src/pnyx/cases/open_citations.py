@@ -1,4 +1,4 @@
-"""Who judges the citations of what is written, with the language models that write and judge."""
+"""Choose the judge of citations, and open the language models that write and judge."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 PACKAGED: Final = "packaged"
 MODEL: Final = "model"
 CITATIONS_PER_CALL: Final = 20
-"""Citations that are judged in one call, at most."""
+"""Most citations judged in one call."""
 DOCUMENTS_PER_CALL: Final = 8
-"""Cited documents that are shown in one call, at most."""
+"""Most cited documents shown in one call."""
 
 
 class CitationSpec(Spec, heading="Language model"):
-    """Who judges the citations of what a language model wrote."""
+    """The judge of a language model's citations."""
 
     citation_judge: LanguageModelName = opt(
         MODEL,
@@ -44,7 +44,7 @@ class CitationSpec(Spec, heading="Language model"):
 
 @dataclass(frozen=True, slots=True)
 class WritingModels:
-    """What writes, and what judges the citations."""
+    """The writing model, and the judge of citations."""
 
     llm: StoredModel | None
     citation_judge: Judge
@@ -73,13 +73,13 @@ def open_writing_models(
     with open_models(model, [*named, other], say, model) as opened:
         writing = {endpoint_from(name).model for name in named}
         judging = endpoint_from(other).model
-        llm = one_model([one for one in opened if one.name in writing])
-        (judges,) = (one for one in opened if one.name == judging)
+        llm = one_model([judge for judge in opened if judge.name in writing])
+        (judges,) = (judge for judge in opened if judge.name == judging)
         yield WritingModels(llm, citation_judge(judges), tuple(opened))
 
 
 def citation_judge(model: StoredModel | None) -> Judge:
-    """Return a language model as a judge of citations, else the packaged judge.
+    """Return a language model as a judge of citations, or else the packaged judge.
 
     A model judges all sentences that cite a few documents in one call.
     """

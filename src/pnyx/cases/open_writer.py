@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def argue_plan(spec: ArgueSpec) -> Plan:
-    """Return how an argument is made."""
+    """Return the plan of an argument."""
     from pnyx.cases.plan import Plan
     from pnyx.core.records import SIDES
 
@@ -23,10 +23,10 @@ def argue_plan(spec: ArgueSpec) -> Plan:
 
 
 def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
-    """Return what writes a side."""
+    """Return the writer of a side."""
     kind = spec.writer or ("extractive" if model is None else "llm")
     if spec.examples and kind != "llm":
-        raise OptionError("--examples are for a language model: they need --llm")
+        raise OptionError("--examples requires --llm")
     for name in ("words", "prompt"):
         if spec.given(name) and kind != "llm":
             raise OptionError(f"--{name} requires --llm: without it sentences are quoted")
@@ -35,7 +35,7 @@ def open_writer(spec: ArgueSpec, model: StoredModel | None) -> Writer:
 
         return ExtractiveWriter(points=spec.points)
     if model is None:
-        raise OptionError("--writer llm needs --llm")
+        raise OptionError("--writer llm requires --llm")
     from pnyx.cases.generate import LlmWriter, read_examples
 
     examples = read_examples(spec.examples) if spec.examples else ()

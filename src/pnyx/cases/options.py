@@ -1,4 +1,4 @@
-"""What a user can choose of an argued case."""
+"""The options of an argued case."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ class ArgueSpec(
     def asked_for(
         self, text: str, identifier: str = "", claims: tuple[str, str] | None = None
     ) -> Question:
-        """Return the question argued, with its definition and claims, by default those given.
+        """Return the question to argue, with its definition and claims, by default the given ones.
 
-        OptionError: --claims are not two claims. InputError: there are none, and the question is
-        not one of yes or no.
+        OptionError: --claims are not two claims. InputError: there are none, and it is not a
+        yes/no question.
         """
-        said = [" ".join(claim.split()) for claim in self.claims or ()]
-        if "" in said:
+        cleaned = [" ".join(claim.split()) for claim in self.claims or ()]
+        if "" in cleaned:
             raise OptionError("--claims: found a claim without words, expected two claims")
-        if said and said[0].casefold() == said[1].casefold():
+        if cleaned and cleaned[0].casefold() == cleaned[1].casefold():
             raise OptionError("--claims: found the same claim twice, expected that of each side")
-        pair = (said[0], said[1]) if said else claims
+        pair = (cleaned[0], cleaned[1]) if cleaned else claims
         if pair is None and (why := why_no_sides(text)):
             raise InputError(f"{why}, or name both sides: --claims PRO CON")
         name = identifier or question_id(text)

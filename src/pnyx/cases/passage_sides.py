@@ -65,18 +65,18 @@ _CLEAR: Final = 0.6
 argues both sides is on neither."""
 
 _GREATEST: Final = 3
-"""Number of a side's likeliest passages that decide how likely the documents argue it."""
+"""Number of a side's most likely passages that decide how likely the documents argue it."""
 
 RANKED: Final = 30
-"""Number of documents that describe the ranking; later ones are judged next to these."""
+"""Number of top documents that describe the ranking; later ones are judged relative to these."""
 
 _WEIGHTS: Final = "weights/passages.json"
 
 _BUSY: Final = threading.Lock()
-"""Held while the network reads: it uses all cores, and is loaded once."""
+"""Lock around the network, which uses all cores and is loaded once."""
 
 MOST_READINGS: Final = 5_000
-"""Readings of a passage for a question that are kept, for when the question is asked again."""
+"""Most cached readings of passages, for when a question is asked again."""
 
 _READINGS: Final[dict[tuple[str, str, str], Floats]] = {}
 """Both statements and the passage -> the network's output, float64 [2, 3]; the oldest first."""
@@ -84,9 +84,10 @@ _READINGS: Final[dict[tuple[str, str, str], Floats]] = {}
 
 @dataclass(frozen=True, slots=True)
 class SideChances:
-    """How likely a passage argues each side, in [0, 1]; what is left is that it argues neither.
+    """The probability that a passage argues each side, in [0, 1].
 
-    Where a language model says so, `by` names it and `explanation` is what it says.
+    The rest is that it argues neither. If a language model decided, `by` names it and `explanation`
+    is its reason.
     """
 
     pro: float
@@ -96,7 +97,7 @@ class SideChances:
 
     @property
     def argues(self) -> float:
-        """How likely it argues any side, in [0, 1]."""
+        """The probability that it argues any side, in [0, 1]."""
         return self.pro + self.con
 
 
@@ -104,12 +105,12 @@ class PassageSides:
     """Judges the first passages of a ranking: how likely does each argue for yes, or for no?
 
     Args:
-        engine: what was searched; its vectors of the packaged embedder are used where it has them.
+        engine: the searched engine; its vectors of the packaged embedder are used if it has them.
         embedder: the packaged one, if it is open already.
 
     Attributes:
         name: `passages@` and 8 digits of a hash of the weights, which name the network by its own.
-        card: how far it can be trusted, in one line.
+        card: how reliable it is, in one line.
     """
 
     def __init__(self, engine: Engine, embedder: Embedder | None = None) -> None:
@@ -123,7 +124,7 @@ class PassageSides:
         self.card = str(self._fitted["card"])
 
     def judge(self, question: Question, documents: Sequence[Evidence]) -> list[SideChances | str]:
-        """Return the chances of each document, or why there are none."""
+        """Return the probabilities of each document, or why there are none."""
         if not documents:
             return []
         odds = features_of(*self.read(question, documents)) @ np.array(self._fitted["weights"])
@@ -135,7 +136,7 @@ class PassageSides:
         ]
 
     def read(self, question: Question, documents: Sequence[Evidence]) -> tuple[Floats, Floats]:
-        """Return what `features_of` takes of a ranking."""
+        """Return the inputs of `features_of` for a ranking."""
         texts = [judged_text(document) for document in documents]
         classes = _read(statements_of(question), texts)
         return classes, self._cosines(question.text, texts, documents)
@@ -157,7 +158,7 @@ class PassageSides:
 def _read(statements: tuple[str, str], texts: Sequence[str]) -> Floats:
     """Return log-probabilities [texts, 2 statements, 3 classes].
 
-    Of a text longer than a passage, the network reads the first 256 tokens.
+    The network reads the first 256 tokens of longer texts.
     """
     keys = [(*statements, text) for text in texts]
     with _BUSY:
@@ -184,7 +185,7 @@ def features_of(classes: Floats, cosines: Floats) -> Floats:
     ranking = np.full_like(cosines, cosines[:RANKED].max())
     whole = [neither, cosines, ranking, np.full_like(cosines, neither[:RANKED].mean())]
     sides = [
-        np.stack([*(odds[:, side, said] for said in (0, 1) for side in order), *whole], axis=1)
+        np.stack([*(odds[:, side, answer] for answer in (0, 1) for side in order), *whole], axis=1)
         for order in ((0, 1), (1, 0))
     ]
     return np.stack(sides, axis=1)
@@ -207,9 +208,9 @@ def side_inputs(chances: Sequence[float] | Floats) -> list[float]:
 
 
 def side_chance(chances: Sequence[float]) -> float | None:
-    """Return how likely the documents argue a side at all, by how likely each of them does.
+    """Return the probability that the documents argue a side at all, from that of each document.
 
-    None without documents. Fitted on rankings of which one side was taken away.
+    None without documents. Fitted on rankings from which one side was removed.
     """
     if not len(chances):
         return None
@@ -231,11 +232,10 @@ def relevance_of(chances: SideChances | str, judge: str) -> Answer:
 
 
 class PassageStances:
-    """Answers stance questions on passages by chances that are known already.
+    """Answers stance questions on passages by known probabilities.
 
     Args:
-        judge: name and card of who gave them.
-        question: what was asked.
+        judge: name and card of their judge. question: the question.
         chances: text of a passage -> its chances, or why there are none.
     """
 
@@ -277,7 +277,7 @@ def _reader() -> ReaderScorer:
 
 
 def _network() -> tuple[Path, Path]:
-    """Return the folder of the network, and that of the detector that it began from."""
+    """Return the folder of the network, and that of the detector it was trained from."""
     import pnyx.models
 
     weights = Path(pnyx.models.__file__).parent / "weights"
@@ -289,8 +289,8 @@ def network_digest() -> str:
     from pnyx.judging.students.reader import CHANGES, MATRICES
     from pnyx.judging.students.scorers import MODEL
 
-    own, detector = _network()
-    files = own / MODEL, own / CHANGES, detector / MATRICES
+    network, detector = _network()
+    files = network / MODEL, network / CHANGES, detector / MATRICES
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

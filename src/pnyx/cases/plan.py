@@ -1,4 +1,4 @@
-"""What can be chosen of an argument, with its defaults; importing it loads no numpy."""
+"""The options of an argument, with defaults; importing this does not load numpy."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Final
 from pnyx.core.records import SIDES, Side
 
 ASKED: Final = 24
-"""Passages that a language model is asked about, the first of the ranking: those of one call."""
+"""Top passages of the ranking that a language model is asked about: those of one call."""
 
 POINTS: Final = 4
-"""How many conclusions a side has at most."""
+"""Most conclusions of a side."""
 
 PREMISES: Final = 3
-"""How many premises a conclusion has at most."""
+"""Most premises of a conclusion."""
 
 CONTEXT: Final = 6000
-"""Tokens of documents that a language model is shown for a side, all together."""
+"""Tokens of documents shown to a language model for a side, in total."""
 
 ARGUED: Final = 0.35
-"""The least probability of arguing a side with which a passage is argued with; chosen on
+"""The least probability of arguing a side from which a passage is used; chosen on
 development folders and debates (docs/decisions/likelihoods.md)."""
 
 LISTED: Final = 0.2
-"""The least probability with which a passage that is not argued with is listed."""
+"""The least probability from which an unused passage is listed."""
 
 SHOTS: Final = 3
 """Worked examples that are shown before a question (ConQRet, 3.2.2)."""
@@ -32,7 +32,7 @@ SHOTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a question is argued.
+    """The plan of an argument.
 
     Attributes:
         sides: the sides to argue, in the order shown.

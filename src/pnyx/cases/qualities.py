@@ -1,4 +1,4 @@
-"""How good an argument each document is, beside the others."""
+"""The argument quality of each document, relative to others."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from pnyx.core.records import Evidence
 from pnyx.search.engine import Engine
 
 MIDDLING = 0.5
-"""What counts, in ordering alone, for a document of unknown quality."""
+"""Assumed quality, only for ordering, of a document of unknown quality."""
 
 
 def quality_of(engine: Engine, documents: Sequence[Evidence]) -> tuple[dict[str, float], bool]:
-    """Return document id -> share of lower quality, and whether among all documents, not these."""
+    """Return the share of documents of lower quality by id, and whether among all documents."""
     ids = [document.id for document in documents]
-    known = engine.feature_info("quality")
-    of_all = known is not None and known.documents == len(engine)
+    info = engine.feature_info("quality")
+    of_all = info is not None and info.documents == len(engine)
     if of_all:
         shares = engine.quality_shares(ids)
     else:
         from pnyx.judging.students.quality.surface import QualityModel, predictions
         from pnyx.search.quality.documents import rated_text
 
-        found, _ = predictions(QualityModel.load(), [rated_text(one) for one in documents])
-        shares = np.searchsorted(np.sort(found), found) / max(1, len(found))
+        scores, _ = predictions(
+            QualityModel.load(), [rated_text(document) for document in documents]
+        )
+        shares = np.searchsorted(np.sort(scores), scores) / max(1, len(scores))
     pairs = zip(ids, map(float, shares), strict=True)
     return {doc_id: share for doc_id, share in pairs if not math.isnan(share)}, of_all

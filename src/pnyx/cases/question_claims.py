@@ -1,4 +1,4 @@
-"""What a language model reads in a question: both claims, other searches, language; in one call."""
+"""Let a language model read a question: both claims, other searches, language; in one call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROMPT: Final = "question"
 
 SEARCHES: Final = 3
-"""Searches in other words that are made in addition to the first, at most."""
+"""Most searches in other words, in addition to the first."""
 
 _LONGEST: Final = 300
 """Characters of a claim or a search; a longer one is not used."""
@@ -34,11 +34,11 @@ class QuestionReading:
 
     Attributes:
         model: its name.
-        claims: what pro and con claim; None where no two claims could be read.
+        claims: of pro and con; None if no two claims could be read.
         searches: searches in other words.
         answerable: whether yes and no can answer it.
-        language: its language by the English name; empty where unknown.
-        problem: why it could not be read; empty where it could.
+        language: the English name of its language; empty if unknown.
+        problem: why it could not be read, if so.
         missing: whether the model has not been asked yet (offline).
     """
 
@@ -65,12 +65,12 @@ class QuestionReading:
         if claims is not None:
             parts.append(f"yes means “{claims[0]}”, no means “{claims[1]}”")
         if self.searches:
-            parts.append("also searched: " + "; ".join(f"“{one}”" for one in self.searches))
+            parts.append("also searched: " + "; ".join(f"“{query}”" for query in self.searches))
         return ". ".join(parts)
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What a reader must know of the question, one line each."""
+        """Notes for the reader on the question, one line each."""
         if self.problem:
             return (
                 f"{self.model} could not read the question ({shorten(self.problem, 120)}): "
@@ -87,7 +87,7 @@ class QuestionReading:
 async def read_question(
     model: StoredModel, question: Question, documents: Iterable[str] = ()
 ) -> QuestionReading:
-    """Ask a model what a question means; `documents` are texts found for it by its own words."""
+    """Ask a model what a question means; `documents` are texts retrieved by its own words."""
     inputs = {
         "question": question.text,
         "criterion": question.definition,
@@ -132,7 +132,7 @@ def _usable(line: str) -> bool:
 
 
 def _usual_language(texts: Iterable[str]) -> str:
-    """Return the language of most texts; empty where there is none."""
+    """Return the language of most texts; empty if there is none."""
     counts = Counter(map(language_of, texts))
     counts.pop("", None)
     language, count = max(counts.items(), key=lambda item: item[1], default=("", 0))
@@ -141,7 +141,7 @@ def _usual_language(texts: Iterable[str]) -> str:
 
 @cache
 def _reply_shape() -> type[pydantic.BaseModel]:
-    """Build the reply's shape on first use: pydantic is slow to import."""
+    """Build the reply's schema on first use: pydantic is slow to import."""
     import pydantic
 
     fields = ["language", "yes_or_no", "yes", "no", "searches"]

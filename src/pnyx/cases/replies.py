@@ -1,8 +1,8 @@
-"""What writers reply: sentences and the documents they cite, in the forms models really use.
+"""Replies of writers: sentences and the documents they cite, in the forms that models use.
 
-The schema that is sent stays strict. In reading, a citation may be `"1"`, `"Document 1"` or a bare
-number, a sentence may be a plain text, and fields that were not asked for are passed over. None of
-this changes what was said, and each departure is noted.
+The schema that is sent remains strict. In reading, a citation may be `"1"`, `"Document 1"` or a
+bare number, a sentence may be plain text, and unknown fields are ignored. None of this changes the
+content, and each deviation is noted.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _BETWEEN = frozenset(("and", *"[](),;&#"))
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,120})[\])]")
 _MAX_DIGITS = 9
 _LABELS = frozenset("title heading label number id point role".split())
-"""Fields that models add to a point or a sentence, and that hold neither premises nor citations."""
+"""Fields that models add to a point or a sentence, without premises or citations."""
 
 
 def cited_ids(
-    text: str, numbers: Iterable[int], shown: Sequence[Document], problems: list[str]
+    text: str, numbers: Iterable[int], documents: Sequence[Document], problems: list[str]
 ) -> tuple[str, list[str]]:
-    """Return a text without its citation marks, and the ids of what it cites, by these or those."""
+    """Return a text without citation marks, and the ids it cites by marks or numbers."""
 
     def known(number: int) -> bool:
-        return 1 <= number <= len(shown)
+        return 1 <= number <= len(documents)
 
     def as_mark(match: re.Match[str]) -> str:
         numbers = _numbers_in(match[1])
@@ -49,10 +49,10 @@ def cited_ids(
     cited = []
     for number in dict.fromkeys([*numbers, *marked]):
         if known(number):
-            cited.append(shown[number - 1].id)
+            cited.append(documents[number - 1].id)
         else:
             problem = f"removed a citation of document {shorten(number, 20)} from "
-            problem += f"{shorten(clean, 60)!r}: {len(shown)} documents were given"
+            problem += f"{shorten(clean, 60)!r}: {len(documents)} documents were given"
             problems.append(problem)
     return clean, cited
 
@@ -67,25 +67,25 @@ def sentences_of(reply: Any) -> Iterator[tuple[str, str, list[int]]]:
 
 @cache
 def points_reply() -> type[BaseModel]:
-    """Return the shape of an argument: points, each a conclusion and its premises."""
+    """Return the schema of an argument: points, each a conclusion and its premises."""
     from pydantic import BeforeValidator
 
-    one: Any = _cited_sentence()
-    premises: Any = Annotated[list[one], BeforeValidator(_listed)]
-    point: Any = _read_leniently("Point", _point_fields, conclusion=one, premises=premises)
+    sentence: Any = _cited_sentence()
+    premises: Any = Annotated[list[sentence], BeforeValidator(_listed)]
+    point: Any = _read_leniently("Point", _point_fields, conclusion=sentence, premises=premises)
     return _read_leniently("Reply", _plain_fields, points=list[point])
 
 
 @cache
 def sentences_reply() -> type[BaseModel]:
-    """Return the shape of a report: sentences in reading order."""
-    one: Any = _cited_sentence()
-    return _read_leniently("Report", _plain_fields, sentences=list[one])
+    """Return the schema of a report: sentences in reading order."""
+    sentence: Any = _cited_sentence()
+    return _read_leniently("Report", _plain_fields, sentences=list[sentence])
 
 
 @cache
 def _cited_sentence() -> type[BaseModel]:
-    """Return the shape of a sentence: its text, and the numbers of the documents it cites."""
+    """Return the schema of a sentence: its text, and the numbers of the documents it cites."""
     from pydantic import BeforeValidator, Field
 
     text = Annotated[str, Field(pattern=r"\S")]
@@ -94,7 +94,7 @@ def _cited_sentence() -> type[BaseModel]:
 
 
 def _read_leniently(name: str, before: Any, **parts: Any) -> type[BaseModel]:
-    """Return a strict shape whose fields come from what `before` makes of a decoded value."""
+    """Return a strict schema whose values are first normalised by `before`."""
     from pydantic import ConfigDict, create_model, model_validator
 
     def prepare(_: Any, value: Any) -> Any:
@@ -107,13 +107,13 @@ def _read_leniently(name: str, before: Any, **parts: Any) -> type[BaseModel]:
 
     fields: dict[str, Any] = {part: (kind, ...) for part, kind in parts.items()}
     validator: Any = model_validator(mode="before")
-    made: type[BaseModel] = create_model(
+    model: type[BaseModel] = create_model(
         name,
         __config__=ConfigDict(strict=True, extra="forbid"),
         __validators__={"prepare": validator(classmethod(prepare))},
         **fields,
     )
-    return reading_itself(made)
+    return reading_itself(model)
 
 
 def _plain_fields(value: Any) -> Any:
@@ -122,7 +122,7 @@ def _plain_fields(value: Any) -> Any:
         return value
     plain = {str(key).strip().lower(): part for key, part in value.items()}
     if len(plain) < len(value):
-        raise ValueError("a key comes twice")
+        raise ValueError("a key is repeated")
     if plain.keys() != value.keys():
         mark_departure("fields")
     return plain
@@ -150,7 +150,7 @@ def _completed(value: Any, required: str, listed: str) -> Any:
 
 
 def _listed(value: Any) -> Any:
-    """Return a list of the one premise that stands in place of a list."""
+    """Return a list for a single premise in place of a list."""
     if isinstance(value, str | dict):
         mark_departure("fields")
         return [value]
@@ -158,15 +158,15 @@ def _listed(value: Any) -> Any:
 
 
 def _citation_numbers(value: Any) -> Any:
-    """Return cited numbers as integers if all can be read; else the value as it is."""
+    """Return cited numbers as integers if all can be read; else the value unchanged."""
     entries = value if isinstance(value, list) else [value]
     numbers: list[Any] = []
     for entry in entries:
         if isinstance(entry, str):
-            found = _numbers_in(entry)
-            if found is None:
+            entry_numbers = _numbers_in(entry)
+            if entry_numbers is None:
                 return value
-            numbers += found
+            numbers += entry_numbers
         elif isinstance(entry, float) and entry.is_integer():
             numbers.append(int(entry))
         elif isinstance(entry, int) and not isinstance(entry, bool):

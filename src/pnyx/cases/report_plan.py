@@ -1,4 +1,4 @@
-"""What can be chosen of a report, with its defaults; importing it loads no numpy."""
+"""The options of a report, with defaults; importing this does not load numpy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 LIMIT: Final = 2000
-"""Characters of a report where neither request nor track nor user says: as in RAGTIME."""
+"""Characters of a report if request, track and user do not say: as in RAGTIME."""
 
 QUESTIONS: Final = 6
 """Sub-questions that a language model is asked for."""
@@ -14,12 +14,12 @@ QUESTIONS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """How a report is made.
+    """The plan of a report.
 
     Attributes:
-        retrieve: documents found for each query.
+        retrieve: documents retrieved for each query.
         documents: documents handed to the writer, at most.
-        lam: weight of relevance beside novelty in choosing them, in [0, 1] (MMR).
+        lam: weight of relevance against novelty in choosing them, in [0, 1] (MMR).
         relevant: the least probability with which a document is about one of the queries, by its
             ranking.
         judged: documents that a language model is asked about, if there is one.

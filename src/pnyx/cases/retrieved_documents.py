@@ -13,21 +13,21 @@ from pnyx.search.ranking.fusion import RRF_CONSTANT
 
 
 def search_text(question: Question) -> str:
-    """Return what is searched for: the question and, where it has one, its definition."""
+    """Return the query: the question and its definition, if it has one."""
     return f"{question.text} {question.definition}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievedDocuments:
-    """Documents of different texts, best first, and how many copies of them were passed over."""
+    """Documents with different texts, best first, and how many copies were skipped."""
 
     documents: list[Evidence]
     copies: int
-    all: SearchHits  # what the search by the question's own words gave
-    searches: int = 0  # in other words, fused with it
+    all: SearchHits  # the results for the question's own words
+    searches: int = 0  # searches in other words, fused with it
 
     def described(self, searcher: Searcher, question: Question) -> str:
-        """Say how was searched, and how much was found."""
+        """Describe the search, and the number of documents."""
         searched = "question and definition" if question.definition else "question"
         if self.searches:
             searched += f" and {self.searches} searches in other words"
@@ -44,22 +44,22 @@ def retrieve(
     searches: Sequence[str] = (),
     first: RetrievedDocuments | None = None,
 ) -> RetrievedDocuments:
-    """Return the `plan.retrieve` best documents of different texts. Raises as `argue` does.
+    """Return the `plan.retrieve` best documents with different texts. Raises as `argue` does.
 
     The results of `searches` in other words are fused with the first ones by reciprocal rank,
-    unless something is done after ranking, which would cost as much for each search. `first` is
-    what was retrieved without them.
+    unless a step after ranking would have to be repeated for each search. `first` is the result
+    without them.
     """
     count = 4 * plan.retrieve
     if first is not None and (not searches or searcher.plan.staged):
         return first
     if first is None:
-        (found,) = searcher.search([replace(question, text=search_text(question))], count)
+        (result,) = searcher.search([replace(question, text=search_text(question))], count)
     else:
-        found = first.all
+        result = first.all
     others = [replace(question, id=f"{question.id}-s{n}", text=text)
               for n, text in enumerate(searches, 1)]  # fmt: skip
-    rankings = [found, *(searcher.search(others, count) if others else [])]
+    rankings = [result, *(searcher.search(others, count) if others else [])]
     ids = _fused([[hit.doc_id for hit in ranking.hits] for ranking in rankings])
     different: dict[str, Evidence] = {}
     copies = 0
@@ -68,11 +68,11 @@ def retrieve(
             break
         copies += document.text in different
         different.setdefault(document.text, document)
-    return RetrievedDocuments(list(different.values()), copies, found, len(others))
+    return RetrievedDocuments(list(different.values()), copies, result, len(others))
 
 
 def _fused(rankings: Sequence[Sequence[str]]) -> list[str]:
-    """Return ids by the sum of their reciprocal ranks; a single ranking stays as it is."""
+    """Return ids by the sum of their reciprocal ranks; a single ranking is unchanged."""
     scores: dict[str, float] = {}
     for ranking in rankings:
         for rank, doc_id in enumerate(ranking, 1):

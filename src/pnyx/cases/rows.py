@@ -1,4 +1,4 @@
-"""A case as JSON: what `pnyx argue --json` prints, `/v1/argue` and the tools of MCP answer."""
+"""A case as JSON, for `pnyx argue --json`, `/v1/argue` and the MCP tools."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from pnyx.search.rows import DescribedRow, PartialRow, QuestionRow, TopicRow, qu
 
 
 class CellRow(DescribedRow):
-    """What a verdict is on."""
+    """The subject of a verdict."""
 
     id: str
-    """Of the verdict, or of the item."""
+    """Id of the verdict, or of the item."""
     task: str
-    """What was asked."""
+    """The task."""
     group: str
     """Id of the question, or the item's group."""
     dimension: str | None
-    """Of a rating, which has a line for each dimension."""
+    """Dimension of a rating, which has a line for each."""
 
 
 class VerdictFieldsRow(PartialRow):
     """A judge's answer."""
 
     value: bool | int | float | str | list[Any] | None
-    """The answer; null where it is unscored."""
+    """The answer; null if unscored."""
     probability: float | None
-    """Of yes; null where none is stated."""
+    """Probability of yes; null if none is stated."""
     unscored: str | None
-    """Why there is no answer: a word, then detail; null where there is one."""
+    """Why there is no answer: a word, then detail; null if there is one."""
     explanation: str
     """The judge's reason."""
     evidence: str
-    """What the judge quotes."""
+    """The judge's quotation."""
     judge: str
     """Who answered."""
     method: str
-    """How the answer came about."""
+    """How the answer was obtained."""
     prompt_hash: str
-    """Of the prompt; empty where none was used."""
+    """Hash of the prompt; empty if none was used."""
     notes: dict[str, Any] | None
-    """What else the judge said."""
+    """Further details from the judge."""
     threshold: float | None = None
-    """Probability from which on it says yes; only of judges that have one."""
+    """Probability from which it says yes; only for judges that have one."""
     asked: list[str] = Field(default_factory=list)
     """Keys of the judgement store: the calls behind the answer; only of language models."""
 
@@ -56,34 +56,34 @@ class VerdictRow(VerdictFieldsRow, CellRow):
     """A verdict on a part of an argument: a line of answers.jsonl."""
 
     task: Literal["support", "relevance", "stance"]
-    """What was asked: does the document support the sentence, help the question, serve the side?"""
+    """The task: does the document support the sentence, help the question, serve the side?"""
     side: Literal["pro", "con"]
     """The side that is argued."""
     doc_id: str
     """The document."""
     sentence: int | None = None
-    """Place of the sentence in the answer, from 0; of `support` alone."""
+    """Position of the sentence in the answer, from 0; only for `support`."""
 
 
 class MeasureRow(PartialRow):
     """A measured value with its base."""
 
     value: float | None
-    """Null where nothing was scored: never 0 in its place."""
+    """Null if nothing was scored, never 0 instead."""
     low: float | None
-    """Lower end of the 95 % interval; null where none was computed."""
+    """Lower end of the 95 % interval; null if none was computed."""
     high: float | None
     """Upper end of the 95 % interval."""
     scored: int
-    """How many answers the value rests on."""
+    """How many answers the value is based on."""
     asked: int
     """How many questions were asked."""
     no_interval: str | None = None
-    """Why there is no interval, where something was scored and there is none."""
+    """Why there is no interval although something was scored."""
 
 
 class UndecidedRow(PartialRow):
-    """A document about the question that is not argued with."""
+    """A document about the question that is not used in the argument."""
 
     doc_id: str
     """The document."""
@@ -103,23 +103,23 @@ class SideRow(DescribedRow):
     response: dict[str, Any]
     """The argument in the layout of TREC RAG 2025: `metadata`, `references`, `answer`."""
     verdicts: list[VerdictRow]
-    """What the judges say of each part."""
+    """The judges' verdicts on each part."""
     measures: dict[str, MeasureRow]
     """`sentence_precision`, `citation_precision`, `on_the_question`, `on_this_side`."""
     considered: int
     """How many retrieved documents were put on this side."""
     likely: float | None
-    """How likely the documents read argue this side at all; null where nobody can say."""
+    """Probability that the documents read argue this side at all; null if unknown."""
     warning: str | None
-    """What is said above a side that the documents may not argue; null for others."""
+    """Warning about a side that the documents may not argue; null for others."""
     chances: dict[str, float]
-    """Cited document -> how likely it argues this side."""
+    """Cited document -> probability that it argues this side."""
     less_sure: list[UndecidedRow]
-    """Documents likelier on this side than on the other, not likely enough to argue with."""
+    """Documents more likely on this side than on the other, but not likely enough to use."""
     uncited: list[UndecidedRow]
     """Documents on this side that no sentence cites."""
     empty: str | None
-    """Why nothing is argued for this side; null where something is."""
+    """Why this side has no argument; null if it has one."""
     problems: list[str]
     """What was removed or went wrong while writing."""
 
@@ -136,15 +136,15 @@ class WeighedRow(DescribedRow):
     asked: int
     """How many passages it was asked about."""
     scored: int
-    """On how many of these it gave an answer; the packaged judge decides the others."""
+    """How many of these it answered; the packaged judge decides the others."""
     again: int
-    """About how many it was asked in both orders."""
+    """How many it was asked about in both orders."""
     agreed: int
-    """On how many of these both answers were the same."""
+    """How many of these had the same answer both times."""
     unscored: int
     """How many answers are missing: passages, or 1 for the control."""
     reason: str
-    """Why most of these are missing; empty where none is."""
+    """Why most of these are missing; empty if none is."""
 
 
 class CountedTopicRow(TopicRow):
@@ -158,20 +158,20 @@ class NearTopicRow(DescribedRow):
     """A topic of labels that the question may mean."""
 
     topic: str
-    """As the corpus words it: asked as a question, its labels count."""
+    """In the corpus's words: if it is asked as the question, its labels count."""
     passages: int
     """How many retrieved documents have a label on it."""
 
 
 class ExpectedRow(DescribedRow):
-    """How many of the documents read argue a side of the question."""
+    """The number of documents read that argue a side of the question."""
 
     value: float | None
-    """The sum of their probabilities; null where none has one."""
+    """The sum of their probabilities; null if none has one."""
     scored: int
     """How many documents have a verdict."""
     read: int
-    """How many were read: what else the collection holds is not counted."""
+    """How many were read; the rest of the collection is not counted."""
 
 
 class CaseRow(DescribedRow):
@@ -180,11 +180,11 @@ class CaseRow(DescribedRow):
     question: QuestionRow
     """The question."""
     claims: list[str]
-    """What it is read as, or was asked to be: what pro and what con asserts."""
+    """The claims of pro and con, as given or as read from the question."""
     sides: list[SideRow]
-    """The sides that were asked for, pro before con."""
+    """The requested sides, pro before con."""
     judges: dict[str, str]
-    """Judge -> how far it can be trusted."""
+    """Judge -> how reliable it is."""
     settings: dict[str, str]
     """How this was made."""
     undecided: list[UndecidedRow]
@@ -194,23 +194,23 @@ class CaseRow(DescribedRow):
     expected_about: ExpectedRow
     """How many retrieved documents argue a side of the question, by their probabilities."""
     certainty: float
-    """The least probability of arguing a side with which a document is argued with."""
+    """The least probability of arguing a side from which a document is used."""
     passed_over: int
     """How many retrieved documents are not about the question."""
     unscored: int
     """How many verdicts are missing."""
     search_problems: list[str]
-    """What a reader must know of the search."""
+    """Notes for the reader on the search."""
     weighed: WeighedRow | None
-    """Null where no language model told sides."""
+    """Null if no language model decided sides."""
     topics: list[CountedTopicRow]
-    """What the labels of the retrieved documents are on."""
+    """Topics of the retrieved documents' labels."""
     near_topics: list[NearTopicRow]
-    """Up to three that the question may mean, the likeliest first; none where one counts."""
+    """Up to three that the question may mean, the most likely first; none if one counts."""
 
 
 def case_row(case: Case) -> CaseRow:
-    """Return a case as JSON has it."""
+    """Return a case as JSON values."""
     verdicts = list(verdict_rows(case))
     return CaseRow.model_validate(
         {
@@ -251,6 +251,6 @@ def case_row(case: Case) -> CaseRow:
     )
 
 
-def _open_row(one: Undecided) -> dict[str, Any]:
-    sides = {str(side): verdict_fields(answer) for side, answer in one.stance.items()}
-    return {"doc_id": one.doc_id, "relevance": verdict_fields(one.relevance), **sides}
+def _open_row(passage: Undecided) -> dict[str, Any]:
+    sides = {str(side): verdict_fields(answer) for side, answer in passage.stance.items()}
+    return {"doc_id": passage.doc_id, "relevance": verdict_fields(passage.relevance), **sides}

@@ -1,4 +1,4 @@
-"""Which of the retrieved passages argue, and for which side."""
+"""Decide which retrieved passages argue, and for which side."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pnyx.search.topics import TopicMatch, TopicMatcher
 _LABEL = Provenance(CORPUS_LABEL, method="label")
 
 _OTHER = 0.2
-"""A topic that is less likely about the question is another."""
+"""Below this probability, a topic is not about the question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedPassage:
     """A retrieved document: does it argue a side of the question, and which?
 
-    `sided.sides` are the sides that it is argued with, `leans` the one for which it is only listed.
+    `sided.sides` are the sides it is used for, `leans` the side for which it is only listed.
     """
 
     document: Evidence
@@ -36,7 +36,7 @@ class Placed:
 
     @property
     def reasons(self) -> list[str]:
-        """Why verdicts on it are missing, whether or not the others sufficed to place it."""
+        """Why verdicts on it are missing, even if the others sufficed to decide its side."""
         missing = [self.relevance.reason] if isinstance(self.relevance, Unscored) else []
         return missing + self.sided.reasons
 
@@ -47,7 +47,7 @@ class Placed:
 
     @property
     def about(self) -> float | None:
-        """How likely it argues a side; None where nobody said."""
+        """The probability that it argues a side; None if unknown."""
         if self.used and not is_yes(self.relevance):
             return 1.0
         p = chance(self.relevance)
@@ -55,21 +55,23 @@ class Placed:
 
     @property
     def passed_over(self) -> bool:
-        """Whether it is known to argue neither side; what is unscored is not."""
+        """Whether it is known to argue neither side; not if unscored."""
         placed = self.used or self.sided.sides or self.leans
         return isinstance(self.relevance, Judged) and not placed
 
     @property
     def undecided(self) -> bool:
-        """Whether it argues a side, and which one is not clear."""
+        """Whether it argues a side, but it is not clear which."""
         return self.used and not self.sided.sides and self.leans is None
 
     def worth(self, side: Side) -> float:
-        """Return `chance`, with 1 for each probability that nobody states: for sorting alone."""
+        """Return `chance` with 1 for each missing probability, only for sorting."""
         return math.prod(1.0 if p is None else p for p in self._chances(side))
 
     def chance(self, side: Side) -> float | None:
-        """Return how likely it argues a side: P(any side) P(this one); None where one is missing.
+        """Return the probability that it argues a side: P(any side) P(this one).
+
+        None if one is missing.
 
         A label of the corpus says that the document argues a side, and states a probability only
         where its topic is matched by meaning.
@@ -88,19 +90,19 @@ class Expected:
     """How many documents argue a side of the question, by the sum of their probabilities."""
 
     value: float | None = None
-    scored: int = 0  # have a verdict, of those `read`
+    scored: int = 0  # how many of those `read` have a verdict
     read: int = 0
 
 
-def expected_about(placed: Sequence[Placed]) -> Expected:
-    """Return how many of these documents argue a side of the question."""
-    known = [p for one in placed if (p := one.about) is not None]
-    value = round(math.fsum(known), 6) if known else None
-    return Expected(value, scored=len(known), read=len(placed))
+def expected_about(placed: Sequence[PlacedPassage]) -> Expected:
+    """Return the expected number of documents that argue a side of the question."""
+    chances = [p for passage in placed if (p := passage.about) is not None]
+    value = round(math.fsum(chances), 6) if chances else None
+    return Expected(value, scored=len(chances), read=len(placed))
 
 
 def chance(answer: Answer | None) -> float | None:
-    """Return the probability of yes; None where there is none."""
+    """Return the probability of yes; None if there is none."""
     return answer.probability if isinstance(answer, Judged) else None
 
 
@@ -112,7 +114,7 @@ async def place(
     relevance: Sequence[Answer] | None = None,
     matches: Sequence[TopicMatch | None] | None = None,
     sides: Judge | None = None,
-) -> list[Placed]:
+) -> list[PlacedPassage]:
     """Judge whether each document argues a side, then which side, in order.
 
     The question's `definition` guides a judge of relevance. A corpus's label on this very question
@@ -131,40 +133,42 @@ async def place(
         (d, match) for d, answer, match in sorted(rows, key=lambda row: -(chance(row[1]) or 0.0))
         if is_yes(answer) or _by_passage(answer) or (match and match.used)
     ]  # fmt: skip
-    asked = [(question, d.id, d) for d, _ in wanted]
+    items = [(question, d.id, d) for d, _ in wanted]
     matched = [match for _, match in wanted]
     # `_chosen` decides on which side each is: the least probability here has no effect.
-    found = await sides_matched(asked, matched, sides or judge, 0.5)
-    sided = {d.id: one for (d, _), one in zip(wanted, found, strict=True)}
-    placed = [Placed(d, a, sided.get(d.id, SideVerdict({}, frozenset(), m))) for d, a, m in rows]
-    return [_chosen(one, plan) for one in placed]
+    verdicts = await sides_matched(items, matched, sides or judge, 0.5)
+    sided = {d.id: verdict for (d, _), verdict in zip(wanted, verdicts, strict=True)}
+    placed = [
+        PlacedPassage(d, a, sided.get(d.id, SideVerdict({}, frozenset(), m))) for d, a, m in rows
+    ]
+    return [_chosen(passage, plan) for passage in placed]
 
 
 def settled_by_label(matches: Sequence[TopicMatch | None]) -> list[bool]:
-    """Say of each document whether the corpus's label decides what it argues, and no judge."""
+    """Return for each document whether the corpus's label decides its side, instead of a judge."""
     if not any(match is not None and match.used for match in matches):
         return [False] * len(matches)
     return [m is not None and (m.used or m.same + m.opposite < _OTHER) for m in matches]
 
 
 def _by_label(relevance: Sequence[Answer], matches: Sequence[TopicMatch | None]) -> list[Answer]:
-    """Let labels on the question, where some are found, say what is about it, and what is not."""
+    """Decide relevance by labels on the question, if there are any."""
     if not any(match is not None and match.used for match in matches):
         return list(relevance)
-    found: list[Answer] = []
+    answers: list[Answer] = []
     for answer, match in zip(relevance, matches, strict=True):
         if match is None:
-            found.append(answer)
+            answers.append(answer)
         elif match.used and _by_passage(answer):
             p = match.same + match.opposite if match.why == "meaning" else None
-            said = f"labelled on a topic that {match.reason}"
-            found.append(Judged(True, _LABEL, probability=p, explanation=said))
+            explanation = f"labelled on a topic that {match.reason}"
+            answers.append(Judged(True, _LABEL, probability=p, explanation=explanation))
         elif match.same + match.opposite < _OTHER:
-            said = f"labelled on another topic: {shorten(match.topic, 80)}"
-            found.append(Judged(False, _LABEL, explanation=said))
+            explanation = f"labelled on another topic: {shorten(match.topic, 80)}"
+            answers.append(Judged(False, _LABEL, explanation=explanation))
         else:
-            found.append(answer)
-    return found
+            answers.append(answer)
+    return answers
 
 
 def _by_passage(answer: Answer) -> bool:
@@ -174,7 +178,7 @@ def _by_passage(answer: Answer) -> bool:
 async def _ask_relevance(
     question: Question, documents: Sequence[Evidence], judge: Judge
 ) -> Sequence[Answer]:
-    made = [
+    questions = [
         ask_relevance(
             f"relevance/{document.id}",
             question.text,
@@ -184,11 +188,11 @@ async def _ask_relevance(
         )
         for document in documents
     ]
-    return await ask_async(judge, made)
+    return await ask_async(judge, questions)
 
 
-def _chosen(placed: Placed, plan: Plan) -> Placed:
-    """Decide for which sides a document is argued with, or for which it is listed."""
+def _chosen(placed: PlacedPassage, plan: Plan) -> PlacedPassage:
+    """Decide for which sides a document is used, or for which it is listed."""
     verdicts = placed.sided.verdicts
     # A judge's own yes to the question of relevance has its own threshold.
     read = isinstance(placed.relevance, Judged) and _by_passage(placed.relevance)

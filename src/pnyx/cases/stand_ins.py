@@ -13,7 +13,7 @@ from pnyx.judging.questions import JudgeQuestion, Support
 
 
 class StandInJudge:
-    """A judge in whose place a yes is given where it has no answer."""
+    """A judge whose missing answers are replaced by yes."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -35,9 +35,9 @@ def _stand_in(question: JudgeQuestion, answer: Answer) -> Answer:
 
 
 class StandInWriter:
-    """A writer in whose place the longest argument counts that it may write.
+    """A writer replaced by the longest argument that it may write.
 
-    Every sentence of it cites every document: no argument has more to be judged.
+    Every sentence cites every document, so no argument has more to judge.
     """
 
     def __init__(self, writer: Writer, points: int, words: int | None = None) -> None:
@@ -59,7 +59,7 @@ _BY = Provenance("stand-in", method="plan")
 
 
 _WORDS = 40
-"""Words of a sentence that is not written yet; few are longer."""
+"""Words of a sentence in place of an unwritten one; few are longer."""
 
 
 _SHORTEST = 5

@@ -25,28 +25,28 @@ from pnyx.core.plugins import APART, plugins
 from pnyx.core.rooms import SECTIONS, room_commands
 
 COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
-"""Verb -> what `pnyx --help` says of it, from the doors of the rooms (`pnyx.core.rooms`).
+"""Verb -> its summary in `pnyx --help`, from the doors of the rooms (`pnyx.core.rooms`).
 
 Others are plugins of the group `pnyx.commands`."""
 
 _GONE = {
     "start": "pnyx serve --open, with or without a folder",
     "mcp": "pnyx serve INDEX --mcp",
-    "quality": "tools/own_quality.py of the repository trains a model of argument quality, for "
-    "pnyx index --quality-model",
+    "quality": "to train a quality model for pnyx index --quality-model, use tools/own_quality.py "
+    "of the repository",
 }
-"""Former verb -> what does its job."""
+"""Removed verb -> what to use instead."""
 
 
 class _ReaderGoneError(Exception):
-    """Whoever read the output has seen enough; click would make an exit status of its own of it."""
+    """The reader of the output closed the pipe; click would use an exit status of its own."""
 
 
 class LazyGroup(Group):
     """A group whose commands are imported on use, so that `pnyx --help` stays fast."""
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        """Read the arguments; help is printed here, too."""
+        """Read the arguments, and print help if asked."""
         with _while_it_is_read():
             return super().make_context(*args, **more)
 
@@ -105,13 +105,13 @@ def app() -> None:
       pnyx search FILE_OR_FOLDER "Should voting be compulsory?"
 
     Exit status: 0 done (also if the reader of the output closed the pipe, as | head does), 1 a
-    judge is below a bar or has become worse (check, audit check), 2 bad usage or input, 3 finished
-    but something is unscored or undecided, 130 interrupted.
+    judge misses a required measure or got worse (check, audit check), 2 bad usage or input, 3
+    finished but something is unscored or undecided, 130 interrupted.
     """
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line; errors made on purpose become one line and exit status 2."""
+    """Run the command line; turn errors of Pnyx into one line and exit status 2."""
     _prepare_outputs()
     shown_before, warnings.showwarning = warnings.showwarning, _show_warning
     try:
@@ -126,14 +126,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         except OSError:
             _discard(stream)
     if status == EXIT_INTERRUPTED and argv is None:
-        # A thread may be in compiled code, from which it does not come back into a Python that is
-        # ending: "terminate called without an active exception". All is closed and written.
+        # A thread in compiled code may crash an interpreter that is shutting down ("terminate
+        # called without an active exception"). By now, all files are written and closed.
         os._exit(status)
     sys.exit(status)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a Python warning, as of documents that are left out, in one line."""
+    """Print a Python warning, for example about skipped documents, in one line."""
     click.echo(f"pnyx: warning: {escaped(str(message), 1000)}", err=True)
 
 
@@ -142,7 +142,7 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         result: Any = app.main(args=argv, prog_name="pnyx", standalone_mode=False)
         with contextlib.suppress(BrokenPipeError):
-            sys.stdout.flush()  # here, where a full disk still becomes one line
+            sys.stdout.flush()  # flushed here, so that a full disk is reported in one line
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return EXIT_BAD_INPUT
@@ -165,7 +165,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return EXIT_BAD_INPUT
     except _ReaderGoneError:
         return 0
-    except OSError as error:  # of the system, where nothing more can be said than what it says
+    except OSError as error:  # an error of the system, reported in its own words
         reason = error.strerror or str(error)
         click.echo(f"pnyx: {InputError(reason, path=error.filename)}", err=True)
         _discard(sys.stdout)
@@ -176,13 +176,13 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _end_in_peace(argv: Sequence[str] | None) -> None:
-    """Let no further Ctrl-C change how this process ends."""
+    """Ignore further Ctrl-C while this process ends."""
     if argv is None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _discard(stream: Any) -> None:
-    """Let what is still buffered go nowhere: Python would try, and fail, to write it at exit."""
+    """Discard buffered output: Python would try, and fail, to write it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from pnyx.stats.base import Measured
 
 FEWEST = 20
-"""Labelled answers below which a curve says more of chance than of the judge."""
+"""With fewer labelled answers, a curve reflects chance more than the judge."""
 _LOG_LOSS_CLIP = 1e-6
 _FOLDS = 5
 _MEASURES = ("ece", "brier", "log_loss", "auroc", "f1", "accuracy")
 
 
 class CalibrateSpec(Spec, heading="Calibration"):
-    """What is fitted, on what."""
+    """Options of `pnyx calibrate`."""
 
     labels: str = file_opt(..., "People's labels (JSONL).", metavar="LABELS")
     out: str = out_opt(..., "Calibration to write (JSON).")
@@ -40,7 +40,9 @@ class CalibrateSpec(Spec, heading="Calibration"):
         "half", "Threshold for yes: probability 1/2, or best F1."
     )
     error: float | None = opt(
-        None, "Also find thresholds beyond which at most this share is wrong.", within="(0, 1)"
+        None,
+        "Also find thresholds beyond which at most this share of answers is wrong.",
+        within="(0, 1)",
     )
 
 
@@ -52,15 +54,15 @@ def command(answers: str, spec: CalibrateSpec) -> int | Outcome:
     ANSWERS is the answers.jsonl of one judge and task, or the results folder that holds it.
 
     \b
-    isotonic     any rising curve; for hundreds of labels or more
+    isotonic     any rising curve; needs hundreds of labels
     platt        logistic in the log-odds, two parameters; for a few dozen labels
     temperature  one parameter: corrects over- or underconfidence only
 
-    Figures before and after are on the same answers. Those after are cross-fitted over topics (the
-    answers' group; without groups, over answers); the curve in the file is fitted on all answers.
-    With --error E, also find the regions of probability in which a cascade keeps the judge's
-    answer: the widest in which at most a share E is wrong, with 95 % confidence separately for yes
-    and no. Exit status 3: some answers could not be cross-fitted.
+    Measures before and after calibration use the same answers. Those after it are cross-fitted
+    over topics (the answers' group; without groups, over answers); the curve in the file is fitted
+    on all answers. With --error E, also find the probability ranges in which a cascade keeps the
+    judge's answer: the widest in which at most a share E is wrong, with 95 % confidence separately
+    for yes and no. Exit status 3: some answers could not be cross-fitted.
 
     \b
     Example:
@@ -109,15 +111,15 @@ def _read(answers: Path, labels: str) -> _Data:
     files = {}
     for what, path in (("answers", answers), ("labels", Path(labels))):
         if not path.is_file():
-            raise InputError("expected a file, whose hash the calibration records", path=path)
+            raise InputError("expected a file: the calibration records its hash", path=path)
         files[what] = {"file": escaped(path.name), "sha256": str(file_hash(path))}
     task = next(read_verdicts(answers)).task
     joined = join_labels(answers, labels, "relevance" if task == "relevance" else "support")
     used = tuple(pair for pair in joined.pairs if pair.verdict.probability is not None)
     methods = list(dict.fromkeys(pair.verdict.extra.get("method") or "" for pair in used))
     if len(methods) > 1:
-        shown = ", ".join(repr(shorten(name, 40)) for name in methods[:5])
-        problem = f"holds answers of {len(methods)} methods ({shown}), expected one"
+        examples = ", ".join(repr(shorten(name, 40)) for name in methods[:5])
+        problem = f"holds answers of {len(methods)} methods ({examples}), expected one"
         raise InputError(problem, path=answers)
     unscored = sum(pair.verdict.value is None for pair in joined.pairs)
     yes = sum(pair.gold.yes is True for pair in used)
@@ -140,17 +142,17 @@ def _read(answers: Path, labels: str) -> _Data:
 
 
 def _prompts(answers: Path, digest: str) -> tuple[dict[str, Any], ...]:
-    """Return the prompts that the manifest beside the answers names, if it is theirs."""
+    """Return the prompts named by the manifest next to the answers, if it belongs to them."""
     from pnyx.judging.answers import MANIFEST
 
     try:
         manifest = read_json(answers.parent / MANIFEST) or {}
         prompts = manifest["prompts"] if manifest["answers_sha256"] == digest else []
     except KeyError:
-        return ()  # answers may come without a manifest, or next to somebody else's
-    known = ("name", "version", "hash")
+        return ()  # The answers may have no manifest, or one of other answers next to them.
+    keys = ("name", "version", "hash")
     return tuple(
-        {name: p[name] for name in known if isinstance(p.get(name), str | int)}
+        {name: p[name] for name in keys if isinstance(p.get(name), str | int)}
         for p in (prompts if isinstance(prompts, list) else [])
         if isinstance(p, dict)
     )
@@ -173,8 +175,8 @@ def _calibrate(data: _Data, spec: CalibrateSpec) -> tuple[Recalibration, list[Me
     folds = folds_of(groups, _FOLDS)
     fitted = crossfit(spec.method, p, y, folds, choose)
     before = [
-        None if score is None else (own, pair.verdict.value is True)
-        for own, pair, score in zip(p, data.pairs, fitted, strict=True)
+        None if score is None else (probability, pair.verdict.value is True)
+        for probability, pair, score in zip(p, data.pairs, fitted, strict=True)
     ]
     figures = {"before": _figures(data, before), "after": _figures(data, fitted)}
     curve = fit(spec.method, p, y)
@@ -210,7 +212,8 @@ def _figures(data: _Data, scores: Sequence[tuple[float, bool] | None]) -> dict[s
         verdict = replace(pair.verdict, value=yes, probability=probability)
         pairs.append(replace(pair, verdict=verdict))
         if probability is not None:
-            # An isotonic curve says 0 and 1, of which one error would be infinite: clipped.
+            # An isotonic curve returns 0 and 1, for which the log loss of an error is infinite:
+            # clipped.
             clipped = min(1 - _LOG_LOSS_CLIP, max(_LOG_LOSS_CLIP, probability))
             losses.append(-math.log(clipped if pair.gold.yes else 1 - clipped))
     task = "relevance" if data.task == "relevance" else "support"
@@ -230,16 +233,16 @@ def _warnings(data: _Data, calibration: Recalibration) -> list[str]:
         if counts[name]:
             lines.append(f"{counts[name]} {what}")
     if counts["groups"] < 2:
-        lines.append("the answers are of one group: figures after are of other answers, not topics")
+        lines.append("all answers belong to one group: cross-fitted over answers, not topics")
     p = sorted(data.probabilities)
     low, high = calibration.curve([p[0], p[-1]]).tolist()
     if high - low < 1e-6:
-        lines.append("the curve is level: on these labels the probabilities say nothing")
+        lines.append("the curve is flat: on these labels the probabilities carry no information")
     sure = calibration.sure
     if sure is not None and (sure.missed or 0.0) > sure.error:
         lines.append(
-            f"cascade: {sure.per_class}; --error {sure.error:g} limits the errors among kept "
-            "answers, not among those that are yes: choose a smaller one"
+            f"cascade: {sure.per_class}; --error {sure.error:g} limits errors among the kept "
+            f"answers, not among all yes answers: choose a smaller value"
         )
     if calibration.sure is not None and calibration.sure.share == 0:
         lines.append(f"cascade: {calibration.sure}; the strong judge would answer everything")

@@ -15,9 +15,9 @@ from pnyx.core.spec import main_flag
 from pnyx.formats.text_types import TextKind
 
 RESTRICTED = "pnyx.core.restricted_mode"
-"""Key of a context's `meta`: whether texts are hidden, which no parameter says."""
+"""Key in a context's `meta`: whether texts are hidden (no parameter holds this)."""
 _KEPT = ("json", "config", "save-config", "help", "help-all")
-"""Options that no file has, nor any secret: that is better in the environment."""
+"""Options that a file cannot set. Secrets belong in the environment."""
 
 
 def config_options(heading: str) -> list[click.Option]:
@@ -27,25 +27,25 @@ def config_options(heading: str) -> list[click.Option]:
         "expose_value": False,
         "type": click.STRING,
     }
-    made = [
+    options = [
         click.Option(
             ["--config"],
             is_eager=True,
             callback=_read,
-            help='TOML of options, such as model = "bm25", at its top or under [COMMAND]; what '
-            "the command line says counts.",
+            help='TOML of options, such as model = "bm25", at its top or under [COMMAND]. The '
+            "command line takes precedence.",
             **common,
         ),
         click.Option(
             ["--save-config"],
             callback=_keep,
-            help="Write the options that are given here as such a file, and do nothing else.",
+            help="Write the given options to such a file, and do nothing else.",
             **common,
         ),
     ]
-    for option in made:
+    for option in options:
         option.heading = heading  # type: ignore[attr-defined]
-    return made
+    return options
 
 
 def _keep(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
@@ -65,38 +65,38 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not valid TOML: {shorten(str(error))}", path=path) from error
     top = {name: value for name, value in content.items() if not isinstance(value, dict)}
-    own = content.get(_name(ctx), {})
+    section = content.get(_name(ctx), {})
     options = dict(_options(ctx))
     defaults: dict[str, Any] = {}
-    for name, value in {**top, **own}.items():
+    for name, value in {**top, **section}.items():
         option = options.get(name.replace("_", "-"))
         if option is None:
-            known = ", ".join(options)
+            expected = ", ".join(options)
             raise InputError(
-                f"found {shorten(name, 40)!r}, expected an option of pnyx {_name(ctx)}: {known}",
+                f"found {shorten(name, 40)!r}, expected an option of pnyx {_name(ctx)}: {expected}",
                 path=path,
             )
         try:
             option.type_cast_value(ctx, value)
         except (click.BadParameter, TypeError) as error:
-            said = getattr(error, "message", str(error))
-            raise InputError(f"{name}: {shorten(' '.join(said.split()))}", path=path) from error
+            message = getattr(error, "message", str(error))
+            raise InputError(f"{name}: {shorten(' '.join(message.split()))}", path=path) from error
         defaults[str(option.name)] = value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
 
 
 def save_config(ctx: click.Context) -> bool:
-    """Write what was given where --save-config says so; tell whether it did."""
+    """Write the given options to the file of --save-config, if any; return whether it did."""
     path = ctx.meta.get(_SAVE)
     if path is None:
         return False
     from pnyx.core.files import atomic_text, check_output
 
     check_output(path, "file")
-    given = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    explicit = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
     lines = [f"[{json.dumps(_name(ctx))}]"]
     for name, option in _options(ctx):
-        if ctx.get_parameter_source(str(option.name)) in given:
+        if ctx.get_parameter_source(str(option.name)) in explicit:
             value = ctx.params.get(str(option.name), ctx.meta.get(RESTRICTED))
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
     with atomic_text(path) as stream:
@@ -105,7 +105,7 @@ def save_config(ctx: click.Context) -> bool:
 
 
 def _options(ctx: click.Context) -> Iterator[tuple[str, click.Option]]:
-    """Yield what a file may say, by the name that the command line has for it."""
+    """Yield the options that a file may set, by their names on the command line."""
     for option in ctx.command.params:
         name = main_flag(option.opts).lstrip("-")
         secret = getattr(option, "text_kind", None) is TextKind.SECRET

@@ -12,7 +12,7 @@ COMMANDS: Final = (
         "pnyx.cli.results:command",
         50,
         "Campaigns",
-        "Put the shares of a run together that several machines judged (--shard).",
+        "Merge the shares of a run that several machines judged (--shard).",
     ),
     CommandDoor(
         "judge",
@@ -26,14 +26,14 @@ COMMANDS: Final = (
         "pnyx.cli.measure:command",
         30,
         "Judges",
-        "Measure answers against labels and runs against qrels, with intervals.",
+        "Measure answers against labels, and runs against qrels, with confidence intervals.",
     ),
     CommandDoor(
         "calibrate",
         "pnyx.cli.calibrate:command",
         50,
         "Judges",
-        "Recalibrate a judge's probabilities on labels, and find when its answers are certain.",
+        "Recalibrate a judge's probabilities on labels, and find thresholds for reliable answers.",
     ),
     CommandDoor(
         "sample",

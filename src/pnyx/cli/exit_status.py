@@ -1,4 +1,4 @@
-"""The exit statuses of commands, beside 0 and 1."""
+"""The exit statuses of commands other than 0 and 1."""
 
 from typing import Final
 

@@ -59,8 +59,8 @@ class ItemSpec(
     )
     as_perspectives: bool = opt(
         False,
-        "support: ask a language model whether the text, outright or by implication, speaks for "
-        "the statement, as the packaged judge is asked anyway.",
+        "support: ask a language model whether the text supports the statement, explicitly or by "
+        "implication. The packaged judge is always asked this.",
     )
     words: int | None = opt(
         None,
@@ -71,13 +71,13 @@ class ItemSpec(
     )
 
     def read(
-        self, task: str, items: str | None, asked: FormatSpec
+        self, task: str, items: str | None, file_format: FormatSpec
     ) -> tuple[str, PairSource | Sequence[JudgeQuestion]]:
         """Return where the questions come from, and the questions."""
         self.check_needs()
         sense = [self.flag(n) for n in ("as_citations", "as_perspectives") if getattr(self, n)]
         if sense and task != "support":
-            raise OptionError(f"{sense[0]} requires support, not {task}")
+            raise OptionError(f"{sense[0]} requires the task support, not {task}")
         if self.as_citations and (self.as_perspectives or self.perspectives is not None):
             other = [*sense[1:], "--perspectives"][0]
             raise OptionError(f"{sense[0]} and {other} exclude each other")
@@ -85,7 +85,7 @@ class ItemSpec(
             return items, self._arguments(items)
         sources = (self.index, self.topics, self.perspectives)
         if items is not None and not self.runs and sources == (None, None, None):
-            return items, self._read(task, items, asked)
+            return items, self._read(task, items, file_format)
         views = self.perspectives
         relevance = task == "relevance" and self.topics and len(self.runs) == 1 and views is None
         support = task == "support" and views is not None and self.topics is None
@@ -105,12 +105,12 @@ class ItemSpec(
         pairs = pairs_of_perspectives(self.runs, self.index, str(views), self.depth, words)
         return ", ".join(self.runs), pairs
 
-    def _read(self, task: str, items: str, asked: FormatSpec) -> Sequence[JudgeQuestion]:
+    def _read(self, task: str, items: str, file_format: FormatSpec) -> Sequence[JudgeQuestion]:
         from pnyx.judging.runs.responses import holds_responses
 
         if task == "quality" and holds_responses(items):
-            return asked.texts(TASKS[task], items)
-        questions: Sequence[Any] = asked.read(
+            return file_format.texts(TASKS[task], items)
+        questions: Sequence[Any] = file_format.read(
             TASKS[task], items, columns=self.mapping, on_rag=_say_read
         )
         if self.as_perspectives:
@@ -121,7 +121,7 @@ class ItemSpec(
 
     @property
     def support_of(self) -> SupportOf:
-        """What support is asked of, where that is said."""
+        """What kind of text support is judged for, if an option says so."""
         if self.as_citations:
             return "citations"
         return "perspectives" if self.as_perspectives or self.perspectives is not None else ""
@@ -133,7 +133,7 @@ class ItemSpec(
         if holds_responses(items):
             return items_of_responses(items, self.index, self.topics)
         if self.index is not None or self.topics is not None:
-            raise OptionError("--index and --topics go with a file of responses, as of pnyx argue")
+            raise OptionError("--index and --topics require a file of responses (pnyx argue)")
         return TASKS["rag"].read(items, columns=self.mapping, on_rag=_say_read)
 
 
@@ -151,7 +151,7 @@ def command(
     items: FileName | None,
     results: ResultsSpec,
     pool: ItemSpec,
-    asked: FormatSpec,
+    file_format: FormatSpec,
     spec: JudgeSpec,
     as_json: bool,
 ) -> int:
@@ -174,9 +174,9 @@ def command(
     \b
     Dimensions of your own for quality: see pnyx judge dimensions --help.
     Reports with citations: see pnyx judge report --help. Parts of that:
-    negative    is an answer said to lack?  id, text, statement
-    needs-citation   does it need a source? id, text, statement
-    unanswerable   is this what is unknown? id, text, statement
+    negative        does it say that there is no answer? id, text, statement
+    needs-citation  does it need a source?               id, text, statement
+    unanswerable    does it say what is unknown?         id, text, statement
 
     RESULTS gets answers.jsonl, in the order of ITEMS, and manifest.json. Every reply of a language
     model is kept in the judgement store: running the command again, even after a crash, asks only
@@ -196,14 +196,14 @@ def command(
     """
     needs_out(results.out, spec)
     shard = results.share
-    asked.chosen(TASKS[task], spec)  # what is wrong with the choice is said before items are read
-    source, given = pool.read(task, items, asked)
-    spec = asked.prompted(spec)
-    form, questions = asked.prepared(TASKS[task], spec, given)
+    file_format.chosen(TASKS[task], spec)  # reports a wrong choice before items are read
+    source, items_read = pool.read(task, items, file_format)
+    spec = file_format.prompted(spec)
+    form, questions = file_format.prepared(TASKS[task], spec, items_read)
     if form is not None:
         _say_left_out(task, form)
     elif task == "quality":
-        _say_overall(given, questions)
+        _say_overall(items_read, questions)
     return answer_into(
         results.out,
         task,
@@ -213,7 +213,7 @@ def command(
         as_json=as_json,
         support_of=_support_of(pool, questions),
         form=form,
-        settings=asked.settings,
+        settings=file_format.settings,
         shard=shard,
         summarises=True,
     )
@@ -226,7 +226,7 @@ def _say_read(items: RagItems) -> None:
 
 
 def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion]) -> SupportOf:
-    """Return what support is asked of: what an option says, else what the items are."""
+    """Return the kind of text support is judged for, by an option or else by the items."""
     if isinstance(questions, Sequence) and any(
         isinstance(question, Support) and question.from_answer for question in questions
     ):
@@ -235,24 +235,24 @@ def _support_of(pool: ItemSpec, questions: PairSource | Sequence[JudgeQuestion])
 
 
 def _say_overall(
-    given: PairSource | Sequence[JudgeQuestion], asked: PairSource | Sequence[JudgeQuestion]
+    items: PairSource | Sequence[JudgeQuestion], questions: PairSource | Sequence[JudgeQuestion]
 ) -> None:
-    """Say what the packaged judge does not rate of items that name no dimensions."""
+    """Say which dimensions the packaged judge does not rate, for items that name none."""
     from pnyx.judging.dimensions import dimensions_of
     from pnyx.judging.students.quality.overall import OVERALL
 
-    if not (isinstance(given, Sequence) and isinstance(asked, Sequence)):
+    if not (isinstance(items, Sequence) and isinstance(questions, Sequence)):
         return
-    pairs: Any = zip(given, asked, strict=True)
+    pairs: Any = zip(items, questions, strict=True)
     if any(before.dimensions != after.dimensions == (OVERALL,) for before, after in pairs):
         others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
         say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
 
 
 def _say_left_out(task: str, form: JudgingFormat) -> None:
-    """Say what a format does not rate that others of its task do."""
+    """Say which dimensions of the task this format does not rate."""
     if task == "rag" and form.name == "support":
         say(
-            "support tells context_relevance and groundedness; answer_relevance and preference "
+            "support measures context_relevance and groundedness; answer_relevance and preference "
             "need --llm and another --format"
         )

@@ -1,4 +1,4 @@
-"""What commands that ask a judge share: the plan, the results folder, the line on what was done."""
+"""Shared by commands that ask a judge: cost plan, results folder and final summary line."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 class ShardSpec(Spec, rare="shard"):
-    """Which share of the items is judged here."""
+    """The share of the items that this machine judges."""
 
     shard: Words | None = opt(
         None,
-        "Judge one of N shares of the items, dealt alike on every machine: 2/8 is the second of "
-        "eight (pnyx results merge).",
+        "Judge only share I of N of the items; 2/8 is the second of eight. Every machine splits "
+        "them the same way. Merge with pnyx results merge.",
         metavar="I/N",
     )
 
@@ -70,14 +70,14 @@ _MOST_SUMMARISED = 100_000
 
 
 def needs_out(out: str | None, spec: JudgeSpec) -> None:
-    """Refuse to judge without a place for the answers, and choices that do not go together."""
+    """Raise if no output is given for the answers, or if options exclude each other."""
     if out is None and not spec.plan:
         raise OptionError("Missing option '--out'.")
     spec.check()
 
 
 def warn_of_submissions(submitted: Submissions) -> None:
-    """Print what an organiser must know of the submissions before anything is judged."""
+    """Print problems of the submissions before anything is judged."""
     for submission in submitted.left_out:
         warn(f"left out, and not ranked: {submission}")
     warn_first(submitted.warnings, "warnings on the names of runs")
@@ -178,10 +178,10 @@ def judge_all(
 
     left: int | None = None
 
-    def started(count: int, kept: int) -> None:
+    def started(count: int, stored: int) -> None:
         nonlocal left
-        left = count - kept
-        say_kept(kept, what)
+        left = count - stored
+        say_kept(stored, what)
 
     with watched(opened.judge, opened.models, lambda: left) as judge:
         return judge_into(
@@ -209,18 +209,18 @@ def say_kept(count: int, what: str = "questions") -> None:
 
 
 def say_judge(name: str, card: str) -> None:
-    """Name the judge, and say what is known of it if that is short, else where it stands."""
+    """Name the judge, with its card if that is short, or else where to read it."""
     for line in introduced({name: card}):
         click.echo(f"judge {escaped(line, 400)}", err=True)
 
 
 def counts_line(counts: Mapping[str, Any], done: str, judge: str) -> str:
-    """Return how many are done of all, by whom, and why the others are not."""
+    """Return how many of all items are done, by which judge, and why others are not."""
     line = f"{counts['scored']} of {counts['asked']} {done} by {escaped(short_name(judge))}"
     if counts["unscored"]:
         line += f"; {counts['unscored']} unscored: {reasons_shown(counts['reasons'])}"
     partly = {
-        "partly_ranked": "name some of the texts only (the others are unranked)",
+        "partly_ranked": "rank only some of the texts (the others are unranked)",
         "read_leniently": "read leniently (their notes say how)",
     }
     return line + "".join(f"; {counts[n]} {what}" for n, what in partly.items() if n in counts)
@@ -248,7 +248,7 @@ def plan_items(
 
 
 def plan_asked(
-    asked: StoredModel | Sequence[StoredModel] | None,
+    asked_models: StoredModel | Sequence[StoredModel] | None,
     spec: SpendingSpec,
     line: str,
     head: Mapping[str, Any],
@@ -258,7 +258,7 @@ def plan_asked(
     """Print what models that were asked offline, if any, would have been asked."""
     from pnyx.judging.llm.plan import planned_models
 
-    some = asked if isinstance(asked, Sequence) else filter(None, [asked])
+    some = asked_models if isinstance(asked_models, Sequence) else filter(None, [asked_models])
     models = list(some)
     planned = planned_models(models, prices_by_model(spec, models))
     return print_planned(line, head, planned, as_json=as_json)

@@ -1,4 +1,4 @@
-"""What several verbs share: checks of paths, columns, and what is said and printed."""
+"""Shared by several verbs: columns, checks of paths, and printed messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ColumnSpec(Spec, rare="columns"):
-    """How the columns of a source are called."""
+    """The names of a source's columns."""
 
     columns: tuple[str, ...] = opt(
         (),
@@ -54,8 +54,7 @@ class EvidenceSpec(ColumnSpec, rare="format strict_files"):
     )
     strict_files: bool = opt(
         False,
-        "Stop at files and documents without text and at files that cannot be read, instead of "
-        "leaving them out.",
+        "Stop at unreadable files and at documents without text, instead of skipping them.",
     )
 
     def read(self, source: str) -> Iterator[Evidence]:
@@ -73,33 +72,33 @@ class EvidenceSpec(ColumnSpec, rare="format strict_files"):
 
 
 class OutSpec(Spec, heading="Output"):
-    """Where records are written, of which standard output may be read by another command."""
+    """Where records are written; another command may read standard output."""
 
     out: str = out_opt(
         "-", "File to write; .gz compresses.", "-o", "--out", default_text="- (stdout)"
     )
 
     def check_json(self, what: str, *, as_json: bool) -> None:
-        """Refuse to print a summary among the records."""
+        """Raise if a summary would be printed among the records."""
         if as_json and self.out == "-":
-            raise OptionError(f"--json needs --out FILE, as the {what} themselves go to stdout")
+            raise OptionError(f"--json requires --out FILE: the {what} are written to stdout")
 
 
 def refuse_same_file(flag: str, out: str | None, /, **others: str | Path | None) -> None:
-    """Refuse to write a file over one that the same command needs."""
+    """Raise if an output would overwrite a file that the command needs."""
     for what, other in others.items():
         if out and "-" not in (out, other) and other and realpath(out) == realpath(other):
-            raise OptionError(f"{flag} names the same file as {what}: it would be lost")
+            raise OptionError(f"{flag} names the same file as {what}, which would be overwritten")
 
 
 def refuse_two_outputs(flag: str, out: str | None, *, as_json: bool) -> None:
-    """Refuse to print --json and the file that a flag names (`-`) to one place."""
+    """Raise if --json and a flag's file (`-`) would both go to standard output."""
     if as_json and out == "-":
         raise OptionError(f"--json and {flag} - both write to standard output")
 
 
 def check_question(question: str) -> None:
-    """Refuse a question without words, or of bytes that are not UTF-8."""
+    """Raise if a question has no words or is not UTF-8."""
     if not question.strip():
         raise InputError(
             'QUESTION is empty, expected a question such as "Should voting be compulsory?"'
@@ -119,7 +118,7 @@ def warn(line: str) -> None:
 
 
 def say_account(account: FileAccount) -> None:
-    """Say what became of the files of a folder, as a warning if some were not read."""
+    """Say which files of a folder were read, as a warning if some were not."""
     source = escaped(account.source)
     if account.skipped:
         warn(f"{source}: {account.line()}")
@@ -138,20 +137,20 @@ def warn_first(lines: Sequence[str], more: str, most: int = 5) -> None:
 
 
 def warn_undefined(questions: Sequence[tuple[str, str | None]]) -> None:
-    """Warn of questions, by id and definition of relevance, that have none."""
-    asked = {question for question, _ in questions}
-    lacking = len(asked - {question for question, definition in questions if definition})
-    if lacking:
-        warn(f"{lacking} of {len(asked)} questions have no definition (pnyx annotate define)")
+    """Warn if questions have no definition of relevance."""
+    distinct = {question for question, _ in questions}
+    missing = len(distinct - {question for question, definition in questions if definition})
+    if missing:
+        warn(f"{missing} of {len(distinct)} questions have no definition (pnyx annotate define)")
 
 
 def reasons_shown(reasons: Mapping[str, int]) -> str:
-    """Return why answers are lacking, with how many each."""
+    """Return why answers are missing, with counts."""
     return ", ".join(f"{n} {escaped(reason, 40)}" for reason, n in reasons.items())
 
 
 def print_result(row: object, line: str, *, as_json: bool, err: bool = True, **how: Any) -> None:
-    """Print what was done: as JSON (`how` is for `json.dumps`) or as a line."""
+    """Print a summary, as JSON (`how` is passed to `json.dumps`) or as a line."""
     if as_json:
         click.echo(json.dumps(row, **how))
     elif line:
@@ -160,19 +159,19 @@ def print_result(row: object, line: str, *, as_json: bool, err: bool = True, **h
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a command: `verb` prints it, and ends with the exit status that it says."""
+    """The outcome of a command; `verb` prints it and exits with its status."""
 
     row: object  # what --json prints
-    # For people: a text, or tables and paragraphs, or what makes them where they are wanted.
+    # For people: a text, tables and paragraphs, or a function that returns them.
     parts: str | Sequence[Part] | Callable[[], Sequence[Part]] = ""
     unscored: object = False  # exit status 3
-    notes: Sequence[str] = ()  # for standard error, before all
+    notes: Sequence[str] = ()  # printed to standard error first
     err: bool = False  # print `parts` on standard error
     indent: int | None = None  # of the JSON
     ascii: bool = False  # escape what is not ASCII in it
 
     def show(self, *, as_json: bool) -> int:
-        """Print it, and return the exit status."""
+        """Print the outcome, and return the exit status."""
         for line in self.notes:
             say(line)
         text = ""

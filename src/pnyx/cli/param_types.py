@@ -11,7 +11,7 @@ from pnyx.core.errors import escaped
 
 
 class Number(click.types.FloatParamType):
-    """A finite number: what is not one passes every comparison, or none."""
+    """A finite number; NaN would pass or fail every comparison."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -28,7 +28,7 @@ class NumberRange(click.FloatRange, Number):
 
 
 class Raw(click.types.StringParamType):
-    """Any bytes: it may name a file."""
+    """Text of any bytes, since it may name a file."""
 
 
 class Text(click.types.StringParamType):

@@ -38,7 +38,7 @@ HELP_ALL = "pnyx.help_all"
 
 
 class SpecOption(click.Option):
-    """An option with the heading it is shown under, what it writes, and what its text may name."""
+    """An option with its heading in help, what it writes, and what its text may name."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class SpecOption(click.Option):
         super().__init__(*args, **more)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Leave ranges to the message about a value that is out of range."""
+        """Omit the range: the error message about a value shows it."""
         return {k: v for k, v in super().get_help_extra(ctx).items() if k != "range"}
 
 
 class Command(click.Command):
-    """A command whose help shows options under headings; `words` are answered by others.
+    """A command whose help shows options under headings; `words` are subcommands.
 
     Options that few people need are under --help-all. `verb` sets `records`, `argument_kinds` and
     `gone`: whether it may write a record for `pnyx repeat`, what the text of each argument may
@@ -79,7 +79,7 @@ class Command(click.Command):
         super().__init__(*args, **more)
 
     def kind_of(self, parameter: click.Parameter) -> TextKind | None:
-        """Return what the text of an option or argument may name; None for what is not typed."""
+        """Return what the text of an option or argument may name; None if it is untyped."""
         if isinstance(parameter, SpecOption):
             return parameter.text_kind
         return self.argument_kinds.get(str(parameter.name))
@@ -91,7 +91,7 @@ class Command(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the arguments, or have the command of the first word read them."""
+        """Read the arguments, or let the subcommand named first read them."""
         taken = self.words.get(args[0]) if args else None
         if taken is None:
             return super().make_context(info_name, args, parent, **extra)
@@ -108,7 +108,7 @@ class Command(click.Command):
             raise click.UsageError(message, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; choices that do not go together are bad usage of it."""
+        """Run the command; conflicting options are a usage error."""
         try:
             if save_config(ctx):
                 return 0
@@ -126,7 +126,7 @@ class Command(click.Command):
             return EXIT_INTERRUPTED
 
     def _check_outputs(self, ctx: click.Context) -> None:
-        """Refuse outputs that cannot be written, or that are one, before anything is done."""
+        """Raise before any work if outputs cannot be written or name the same file."""
         from pnyx.core.files import check_output
         from pnyx.core.network import is_remote
 
@@ -145,15 +145,17 @@ class Command(click.Command):
             if other != flag and not path.startswith("/dev/"):
                 if path == "-":
                     raise OptionError(f"{other} and {flag} both write to standard output")
-                raise OptionError(f"{flag} names the same file as {other}: it would be lost")
+                raise OptionError(
+                    f"{flag} names the same file as {other}, which would be overwritten"
+                )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, with --help-all where --help leaves some out."""
-        known = super().get_params(ctx)
-        if not any(isinstance(parameter, SpecOption) for parameter in known):
-            return known
-        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in known)
-        return [*known, *[_insecure()] * searches, *config_options(_MORE), _help_all()]
+        """Return the parameters, with --help-all if --help hides some."""
+        parameters = super().get_params(ctx)
+        if not any(isinstance(parameter, SpecOption) for parameter in parameters):
+            return parameters
+        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in parameters)
+        return [*parameters, *[_insecure()] * searches, *config_options(_MORE), _help_all()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -164,10 +166,10 @@ class Command(click.Command):
                 sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
         more = sections.pop(_MORE, [])
         plain = sections.pop("", None)
-        shown = [*sections.items(), ("Options", plain)]
+        groups = [*sections.items(), ("Options", plain)]
         if ctx.meta.get(HELP_ALL):
-            shown.append((_MORE, more))
-        for heading, records in shown:
+            groups.append((_MORE, more))
+        for heading, records in groups:
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
@@ -180,7 +182,7 @@ class Group(click.Group):
     """Commands that were removed -> what to use."""
 
     command_of: Callable[[str], str | None] = staticmethod(lambda _: None)
-    """Which command reads a path that is given in place of a command; None for other words."""
+    """The command that reads a path given in place of a command; None for other words."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order in which they were added."""
@@ -215,22 +217,21 @@ def verb(
     kind: type[Command] = Command,
     **more: Any,
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Make a command of a function: its parameters that are specs, and `as_json`, are options.
+    """Make a command of a function; its spec parameters and `as_json` become options.
 
     It returns its exit status or an `Outcome`, which is printed, with --json as JSON.
 
     Args:
         name: of the command.
         group: to which it is added.
-        restricts: offers --no-text: neither what it prints nor what it writes down of answers holds
-            a text.
+        restricts: offers --no-text: neither its output nor the answers it writes contain text.
         records: may write a record for `pnyx repeat`. Each of its texts must then have a type of
             `pnyx.formats.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
         gone: options that were removed -> what to use.
         kind: class of the command.
-        more: as for click; `resumes` says that the command, interrupted, goes on when it is given
+        more: as for click; `resumes` says that an interrupted command continues when it is run
             again, `words` are as for `Command`.
     """
 
@@ -318,7 +319,7 @@ def _restrict(ctx: click.Context, _: click.Parameter, value: bool | None) -> Non
 
 
 def _restricts(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
-    """Turn restricted mode on with another switch, unless --text is given."""
+    """Turn on restricted mode with another switch, unless --text is given."""
     if value:
         ctx.meta.setdefault(RESTRICTED, True)
     return value
@@ -332,7 +333,7 @@ _NO_TEXT = click.option(
     default=None,
     expose_value=False,
     callback=_restrict,
-    help="Show and write down no text of documents or responses: neither reasons nor quotations.",
+    help="Show and write no text of documents or responses, nor reasons or quotations.",
 )
 
 
@@ -360,7 +361,7 @@ def _takes(
 
 
 def _heading(spec: type[Spec], name: str, option: Opt) -> str:
-    """Return the heading of the class that declares a field first, or of one that mixes it in."""
+    """Return the heading of the class that first declares a field, or that mixes it in."""
     declares: list[Any] = [b for b in spec.__mro__ if name in inspect.get_annotations(b)]
     if name in declares[0].rare.split():
         return _MORE
@@ -374,10 +375,10 @@ def _option(
     """Return the decorator that adds one field's option."""
     hint, optional = _without_none(hint)
     listed = get_origin(hint) is tuple
-    many = listed and Ellipsis in get_args(hint)  # else so many values, given once
+    many = listed and Ellipsis in get_args(hint)  # otherwise this many values, given once
     kind, text_kind = _plain_type(hint)
     if option.each and kind is not str:
-        text_kind = TextKind.WORDS  # numbers or choices between commas
+        text_kind = TextKind.WORDS  # comma-separated numbers or choices
     settings: dict[str, Any] = {"metavar": option.metavar, "envvar": option.env, "heading": heading}
     settings |= {"writes": option.writes, "text_kind": text_kind}
     if kind is bool:
@@ -388,17 +389,19 @@ def _option(
         settings |= {"type": _type(kind, option), "multiple": many}
         settings["nargs"] = len(get_args(hint)) if listed and not many else 1
         settings["metavar"] = option.metavar or {int: "N", float: "X"}.get(kind)
-    flags, shown, default = flags_of(field, option), option.default_text, field.default
+    flags, default_text, default = flags_of(field, option), option.default_text, field.default
     if default is dataclasses.MISSING:
         settings["required"] = True
     else:
         settings["default"] = _joined(default) if option.each and default is not None else default
         if default is True:
-            shown = shown or flags[0].partition("/")[0]
-        if not (shown or optional or kind is bool or default in ((), "")):
-            shown = _joined(default, ", ") if many else _shown(default)
+            default_text = default_text or flags[0].partition("/")[0]
+        if not (default_text or optional or kind is bool or default in ((), "")):
+            default_text = _joined(default, ", ") if many else _shown(default)
     settings["help"] = (
-        f"{option.help.removesuffix('.')}  [default: {shown}]." if shown else option.help
+        f"{option.help.removesuffix('.')}  [default: {default_text}]."
+        if default_text
+        else option.help
     )
     return click.option(*flags, parameter, cls=SpecOption, **settings)
 
@@ -412,10 +415,10 @@ def _joined(values: Any, between: str = ",") -> str:
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:
-    """Return a type without `| None`, and whether that was there."""
+    """Return a type without `| None`, and whether it was optional."""
     if get_origin(hint) in (Union, types.UnionType):
-        (kept,) = (arg for arg in get_args(hint) if arg is not type(None))
-        return kept, True
+        (inner,) = (arg for arg in get_args(hint) if arg is not type(None))
+        return inner, True
     return hint, False
 
 
@@ -433,7 +436,7 @@ def _plain_type(hint: Any) -> tuple[Any, TextKind | None]:
 def _split(
     kind: click.ParamType[Any], ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[Any, ...] | None:
-    """Read values between commas."""
+    """Read comma-separated values."""
     if value is None:
         return None
     parts = [part.strip() for part in value.split(",")]

@@ -1,4 +1,4 @@
-"""The record of a command: what decided its results, in their manifest, for `pnyx repeat`."""
+"""The record of a command in its manifest: all that decides the results, for `pnyx repeat`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pnyx.models.http.addresses import shown_address
 _UNDECIDING = frozenset(
     "plan budget budget-tokens concurrency timeout wait store prices from-store engine".split()
 )
-"""Options that say what is spent, and where work is done, and decide no result."""
+"""Options on spending and on where work is done; they do not affect results."""
 LLM = "PNYX_LLM"
-"""The environment variable that a record keeps, where a language model is asked."""
+"""The environment variable that a record keeps if a language model is asked."""
 _COMPUTES = ("numpy", "onnxruntime", "tokenizers")
-"""Distributions whose versions may move a last digit."""
+"""Distributions whose versions may change the last digits of results."""
 
 
 def record_of_command(
@@ -39,15 +39,16 @@ def record_of_command(
 ) -> dict[str, Any]:
     """Return what decides the results of the command that is running, as JSON.
 
-    Its words; all options by name, defaults too; the files they name, by path with their hash, None
-    for standard input; versions of what computes. Paths are as given. `outputs` are files that are
-    written already, beside answers.jsonl: by option, or option/name of a file in its folder.
-    `asks`: a language model is asked, so that what the environment says of it counts.
+    These are its words; all options by name, including defaults; the hashes of the files they
+    name, by path (None for standard input); and the versions of numerical libraries. Paths are as
+    given. `outputs` are files that are written already, beside answers.jsonl: by option, or
+    option/name of a file in its folder. `asks`: a language model is asked, so the environment's
+    choice of it is recorded.
     """
     context = click.get_current_context()
     command = context.command
     if not (isinstance(command, Command) and command.records):
-        raise TypeError(f"{context.command_path} writes a record, but not by verb(records=True)")
+        raise TypeError(f"{context.command_path} writes a record but lacks verb(records=True)")
     written = {realpath(path) for _, path in _outputs(context)}
     options: dict[str, Any] = {}
     arguments: list[str] = []
@@ -56,13 +57,13 @@ def record_of_command(
         value = context.params.get(str(parameter.name))
         if value in (None, (), "") or not decides(parameter):
             continue
-        given = list(_texts(value))
+        texts = list(_texts(value))
         if isinstance(parameter, click.Argument):
-            arguments += given
+            arguments += texts
         else:
             options[name_of(parameter)] = _shown(value, command.kind_of(parameter))
         if isinstance(parameter.type, Raw) or _any_text(parameter):
-            inputs |= {p: input_hash(p) for p in given if _is_input(p, written)}
+            inputs |= {p: input_hash(p) for p in texts if _is_input(p, written)}
     named = os.environ.get(LLM, "").split() if asks else []
     record = {
         "command": context.command_path.partition(" ")[2],
@@ -80,7 +81,7 @@ def record_of_command(
 
 
 def decides(parameter: click.Parameter) -> bool:
-    """Return whether an option or argument decides results, so that a record holds it."""
+    """Return whether an option or argument affects results and so belongs in a record."""
     if isinstance(parameter, SpecOption):
         secret = parameter.text_kind is TextKind.SECRET
         return not (secret or parameter.writes) and name_of(parameter) not in _UNDECIDING
@@ -114,7 +115,7 @@ def _outputs(context: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _places(context: click.Context) -> Iterator[tuple[str, str]]:
-    """Yield options that write, with the place that a repetition gives what they write."""
+    """Yield options that write, with the path that a repetition uses for their output."""
     for name, path in _outputs(context):
         yield name, name if Path(path).is_dir() else f"{name}/{Path(path).name}"
 
@@ -141,20 +142,20 @@ def input_hash(path: str) -> str | None:
     from pnyx.judging.runs.pairs import file_hash
 
     manifest = (read_json(Path(path) / MANIFEST) or {}) if Path(path).is_dir() else {}
-    if manifest.get("format") == "pnyx-results":  # other files say when, and what it cost
-        found = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
-        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    if manifest.get("format") == "pnyx-results":  # other files hold times and costs
+        hashes = [file_hash(Path(path) / name) for name in ("answers.jsonl", "reports.jsonl")]
+        return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
     if manifest.get("format") == "pnyx-index":
         from pnyx.judging.documents import open_documents
 
-        # A folder may be called NAME:REST, as the indexes of a plugin's engine are.
+        # A folder may be named NAME:REST, like the indexes of a plugin's engine.
         known_by = open_documents(Path(path).absolute()).known_by
         return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
     return file_hash(path)
 
 
 def check_record(record: Mapping[str, Any], path: str) -> None:
-    """Raise InputError unless a record, which strangers may write, is made as they are."""
+    """Raise InputError if a record, which may come from a stranger, is malformed."""
     kinds = {"command": str, "arguments": list, "options": dict, "inputs": dict, "writes": dict}
     kinds |= {name: dict for name in ("outputs", "environment") if name in record}
     sound = all(isinstance(record.get(name), kind) for name, kind in kinds.items())
@@ -164,13 +165,14 @@ def check_record(record: Mapping[str, Any], path: str) -> None:
 
 
 def changed_input(record: Mapping[str, Any], inputs: Path) -> str:
-    """Return which input is not there or has changed, in words; nothing where all are the same."""
+    """Return which input is missing or has changed, in words; empty if none."""
     for path, sha256 in record["inputs"].items():
         if sha256 is None:
             return f"{escaped(path)} was standard input: its content is not recorded"
-        found = input_hash(str(inputs / path))
-        if found is None:
-            return f"{escaped(path)} is not there; expected sha256 {sha256[:12]}..."
-        if found != sha256:
-            return f"{escaped(path)} is another: sha256 {found[:12]}..., recorded {sha256[:12]}..."
+        digest = input_hash(str(inputs / path))
+        if digest is None:
+            return f"{escaped(path)} is missing; expected sha256 {sha256[:12]}..."
+        if digest != sha256:
+            now, recorded = f"{digest[:12]}...", f"{sha256[:12]}..."
+            return f"{escaped(path)} has changed: sha256 {now}, recorded {recorded}"
     return ""

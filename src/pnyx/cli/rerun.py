@@ -1,7 +1,7 @@
-"""The command line of a record, which a stranger may have written, and what it may not choose.
+"""Rebuild a command line from a record that a stranger may have written.
 
-A record chooses no command that writes none, no place, no model, no address and no secret: the user
-gives these again, as `--with OPTION=VALUE`.
+A record cannot choose a command that writes no records, nor a path, model, address or secret: the
+user gives these again, as `--with OPTION=VALUE`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from pnyx.models.embed.embedder import PACKAGED as PACKAGED_EMBEDDER
 _PACKAGED = {TextKind.LANGUAGE_MODEL: "local", TextKind.MODEL: PACKAGED_EMBEDDER}
 """Models that need no network and cost nothing, by the kind of text that names them."""
 READABLE = (TextKind.FILE, TextKind.SOURCE)
-"""What is read, and by which a record leads to a network only where it holds an address."""
+"""Kinds of text that are read, and that reach a network only if they hold an address."""
 
 
 class TrustSpec(Spec, heading="Trust"):
-    """What a record cannot choose."""
+    """Options for what a record cannot choose."""
 
     replaced: tuple[Words, ...] = opt(
         (),
@@ -60,7 +60,7 @@ class NamedText:
 
     @property
     def trusted(self) -> bool:
-        """Whether a record may choose it: words, packaged models, and files of this machine."""
+        """Whether a record may choose it: words, packaged models, and local files."""
         if self.kind is TextKind.WORDS:
             return True
         if self.kind in READABLE:
@@ -69,7 +69,7 @@ class NamedText:
 
 
 def recorded_command(record: Mapping[str, Any]) -> Command:
-    """Return the command of a record; InputError: it is none that writes records."""
+    """Return the command of a record; InputError if it does not write records."""
     from pnyx.cli import app
 
     words = str(record["command"]).split()
@@ -83,12 +83,12 @@ def recorded_command(record: Mapping[str, Any]) -> Command:
                 command = getattr(command, "words", {}).get(word)
         if isinstance(command, Command) and command.records:
             return command
-    shown = escaped(" ".join(words), 60)
-    raise InputError(f"pnyx {shown} writes no records in this version; damaged or forged")
+    command_line = escaped(" ".join(words), 60)
+    raise InputError(f"pnyx {command_line} writes no records in this version; damaged or forged")
 
 
 def options_of(command: Command) -> dict[str, click.Option]:
-    """Return the options of a command by the names that a record has for them."""
+    """Return the options of a command by their names in a record."""
     options = (option for option in command.params if isinstance(option, click.Option))
     return {name_of(option): option for option in options}
 
@@ -100,9 +100,9 @@ def trusted_record(
     *,
     kinds: Collection[TextKind | None] = (None, *TextKind),
 ) -> dict[str, Any]:
-    """Return a record with the values that the command line gives in place of the record's.
+    """Return a record with values replaced by those of the command line.
 
-    `kinds` are those of the texts that whoever asks uses.
+    `kinds` are the kinds of text that the caller uses.
 
     Raises:
         InputError: the record names a model or an address that is not among `values`.
@@ -151,7 +151,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _arguments(command: Command, texts: Sequence[Any]) -> dict[click.Argument, list[str]]:
-    """Return argument -> its texts, as click assigns them; InputError: there are too many."""
+    """Return the texts of each argument, as click assigns them; InputError: there are too many."""
     parser = command.make_parser(click.Context(command))
     values, rest, _ = parser.parse_args(["--", *map(str, texts)])
     by_argument: dict[click.Argument, list[str]] = {}
@@ -166,7 +166,7 @@ def _arguments(command: Command, texts: Sequence[Any]) -> dict[click.Argument, l
 
 
 def _refusal(missing: Iterable[NamedText]) -> str:
-    """Return why a record is refused, and what to add where the user trusts it."""
+    """Return why a record is refused, and what to add if the user trusts it."""
     names, additions = [], []
     for named in missing:
         noun = named.kind.value if named.kind not in (None, *READABLE) else "an address"
@@ -200,7 +200,7 @@ def _replaced(
 
 
 def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what may be connected to while stored replies answer for the language models."""
+    """Return the allowed connections while stored replies stand in for language models."""
     from pnyx.judging.students.lora_base import ELSEWHERE
 
     command = recorded_command(record)
@@ -215,7 +215,7 @@ def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[s
 
 @contextlib.contextmanager
 def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
-    """Have the environment name the language models that it named when a record was made."""
+    """Set the environment to name the language models of the record."""
     before = os.environ.pop(LLM, None)
     if named := record.get("environment", {}).get(LLM):
         os.environ[LLM] = str(named)
@@ -228,7 +228,7 @@ def environment_of(record: Mapping[str, Any]) -> Iterator[None]:
 
 
 def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
-    """Return the options with which stored replies answer for the language models of a record.
+    """Return the options that make stored replies stand in for a record's language models.
 
     `stored` names the store; paths are looked up in the working directory.
     """
@@ -237,21 +237,22 @@ def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
     command = recorded_command(record)
     named = _named_texts(command, record)
     texts = [text.text for text in named if text.kind is TextKind.LANGUAGE_MODEL]
-    # A folder that has the name of a model is not believed to be a student's.
+    # A folder with the name of a model is not taken for a student model.
     if all(text != "local" and not is_address_like(text) and names_student(text) for text in texts):
         return []
     if "from-store" not in options_of(command):
-        raise InputError(f"pnyx {record['command']} has no --from-store: it cannot be repeated")
+        raise InputError(f"pnyx {record['command']} has no --from-store and cannot be repeated")
     return ["--from-store", *stored]
 
 
 def arguments_of(
     record: Mapping[str, Any], outputs: Mapping[str, str], added: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command line of a trusted record, with its outputs elsewhere and options added.
+    """Return the command line of a trusted record, with new output paths and extra options.
 
     Raises:
-        InputError: the record names what this version does not have, or no record of ours names.
+        InputError: the record names an option that this version does not have, or that Pnyx never
+            records.
     """
     command, words = recorded_command(record), str(record["command"]).split()
     options = options_of(command)
@@ -259,8 +260,8 @@ def arguments_of(
     for name, value in {**record["options"], **outputs}.items():
         option = options.get(name)
         if option is None:
-            shown = escaped(name, 40)
-            raise InputError(f"pnyx {' '.join(words)} has no option --{shown} in this version")
+            missing = escaped(name, 40)
+            raise InputError(f"pnyx {' '.join(words)} has no option --{missing} in this version")
         writes = isinstance(option, SpecOption) and option.writes
         if not (writes if name in outputs else decides(option)):
             raise InputError(
@@ -274,7 +275,7 @@ def arguments_of(
 
 
 def _option_words(option: click.Option, value: Any) -> Iterator[str]:
-    """Yield how an option is given on a command line; InputError: as no option of its kind is."""
+    """Yield an option as command-line words; InputError if its value does not fit."""
     flag = main_flag(option.opts)
     if option.is_flag:
         if value or option.secondary_opts:

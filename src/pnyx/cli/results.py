@@ -1,4 +1,4 @@
-"""`pnyx results`: the shares of a run, judged on several machines, put together."""
+"""`pnyx results`: merge the shares of a run that several machines judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WholeSpec(Spec, heading="Output"):
 
 @click.group(cls=Group, name="results", no_args_is_help=True)
 def command() -> None:
-    """Put the shares of a run together that several machines have judged (--shard I/N).
+    """Merge the shares of a run that several machines have judged (--shard I/N).
 
     \b
     Example:
@@ -30,15 +30,15 @@ def command() -> None:
     """
 
 
-@verb("merge", group=command, short_help="Put the shares of a run together.")
+@verb("merge", group=command, short_help="Merge the shares of a run.")
 @click.argument("shares", nargs=-1, required=True, metavar="SHARE...", type=Raw())
 def merge(shares: tuple[str, ...], spec: WholeSpec) -> Outcome:
     """Write the files that the run would have written without --shard.
 
     SHARE is a results folder of pnyx judge, or a file of annotations (pnyx annotate apply,
-    verdicts.jsonl of pnyx bench perspectives); all shares are needed, each once, and of one run:
-    the same items, judge, prompts and settings. The answers are the same, byte for byte. Exit
-    status 3: some items are unscored.
+    verdicts.jsonl of pnyx bench perspectives); all shares of the run are needed, each once, with
+    the same items, judge, prompts and settings. The answers are byte-identical to those of an
+    unsharded run. Exit status 3: some items are unscored.
 
     \b
     Example:

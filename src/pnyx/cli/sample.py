@@ -1,4 +1,4 @@
-"""`pnyx sample`: questions of judged results for people to label."""
+"""`pnyx sample`: draw judged questions for people to label."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _PURPOSE = {
 
 
 class LabelSampleSpec(TrustSpec, heading="Sample"):
-    """What is drawn, and where it is written."""
+    """Options of `pnyx sample`."""
 
     out: str = out_opt(
         ..., "Folder for the items: TASK.jsonl of each task.", metavar="DIR", writes="files"
     )
     of: Literal["differ", "random", "topics"] | None = opt(
         None,
-        "What is drawn: questions on which the judges differ, any questions, or whole topics with "
-        "all that may be asked about them.",
+        "What to draw: questions on which the judges differ, any questions, or whole topics with "
+        "all their possible questions.",
         default_text="differ; of one R random",
     )
     size: int = opt(50, "Questions, or topics, to draw.", low=1)
@@ -55,11 +55,11 @@ class LabelSampleSpec(TrustSpec, heading="Sample"):
 def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """Draw questions of judged results (of pnyx judge or judge report) for people to label.
 
-    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), and what each R answered
-    to them (TASK-R.jsonl, for pnyx measure); sample.json, which says what was drawn of how many;
-    for topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the
-    files that the first R was judged from. R may come from a stranger: an index in a cluster, or a
-    data set to download, is given again by --with.
+    DIR gets an items file for each task (pnyx label TASK DIR/TASK.jsonl), the answers of each R to
+    them (TASK-R.jsonl, for pnyx measure), and sample.json with what was drawn out of how many; for
+    topics also topics.jsonl (--topics of pnyx judge report). Texts are read again from the files
+    that the first R was judged from. R may come from a stranger: an index in a cluster, or a data
+    set to download, is given again by --with.
 
     \b
     differ  questions to which the R gave other answers: labels of these tell
@@ -79,13 +79,13 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     """
     of = spec.of or ("differ" if len(results) > 1 else "random")
     if of == "differ" and len(results) < 2:
-        raise OptionError("--of differ needs the results of two judges")
+        raise OptionError("--of differ requires the results of two judges")
     manifests = [_manifest(path) for path in results]
-    said = [_answers(path) for path in results]
-    shared = sorted(set(said[0]).intersection(*said[1:]))
+    runs = [_answers(path) for path in results]
+    shared = sorted(set(runs[0]).intersection(*runs[1:]))
     if not shared:
         raise InputError("no question was asked in all of these results", path=results[-1])
-    differing = [i for i in shared if _differ([answers[i] for answers in said])]
+    differing = [i for i in shared if _differ([answers[i] for answers in runs])]
     population = {"differ": differing, "random": shared}.get(of)
     record = trusted_record(manifests[0]["record"], spec.values(), results[0], kinds=READABLE)
     with network_limited_to(allowed_addresses(record, spec.values())):
@@ -121,7 +121,7 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
 def _write(
     rows: Iterable[tuple[str, Mapping[str, Any]]], results: Sequence[str], out: Path
 ) -> dict[str, int]:
-    """Write items by task, with what each R answered to them; return how many items of each."""
+    """Write items by task, with the answers of each R; return the number of items by task."""
     by_task: dict[str, list[Mapping[str, Any]]] = {}
     for task, row in rows:
         by_task.setdefault(task, []).append(row)
@@ -134,10 +134,10 @@ def _write(
     return {task: len(some) for task, some in by_task.items()}
 
 
-def _differ(said: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
-    """Tell whether verdicts on a question differ, on any dimension; unscored is no verdict."""
+def _differ(runs: Iterable[Iterable[tuple[Any, Any]]]) -> bool:
+    """Return whether verdicts on a question differ on any dimension; unscored is not a verdict."""
     verdicts: dict[Any, set[str]] = {}
-    for dimension, value in (one for answers in said for one in answers):
+    for dimension, value in (pair for answers in runs for pair in answers):
         if value is not None:
             verdicts.setdefault(dimension, set()).add(repr(value))
     return any(len(some) > 1 for some in verdicts.values())
@@ -157,20 +157,20 @@ def _manifest(path: str) -> dict[str, Any]:
 
 
 def _answers(path: str) -> dict[str, list[Any]]:
-    """Return question -> what was answered, by dimension."""
-    found: dict[str, list[Any]] = {}
+    """Return the answers to each question, by dimension."""
+    by_item: dict[str, list[Any]] = {}
     for _, row in read_jsonl(Path(path) / ANSWERS):
-        found.setdefault(row["id"], []).append((row.get("dimension"), row["value"]))
-    return found
+        by_item.setdefault(row["id"], []).append((row.get("dimension"), row["value"]))
+    return by_item
 
 
 def _drawn(
     record: Mapping[str, Any], path: str, population: Sequence[str] | None, spec: LabelSampleSpec
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], int]:
-    """Return (task, item) of what is drawn, the ids of questions or topics, and of how many."""
+    """Return the drawn (task, item) pairs, the ids of questions or topics, and the total."""
     chance = random.Random(spec.seed)
-    asked = named("SAMPLED").get(record["command"])
-    every = list(load(asked)(record) if asked else _item_rows(record, path))
+    reader = named("SAMPLED").get(record["command"])
+    every = list(load(reader)(record) if reader else _item_rows(record, path))
     of_topics = population is None
     names = sorted({_topic(row) for _, row in every}) if population is None else population
     drawn = sorted(chance.sample(names, min(spec.size, len(names))))
@@ -184,10 +184,10 @@ def _topic(row: Mapping[str, Any]) -> str:
 
 
 def _item_rows(record: Mapping[str, Any], path: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Yield the items as their file has them."""
+    """Yield the items as in their file."""
     if len(record["arguments"]) != 2:
         raise InputError(
-            "was judged from runs: sample what was judged from a file of items", path=path
+            "was judged from runs: only results judged from an items file can be sampled", path=path
         )
     task, items = record["arguments"]
     rag = _rag_rows(task, items, record["options"])

@@ -44,8 +44,8 @@ def argue(
             address, a collection, an index or `Searcher`, or whatever else `pnyx.open` takes.
         question: the contentious question.
         llm: language model as in `--llm`; by default that of `$PNYX_LLM`, if there is one.
-        judge: answers in place of the judge that `llm` and the options choose; so do `writer`,
-            `plan` (sizes and options) and `tell` (told of each step), see `pnyx.cases.argue`. They
+        judge: replaces the judge that `llm` and the options choose; likewise `writer`, `plan`
+            (sizes and options) and `tell` (called at each step), see `pnyx.cases.argue`. They
             exclude `llm` and `options`.
         writer: see `judge`.
         plan: see `judge`.
@@ -58,10 +58,10 @@ def argue(
         ModelError: the language model cannot be used.
     """
     parts = {"judge": judge, "writer": writer, "plan": plan, "tell": tell}
-    given = {name: part for name, part in parts.items() if part is not None}
-    if given or _is_engine(documents):
+    chosen_parts = {name: part for name, part in parts.items() if part is not None}
+    if chosen_parts or _is_engine(documents):
         chosen = {**({} if llm is None else {"llm": llm}), **options}
-        return _argue_by_parts(documents, question, given, chosen)
+        return _argue_by_parts(documents, question, chosen_parts, chosen)
     return _collection(documents, llm).argue(question, **options)
 
 
@@ -85,7 +85,7 @@ def _is_engine(documents: object) -> bool:
 
 
 def _collection(documents: object, llm: str | None) -> Collection:
-    """Open documents; those of a path by the index that is kept next to them."""
+    """Open documents; for a path, the index that is kept next to them."""
     from pnyx.search.open_engine import open_index, stands_for_index
     from pnyx.search.source_index import IndexReporting, keep_index
 

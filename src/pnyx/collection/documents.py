@@ -33,8 +33,7 @@ _LEFT: Final[dict[type[Spec], dict[type[Spec], str]]] = {
         SubmissionSpec: "layout style metadata_fields documents",
     },
 }
-"""Fields that mean nothing to an argument or a report, as on the command line; a report is written
-to no file here."""
+"""Fields that do not apply to an argument or a report; here, a report is not written to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Collection:
     Attributes:
         index: what is searched.
         name: where it is, for people.
-        llm: language model as in `--llm`; None for that of `$PNYX_LLM`, or without it none: the
+        llm: language model as in `--llm`; None for that of `$PNYX_LLM`. Without either, the
             packaged judge answers, and sentences are quoted.
     """
 
@@ -97,7 +96,7 @@ class Collection:
         (spec,) = _specs(options, SearchSpec)
         spec.check_needs()
         judged = spec.asks_model or spec.diversify == "perspectives"
-        with self._model(asked=spec.asks_model) as model:
+        with self._model(needed=spec.asks_model) as model:
             judge = default_judge(model) if judged else None
             searcher = open_searcher(self.index, spec, model, judge, warn_in_python, unit)
             if isinstance(question, Question | str):
@@ -141,10 +140,10 @@ class Collection:
         from pnyx.search.split_documents import size_of
 
         spec, search, citations = _specs(options, ArgueSpec, SearchSpec, CitationSpec)
-        asked = as_question(question)
-        given = spec.asked_for(asked.text, asked.id, asked.claims)
-        definition = given.definition or asked.definition
-        given = replace(asked, definition=definition, claims=given.claims)
+        posed = as_question(question)
+        argued = spec.asked_for(posed.text, posed.id, posed.claims)
+        definition = argued.definition or posed.definition
+        argued = replace(posed, definition=definition, claims=argued.claims)
         with self._writing_models(citations) as opened:
             model = opened.llm
             if model is None and spec.given("asked"):
@@ -155,7 +154,7 @@ class Collection:
             with watched(judge, opened.models, reporting=showing) as watching:
                 case = argue(
                     searcher,
-                    given,
+                    argued,
                     judge=watching,
                     writer=writer,
                     citation_judge=watching.alongside(opened.citation_judge),
@@ -181,18 +180,24 @@ class Collection:
             options, WriteReportSpec, SubmissionSpec, SearchSpec, CitationSpec
         )
         if not isinstance(request, ReportRequest):
-            asked = as_question(request)
-            request = ReportRequest(asked.id, asked.text)
+            question = as_question(request)
+            request = ReportRequest(question.id, question.text)
         rules = rules_of(submission)
         limits, plan = limits_of(request, rules, spec.limit), report_plan(spec, submission, rules)
         with self._writing_models(citations) as opened:
             model = opened.llm
             writer = open_reporter(spec, model, plan)
             searcher = open_searcher(self.index, search, model, None, warn_in_python)
-            given, judge = model if writer.asks else None, opened.citation_judge
+            writing_model, judge = model if writer.asks else None, opened.citation_judge
             with watched(judge, opened.models, reporting=showing) as watching:
                 return report(
-                    searcher, request, limits, judge=watching, writer=writer, plan=plan, model=given
+                    searcher,
+                    request,
+                    limits,
+                    judge=watching,
+                    writer=writer,
+                    plan=plan,
+                    model=writing_model,
                 )
 
     async def search_async(
@@ -216,11 +221,11 @@ class Collection:
         return open_writing_models(spec, citations, warn_in_python)
 
     @contextmanager
-    def _model(self, *, asked: bool = True) -> Iterator[StoredModel | None]:
+    def _model(self, *, needed: bool = True) -> Iterator[StoredModel | None]:
         from pnyx.judging.open_models import open_model
         from pnyx.judging.options import PaidModelSpec
 
-        spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if asked else None
+        spec = PaidModelSpec(llm=(self.llm,) if self.llm else ()) if needed else None
         with open_model(spec, warn_in_python, spec, cost=False) as model:
             yield model
 
@@ -239,12 +244,13 @@ def open(  # noqa: A001 - as gzip.open
     Args:
         documents: an index folder, or the address of an index; a file or folder of documents; or
             what a program has: a data frame of pandas or polars, dicts with a `text`, texts,
-            records. What is no index yet is indexed first; a collection is returned as it is.
-        to: index folder to create; by default a temporary one, which goes with the collection.
+            records. Documents without an index are indexed first; a collection is returned
+            unchanged.
+        to: index folder to create; by default a temporary one, deleted with the collection.
         llm: language model as in `--llm`; by default that of `$PNYX_LLM`, if there is one.
         columns: Pnyx field -> the name that the documents have for it, e.g. `{"text": "body"}`.
-        features: what a new index knows beside words, by default `vectors` and `quality`, as
-            `pnyx index` makes them (about 25 documents of 175 words a second and core).
+        features: what a new index stores in addition to words, by default `vectors` and `quality`,
+            as `pnyx index` makes them (about 25 documents of 175 words a second and core).
         unit: index whole documents or passages of longer ones; by default passages of a folder and
             of files of prose.
 
@@ -257,14 +263,16 @@ def open(  # noqa: A001 - as gzip.open
     from pnyx.search.plan import FEATURES
     from pnyx.search.sources import SourceReader
 
-    known = isinstance(documents, Collection) or (
+    is_searchable = isinstance(documents, Collection) or (
         isinstance(documents, str | Path) and stands_for_index(documents)
     )
-    if known and (to is not None or columns or features is not None or unit is not None):
-        raise InputError("to, columns, features and unit go with documents that are no index yet")
+    if is_searchable and (to is not None or columns or features is not None or unit is not None):
+        raise InputError(
+            "to, columns, features and unit require documents that are not indexed yet"
+        )
     if isinstance(documents, Collection):
         return documents if llm is None else replace(documents, llm=llm)
-    if known:
+    if is_searchable:
         return Collection(open_index(str(documents)), str(documents), llm)
     records: object = documents
     if isinstance(documents, str | Path):
@@ -282,23 +290,23 @@ def open(  # noqa: A001 - as gzip.open
 
 def _specs(options: Mapping[str, Any], *kinds: type[Spec]) -> Any:
     """Return specs of these kinds; each option goes to the first that has it."""
-    rest, made, known = dict(options), [], set[str]()
+    rest, specs, known_names = dict(options), [], set[str]()
     for kind in kinds:
         left = _LEFT.get(kinds[0], {}).get(kind, "").split()
         names = {field.name for field, _ in opts_of(kind)}.difference(left)
-        known |= names
-        made.append(kind.from_row({name: rest.pop(name) for name in names if name in rest}))
+        known_names |= names
+        specs.append(kind.from_row({name: rest.pop(name) for name in names if name in rest}))
     for name in rest:
-        expected = ", ".join(sorted(known))
+        expected = ", ".join(sorted(known_names))
         raise InputError(f"no option {shorten(name, 40)!r}, expected one of {expected}")
-    return made
+    return specs
 
 
-def _counted(found: Iterable[SearchHits]) -> list[SearchHits]:
+def _counted(items: Iterable[SearchHits]) -> list[SearchHits]:
     with counting(None, "searching") as advance:
         done: list[SearchHits] = []
-        for one in found:
-            done.append(one)
+        for item in items:
+            done.append(item)
             advance(len(done))
         return done
 

@@ -1,7 +1,7 @@
-"""What may be fetched from: public addresses, which are looked up once and then connected to.
+"""Addresses that may be fetched from: public ones, each name resolved once before connecting.
 
-What a name stands for can change between two looks. So it is resolved once, each address is
-checked, and the connection goes to one of those, never to the name (no DNS rebinding).
+A name can resolve differently the second time. So it is resolved once, each address is checked,
+and the connection goes to one of these addresses, never to the name (no DNS rebinding).
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _NOT_PUBLIC_6 = tuple(
 """Outside of 2000::/3 nothing is global unicast."""
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-"""How hosts without IPv4 reach an IPv4 address, which is in the last 32 bits (RFC 6052)."""
+"""Through these, hosts without IPv4 reach an IPv4 address, in the last 32 bits (RFC 6052)."""
 
 _METADATA = frozenset(
     ipaddress.ip_address(address)
     for address in ("169.254.169.254", "168.63.129.16", "100.100.100.200", "fd00:ec2::254")
 )
-"""Where clouds hand out a machine's secrets; the second is a public address otherwise."""
+"""Where clouds hand out a machine's secrets; the second address would otherwise be public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class WebAddress:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what a robots.txt is for."""
+        """Scheme, host and port: the scope of a robots.txt."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 def parse_target(url: str, base: WebAddress | None = None) -> WebAddress:
-    """Take an address apart, maybe relative to a `base`; NotFetchedError where it is bad."""
+    """Parse an address, possibly relative to a `base`; NotFetchedError if it is invalid."""
     import httpx2
 
     if len(url) > _LONGEST_URL:
@@ -91,18 +91,18 @@ def parse_target(url: str, base: WebAddress | None = None) -> WebAddress:
 
 def is_public(address: str | Address) -> bool:
     """Whether an address is a global unicast one; ValueError if it is not an address."""
-    found = ipaddress.ip_address(address)
-    if found in _METADATA:
+    parsed = ipaddress.ip_address(address)
+    if parsed in _METADATA:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
-        return found.is_global and not any(found in block for block in _NOT_PUBLIC_4)
-    if found.scope_id is not None:
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return parsed.is_global and not any(parsed in block for block in _NOT_PUBLIC_4)
+    if parsed.scope_id is not None:
         return False
-    if found in _NAT64:
-        return is_public(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-    if found not in _PUBLIC_6 or any(found in block for block in _NOT_PUBLIC_6):
+    if parsed in _NAT64:
+        return is_public(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
+    if parsed not in _PUBLIC_6 or any(parsed in block for block in _NOT_PUBLIC_6):
         return False
-    return found.is_global
+    return parsed.is_global
 
 
 def network(text: str) -> Network:
@@ -121,16 +121,16 @@ class FetchPolicy:
     ports: Collection[int] = PORTS
 
     async def addresses(self, target: WebAddress) -> list[str]:
-        """Return the addresses to connect to, after each that the name has was checked."""
-        found = await resolve(target.host, target.port)
-        if not found:
+        """Return the addresses to connect to, after checking each that the name resolves to."""
+        addresses = await resolve(target.host, target.port)
+        if not addresses:
             raise NotFetchedError("dns", "no address")
-        for address in found:
+        for address in addresses:
             self.check(address, target.port)
-        return found
+        return addresses
 
     def check(self, address: str, port: int) -> None:
-        """Refuse an address that must not be connected to: `private` or `port`."""
+        """Raise if an address must not be connected to: `private` or `port`."""
         try:
             ip = ipaddress.ip_address(address)
         except ValueError as error:
@@ -144,13 +144,13 @@ class FetchPolicy:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, best first; NotFetchedError (`dns`) where it has none."""
+    """Return the addresses of a name, best first; NotFetchedError (`dns`) if it has none."""
     import socket
 
     import anyio
 
     try:
-        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise NotFetchedError("dns", shorten(str(error))) from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

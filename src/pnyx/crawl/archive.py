@@ -1,6 +1,7 @@
 """What was searched and fetched for one corpus: an SQLite file, committed before anything is used.
 
-A kill loses nothing and the same command goes on; a power cut may lose the last commits only.
+If the process is killed, nothing is lost and the same command continues; a power cut may lose only
+the last commits.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Archive:
     def _open(self) -> None:
         execute = self._connection.execute
         execute("PRAGMA trusted_schema = OFF")
-        execute("PRAGMA locking_mode = EXCLUSIVE")  # held to the end, whatever ends the process
+        execute("PRAGMA locking_mode = EXCLUSIVE")  # locked until the process ends, however it ends
         ((application,),) = execute("PRAGMA application_id")
         ((version,),) = execute("PRAGMA user_version")
         ((tables,),) = execute("SELECT count(*) FROM sqlite_master")
@@ -101,15 +102,15 @@ class Archive:
     # --- searches
 
     def search(self, api: str, query: str, count: int, page: int) -> list[SearchResult] | None:
-        """Return one page of results, if it was searched for already."""
-        found = self._one(
+        """Return one page of results, if the search was made already."""
+        stored = self._one(
             "SELECT results FROM searches WHERE api = ? AND query = ? AND count = ? AND page = ?",
             (api, query, count, page),
         )
-        if found is None:
+        if stored is None:
             return None
         with self._errors():
-            return [SearchResult(**row) for row in json.loads(found[0])]
+            return [SearchResult(**row) for row in json.loads(stored[0])]
 
     def keep_search(
         self,
@@ -121,7 +122,7 @@ class Archive:
         raw: bytes,
         retrieved_at: str,
     ) -> None:
-        """Commit one page of results, with all that came with it."""
+        """Commit one page of results, with the raw response."""
         rows = json.dumps([result_row(result) for result in results])
         self._do(
             "INSERT OR REPLACE INTO searches VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -129,17 +130,17 @@ class Archive:
         )
 
     def searched_at(self, api: str, query: str, count: int) -> str:
-        """Return when the last page of results came."""
-        found = self._one(
+        """Return when the last page of results was retrieved."""
+        row = self._one(
             "SELECT max(retrieved_at) FROM searches WHERE api = ? AND query = ? AND count = ?",
             (api, query, count),
         )
-        return str(found[0] or "") if found else ""
+        return str(row[0] or "") if row else ""
 
     # --- pages
 
     def page(self, url: str, *, body: bool = False, text: bool = False) -> Fetched | None:
-        """Return the outcome of an address, if it was asked for; its body or text where wanted."""
+        """Return the outcome of an address that was requested; with its body or text if wanted."""
         more = (*(["body"] if body else []), *(["title", "text"] if text else []))
         select = f"SELECT {', '.join((*PAGE_FIELDS, *more))} FROM pages WHERE url = ?"  # noqa: S608
         row = self._one(select, (url,))
@@ -162,7 +163,7 @@ class Archive:
         )
 
     def keep_text(self, page: Fetched) -> None:
-        """Commit what was read out of a body that is there."""
+        """Commit the text extracted from a stored body."""
         packed = _packed(page.text.encode() if page.outcome == TEXT else b"")
         self._do(
             "UPDATE pages SET outcome = ?, detail = ?, title = ?, text = ? WHERE url = ?",
@@ -173,10 +174,10 @@ class Archive:
 
     def robots(self, origin: str) -> tuple[str, str | None] | None:
         """Return the state and text of a robots.txt that was read within a day."""
-        found = self._one("SELECT state, text, read_at FROM robots WHERE origin = ?", (origin,))
-        if found is None or not 0 <= time.time() - found[2] < _ROBOTS_SECONDS:
+        row = self._one("SELECT state, text, read_at FROM robots WHERE origin = ?", (origin,))
+        if row is None or not 0 <= time.time() - row[2] < _ROBOTS_SECONDS:
             return None
-        return found[0], found[1]
+        return row[0], row[1]
 
     def keep_robots(self, origin: str, state: str, text: str | None) -> None:
         """Commit a robots.txt."""
@@ -195,13 +196,13 @@ class Archive:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        place = escaped(str(self.path))
+        path = escaped(str(self.path))
         try:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise PnyxError(f"{place}: another process is at work on this corpus") from error
-            raise PnyxError(f"{place}: {shorten(str(error))}") from error
+                raise PnyxError(f"{path}: another process is using this corpus") from error
+            raise PnyxError(f"{path}: {shorten(str(error))}") from error
         except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError) as error:
             raise InputError(f"is damaged: {shorten(str(error))}", path=self.path) from error
 

@@ -1,4 +1,4 @@
-"""`pnyx corpus`: passages of documents, and corpora of the web."""
+"""`pnyx corpus`: passages of documents, and corpora from the web."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ def split(sources: tuple[str, ...], spec: SplitSpec, as_json: bool) -> Outcome:
 
 
 class ResultSpec(WebSearchSpec, heading="Search", rare="search_url"):
-    """What searches, and where everything goes."""
+    """The search API and the output folder."""
 
     out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
     search: SourceName = file_opt(..., SEARCH_HELP, metavar="API|FILE")
 
 
 class WebSpec(FetchSpec, PassageSpec, ResultSpec):
-    """How a corpus is made of the web."""
+    """Options for a corpus from the web."""
 
     def plan(self) -> WebPlan:
-        """Return what is done with the results."""
+        """Return the plan for fetching and splitting the results."""
         from pnyx.crawl.corpus import WebPlan
 
         self.check_contact()
@@ -130,8 +130,8 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     to N/10 queries.
 
     Pages are fetched politely: robots.txt is obeyed, each host gets one request at a time with a
-    pause, and --contact identifies you. Only public addresses are fetched from, at ports 80 and
-    443, and never through a proxy. PDF files are left out.
+    pause, and --contact identifies you. Pages are fetched only from public addresses, at ports 80
+    and 443, and never through a proxy. PDF files are left out.
 
     \b
     OUT/passages/*.jsonl   passages of --words words for pnyx index, a file for
@@ -141,7 +141,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     OUT/manifest.json      counts, settings, and which file is for which question
     OUT/archive.sqlite     all that was searched and fetched
 
-    Running the command again resumes, even after a crash, and searches and fetches nothing twice;
+    Running the command again resumes, even after a crash, without repeating searches or fetches;
     with other --words it only splits again. Exit status 3: a question was not searched for, or a
     page has no text.
 
@@ -154,12 +154,12 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     from pnyx.crawl.corpus import build_web_corpus
 
     plan = spec.plan()
-    asked = _questions(questions)
+    topics = _questions(questions)
     search = spec.open_search()
     assert search is not None  # noqa: S101 - it is required
     with reporting() as report:
-        made = build_web_corpus(asked, spec.out, search, plan, report)
-    counts, missing = made.manifest["counts"], made.manifest["not_searched"]
+        corpus = build_web_corpus(topics, spec.out, search, plan, report)
+    counts, missing = corpus.manifest["counts"], corpus.manifest["not_searched"]
     pages = dict(counts["pages"])
     tried, _, text = (pages.pop(name) for name in ("asked", "fetched", "text"))
     why = ", ".join(f"{count} {outcome}" for outcome, count in pages.items())
@@ -168,8 +168,8 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
         f"{counts['questions']} questions"
     )
     line += f"; {tried - text:,} of {tried:,} pages without text: {why}" if why else ""
-    line = f"{line}; see {escaped(str(made.path))}"
-    status = Outcome(made.manifest, line, not made.complete).show(as_json=as_json)
+    line = f"{line}; see {escaped(str(corpus.path))}"
+    status = Outcome(corpus.manifest, line, not corpus.complete).show(as_json=as_json)
     for question, reason in () if as_json else list(missing.items())[:_SHOWN]:
         say(f"not searched: {shorten(question, 60)}: {shorten(reason, 200)}")
     if len(missing) > _SHOWN and not as_json:
@@ -178,7 +178,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
 
 
 def _questions(path: str) -> list[Question]:
-    """Read questions, or those that a file of perspectives is about."""
+    """Read questions, or the questions of a file of perspectives."""
     from pnyx.core.records import Question
     from pnyx.formats import find_format, read_questions
     from pnyx.formats.perspectives import read_perspectives
@@ -186,7 +186,7 @@ def _questions(path: str) -> list[Question]:
     try:
         about_perspectives = find_format(path).kind == "perspectives"
     except InputError:
-        about_perspectives = False  # the reader of questions says what is wrong
+        about_perspectives = False  # The reader of questions reports what is wrong.
     if not about_perspectives:
         return list(read_questions(path, on_warning=warn))
     views = read_perspectives(path, gold=True)

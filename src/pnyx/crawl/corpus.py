@@ -1,12 +1,12 @@
 """A corpus for each question from the results of a web search (BERDS, 4.2).
 
     OUT/archive.sqlite     what was searched and fetched, each committed before it is used
-    OUT/results.jsonl      the results of the searches, to be used again
+    OUT/results.jsonl      the results of the searches, for reuse
     OUT/pages.jsonl        the outcome of each page
     OUT/passages/*.jsonl   one file for each question: what `pnyx index` reads
     OUT/manifest.json      counts, settings and which file is for which question
 
-Everything else is made from the archive, again each time.
+Everything else is rebuilt from the archive on each run.
 """
 
 from __future__ import annotations
@@ -46,36 +46,38 @@ Report = Callable[[int, int, str], None]
 def write_passages(
     folder: Path,
     archive: Archive,
-    found: Sequence[QuestionResults],
+    searches: Sequence[QuestionResults],
     words: int,
     sentences: bool,
 ) -> dict[str, dict[str, Any]]:
     """Write `passages/`, all or nothing; return question id -> `file`, counts and `repeated`."""
     counts: dict[str, dict[str, Any]] = {}
     with atomic_folder(folder / "passages", replace=True) as temporary:
-        for number, asked in enumerate(found, start=1):
-            name = f"{number:04d}-{_slug(asked.question_id)}.jsonl"
+        for number, search in enumerate(searches, start=1):
+            name = f"{number:04d}-{_slug(search.question_id)}.jsonl"
             count: Counter[str] = Counter()
-            documents = _documents(asked, archive, count)
+            documents = _documents(search, archive, count)
             with (temporary / name).open("w", encoding="utf-8", newline="\n") as stream:
                 for passage in split_evidence(documents, words, sentences=sentences):
                     write_jsonl(stream, [passage])
                     count["passages"] += 1
             if not count["passages"]:  # an empty file is no corpus
                 (temporary / name).unlink()
-            counts[asked.question_id] = {
+            counts[search.question_id] = {
                 "file": f"passages/{name}" if count["passages"] else None,
-                "results": len(asked.results),
+                "results": len(search.results),
                 **{what: count[what] for what in ("pages", "repeated", "passages")},
             }
     return counts
 
 
-def write_pages(path: Path, archive: Archive, found: Sequence[QuestionResults]) -> dict[str, int]:
+def write_pages(
+    path: Path, archive: Archive, searches: Sequence[QuestionResults]
+) -> dict[str, int]:
     """Write the outcome of each page, one a line, and count `asked`, `fetched` and outcomes."""
     counts = Counter[str]()
     with atomic_text(path) as stream:
-        for url in addresses(result.url for asked in found for result in asked.results):
+        for url in addresses(result.url for search in searches for result in search.results):
             page = archive.page(url)
             if page is not None:
                 counts[page.outcome] += 1
@@ -86,10 +88,12 @@ def write_pages(path: Path, archive: Archive, found: Sequence[QuestionResults]) 
     return {"asked": counts.total(), "fetched": fetched, TEXT: 0, **outcomes}
 
 
-def _documents(asked: QuestionResults, archive: Archive, count: Counter[str]) -> Iterator[Document]:
+def _documents(
+    search: QuestionResults, archive: Archive, count: Counter[str]
+) -> Iterator[Document]:
     """Yield the pages of a question that have text, each text once."""
     seen: set[bytes] = set()
-    for result in asked.results:
+    for result in search.results:
         (url,) = addresses([result.url])
         page = archive.page(url, text=True)
         if page is None or page.outcome != TEXT:
@@ -101,13 +105,13 @@ def _documents(asked: QuestionResults, archive: Archive, count: Counter[str]) ->
         seen.add(key)
         count["pages"] += 1
         yield Document(
-            id=f"{_prefix(asked.question_id)}/{result.rank}",
+            id=f"{_prefix(search.question_id)}/{result.rank}",
             text=page.text,
             title=page.title or result.title,
             url=page.final_url,
             source=urlsplit(page.final_url).hostname or "",
             extra={
-                "question_id": asked.question_id,
+                "question_id": search.question_id,
                 "rank": result.rank,
                 "retrieved_at": page.retrieved_at,
             },
@@ -115,7 +119,7 @@ def _documents(asked: QuestionResults, archive: Archive, count: Counter[str]) ->
 
 
 def _prefix(question_id: str) -> str:
-    """Return what the ids of a question's documents begin with; runs hold no id with a blank."""
+    """Return the prefix of the ids of a question's documents; ids in runs cannot contain spaces."""
     if len(question_id) <= _LONGEST_PREFIX and not re.search(r"\s", question_id):
         return question_id
     digest = hashlib.blake2b(question_id.encode("utf-8", "replace"), digest_size=4).hexdigest()
@@ -128,16 +132,16 @@ def _slug(identifier: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WebPlan:
-    """How a corpus is made of the web.
+    """How a corpus is made from the web.
 
     Attributes:
-        contact: e-mail address or web page of the person who fetches; sites see it.
+        contact: e-mail address or web page of the person who fetches; sent to the sites.
         results: results of each search that are fetched, at least 1.
         words: the most words of a passage, at least 1.
-        sentences: whether passages end where sentences do.
+        sentences: whether passages end at sentence boundaries.
         limits: how far a page is followed.
-        private: networks that are fetched from although they are not public. Dangerous.
-        retry: whether pages are fetched again that failed in a way that may pass.
+        private: networks to fetch from although they are not public. Dangerous.
+        retry: whether to retry pages with transient failures.
     """
 
     contact: str
@@ -171,9 +175,9 @@ def build_web_corpus(
     plan: WebPlan,
     on_progress: Report = lambda _done, _of, _word: None,
 ) -> WebCorpus:
-    """Search for each question, fetch what is found, and cut its text into passages.
+    """Search for each question, fetch the results, and split their text into passages.
 
-    What is in the folder already is neither searched nor fetched again, however an earlier run
+    Nothing that is in the folder already is searched or fetched again, however an earlier run
     ended.
 
     Args:
@@ -181,29 +185,29 @@ def build_web_corpus(
         out: the folder; new, empty, or one that this function made.
         search: what to search with, or results: question id -> results.
         plan: how.
-        on_progress: called with steps done, of how many, and what is being done.
+        on_progress: called with the steps done, their total, and the current step.
 
     Raises:
         InputError: the folder holds something else, the contact is invalid, or a question comes
             twice.
-        MissingExtra: what reads web pages is not installed.
-        PnyxError: the search API answers nothing more, or the folder cannot be written; what was
-            searched and fetched is kept.
+        MissingExtra: the reader of web pages is not installed.
+        PnyxError: the search API stops answering, or the folder cannot be written; earlier searches
+            and fetches are kept.
     """
     settings = _settings(plan)
-    asked = _distinct(questions)
+    distinct = _distinct(questions)
     folder = own_folder(out, {ARCHIVE}, "a corpus of pnyx corpus web")
     started = now()
     searched = Searched()
     with Archive(folder / ARCHIVE) as archive:
         try:
             if isinstance(search, Mapping):
-                look_up(asked, search, plan.results, searched)
+                look_up(distinct, search, plan.results, searched)
             else:
-                wanted = (asked, search, archive, plan.results, searched, on_progress)
+                wanted = (distinct, search, archive, plan.results, searched, on_progress)
                 run_blocking(lambda: search_all(*wanted))
         finally:
-            results = [searched.results[q.id] for q in asked if q.id in searched.results]
+            results = [searched.results[q.id] for q in distinct if q.id in searched.results]
             if results:
                 with atomic_text(folder / "results.jsonl") as stream:
                     write_search_results(stream, results)
@@ -216,8 +220,8 @@ def build_web_corpus(
         "pnyx": __version__,
         "python": platform.python_version(),
         "settings": settings,
-        "counts": {"questions": len(asked), **_counts(results, files), "pages": pages},
-        "this_run": {"searches": searched.asked, "pages": fetched},
+        "counts": {"questions": len(distinct), **_counts(results, files), "pages": pages},
+        "this_run": {"searches": searched.requests, "pages": fetched},
         "not_searched": {topic: shorten(why, 200) for topic, why in searched.failed.items()},
         "questions": files,
         "started": started,
@@ -228,26 +232,26 @@ def build_web_corpus(
 
 
 def _counts(
-    found: Sequence[QuestionResults], files: Mapping[str, Mapping[str, Any]]
+    searches: Sequence[QuestionResults], files: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, int]:
     return {
-        "searched": len(found),
-        "results": sum(len(one.results) for one in found),
+        "searched": len(searches),
+        "results": sum(len(search.results) for search in searches),
         "repeated": sum(count["repeated"] for count in files.values()),
         "passages": sum(count["passages"] for count in files.values()),
     }
 
 
 async def _fetch(
-    found: Sequence[QuestionResults], archive: Archive, plan: WebPlan, on_progress: Report
+    searches: Sequence[QuestionResults], archive: Archive, plan: WebPlan, on_progress: Report
 ) -> int:
     fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits)
-    urls = addresses(result.url for one in found for result in one.results)
+    urls = addresses(result.url for search in searches for result in search.results)
     return await fetch_all(urls, fetcher, archive, on_progress, retry=plan.retry)
 
 
 def fetch_settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what a manifest says of searching and fetching; MissingExtra without what reads."""
+    """Return the manifest's entries on search and fetching; MissingExtra without a page reader."""
     require_robots()
     return {
         "agent": agent_of(plan.contact),
@@ -262,7 +266,7 @@ def fetch_settings(plan: WebPlan) -> dict[str, Any]:
 
 
 def _settings(plan: WebPlan) -> dict[str, Any]:
-    """Return what the manifest says of the plan, once all it needs was found to be there."""
+    """Return the manifest's entries on the plan, after checking that what it needs is installed."""
     return {
         **fetch_settings(plan),
         "words": plan.words,
@@ -271,10 +275,10 @@ def _settings(plan: WebPlan) -> dict[str, Any]:
 
 
 def _distinct(questions: Iterable[Question]) -> list[Question]:
-    asked = list(questions)
+    distinct = list(questions)
     seen: set[str] = set()
-    for question in asked:
+    for question in distinct:
         if question.id in seen:
             raise InputError(f"duplicate question id {shorten(question.id)!r}")
         seen.add(question.id)
-    return asked
+    return distinct

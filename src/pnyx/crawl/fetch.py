@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from protego import Protego
 
 TOKEN = "pnyx"  # noqa: S105 - a product token (RFC 9309, 2.2.1)
-"""What a robots.txt calls us."""
+"""Our product token in a robots.txt."""
 
 ROBOTS_BYTES = 500 * 1024
-"""How much of a robots.txt is read: what RFC 9309 (2.5) asks for at least."""
+"""Bytes of a robots.txt that are read: the minimum of RFC 9309 (2.5)."""
 
 _AGENT = re.compile(r"\s*user[- \t]*agent(?:[ \t]*:|[ \t])[ \t]*([^#]*)", re.IGNORECASE)
 _NOBODY = "nobody-else"
@@ -39,7 +39,7 @@ _LONGEST_DELAY = 60.0
 
 
 class Rules:
-    """What one robots.txt says to us; None allows everything."""
+    """The rules of one robots.txt for us; None allows everything."""
 
     def __init__(self, text: str | None) -> None:
         self._rules: Protego | None = None
@@ -52,12 +52,12 @@ class Rules:
             return True
         try:
             return bool(self._rules.can_fetch(url, TOKEN))
-        except Exception:  # a hostile file may trip the parser anywhere
+        except Exception:  # A hostile file may make the parser raise anything.
             return False
 
     @property
     def delay(self) -> float:
-        """TimeBudget that the site wants between two requests; 0 where it does not say."""
+        """Seconds that the site wants between two requests; 0 if unspecified."""
         return (self._rules.crawl_delay(TOKEN) or 0.0) if self._rules is not None else 0.0
 
 
@@ -71,12 +71,12 @@ def require_robots() -> Any:
 
 
 def _ours(line: str) -> str:
-    """Make one agent of all others: the parser keeps a rule for each agent, without bound."""
-    found = _AGENT.match(line)
-    if found is None:
+    """Merge all other agents into one: the parser keeps rules for each agent, without limit."""
+    match = _AGENT.match(line)
+    if match is None:
         return line
-    agent = found[1].strip().lower()
-    # RFC 9309 (2.2.1): the product token is what counts, without a version behind it.
+    agent = match[1].strip().lower()
+    # RFC 9309 (2.2.1): only the product token counts, without a version.
     token = re.match(r"[a-z_-]*", agent)
     if agent == "*" or (token is not None and token[0] == TOKEN):
         return f"User-agent: {TOKEN if agent != '*' else '*'}"
@@ -84,7 +84,7 @@ def _ours(line: str) -> str:
 
 
 class HostThrottle:
-    """Who may ask which host when, with `delay` seconds after each request; for one event loop."""
+    """Schedules requests by host, with `delay` seconds after each; for one event loop."""
 
     def __init__(self, delay: float) -> None:
         self._delay = delay
@@ -92,7 +92,7 @@ class HostThrottle:
 
     @asynccontextmanager
     async def turn(self, host: str, delay: float = 0.0) -> AsyncIterator[None]:
-        """Wait for a host to be free and rested; the longer of its `delay` and ours counts."""
+        """Wait for a host's turn; the longer of its `delay` and ours counts."""
         import anyio
 
         lock, rested = self._hosts.setdefault(host, (anyio.Lock(), [0.0]))
@@ -109,11 +109,11 @@ class FetchLimits:
     """How far a page is followed.
 
     Attributes:
-        seconds: for one page with its redirects, without waits between requests and robots.txt.
+        seconds: for one page with its redirects, excluding robots.txt and waits between requests.
         bytes: of a page, before and after decompression.
-        redirects: at most so many.
-        delay: seconds between two requests to a host; a longer one of its robots.txt counts, and
-            one of more than a minute forbids the host.
+        redirects: the most redirects to follow.
+        delay: seconds between two requests to a host; a longer delay in its robots.txt counts; one
+            above a minute forbids the host.
         concurrency: hosts asked at once.
     """
 
@@ -128,8 +128,8 @@ def agent_of(contact: str) -> str:
     """Return the header `User-Agent`; `contact` is the user's e-mail address or web page."""
     page = re.fullmatch(r"https?://[!-'*-:<-~]+", contact)
     if not page and not re.fullmatch(r"[!-'*-:<-?A-~]+@[!-'*-:<-?A-~]+\.[A-Za-z]+", contact):
-        found = shorten(contact, 60)
-        raise InputError(f"contact: found {found!r}, expected an e-mail address or a web page")
+        short = shorten(contact, 60)
+        raise InputError(f"contact: found {short!r}, expected an e-mail address or a web page")
     return f"{TOKEN}/{__version__} (+{contact})"
 
 
@@ -164,7 +164,7 @@ class Fetcher:
         return Fetched(url, FETCHED, "", trail[-1], got.status, kind, now(), got.body)
 
     async def _page(self, url: str, trail: list[str]) -> PageResponse:
-        """Follow an address to a page; each step of the way goes on the trail."""
+        """Follow an address to a page; each step is added to the trail."""
         seconds = TimeBudget(self.limits.seconds)
         target = parse_target(url)
         for _ in range(self.limits.redirects + 1):
@@ -188,7 +188,7 @@ class Fetcher:
             return await self._getter.get(target, seconds, self.limits.bytes, accept=self._accept)
 
     async def _allowed_by(self, target: WebAddress) -> Rules:
-        """Return the rules of a target's site, read once; NotFetchedError where there are none."""
+        """Return the rules of a target's site, read once; NotFetchedError if unavailable."""
         import anyio
 
         async with self._locks.setdefault(target.origin, anyio.Lock()):
@@ -197,23 +197,23 @@ class Fetcher:
                     self._rules[target.origin] = await self._read_rules(target)
                 except NotFetchedError as error:
                     self._rules[target.origin] = error
-        found = self._rules[target.origin]
-        if isinstance(found, NotFetchedError):
-            raise NotFetchedError(found.outcome, found.detail, found.status)
-        return found
+        rules = self._rules[target.origin]
+        if isinstance(rules, NotFetchedError):
+            raise NotFetchedError(rules.outcome, rules.detail, rules.status)
+        return rules
 
     async def _read_rules(self, target: WebAddress) -> Rules:
-        kept = self._archive.robots(target.origin)
-        if kept is None:
-            kept = await self._fetch_rules(target)
-            self._archive.keep_robots(target.origin, *kept)
+        stored = self._archive.robots(target.origin)
+        if stored is None:
+            stored = await self._fetch_rules(target)
+            self._archive.keep_robots(target.origin, *stored)
         try:
-            return Rules(kept[1])
-        except Exception as error:  # a hostile file may trip the parser anywhere
+            return Rules(stored[1])
+        except Exception as error:  # A hostile file may make the parser raise anything.
             raise NotFetchedError("robots_unknown", shorten(str(error))) from error
 
     async def _fetch_rules(self, site: WebAddress) -> tuple[str, str | None]:
-        """Fetch a robots.txt, as RFC 9309 (2.3.1) has it: 4xx allows everything, 5xx nothing."""
+        """Fetch a robots.txt by RFC 9309 (2.3.1): 4xx allows everything, 5xx nothing."""
         seconds = TimeBudget(self.limits.seconds)
         target = parse_target("/robots.txt", site)
         trail: list[str] = []
@@ -224,7 +224,7 @@ class Fetcher:
                     got = await self._getter.get(target, seconds, ROBOTS_BYTES, cut=True)
             except NotFetchedError as error:
                 if len(trail) == 1 and error.outcome in _OF_THE_SITE:
-                    raise  # the page itself would fare no better
+                    raise  # the page itself would fail as well
                 raise NotFetchedError("robots_unknown", str(error), error.status) from error
             if 200 <= got.status < 300:
                 return "text", got.body.decode("utf-8-sig", "replace")
@@ -240,17 +240,17 @@ class Fetcher:
 
 
 def _next(where: str, target: WebAddress, trail: list[str]) -> WebAddress:
-    """Return where a redirect leads; NotFetchedError where nowhere, or back."""
+    """Return where a redirect leads; NotFetchedError if nowhere, or in a circle."""
     if not where:
         raise NotFetchedError("redirects", "to nowhere")
-    found = parse_target(where, target)
-    if found.url in trail:
+    redirect = parse_target(where, target)
+    if redirect.url in trail:
         raise NotFetchedError("redirects", "in a circle")
-    return found
+    return redirect
 
 
 def _check_page(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is not a page of text: `pdf` or `content_type`."""
+    """Raise if a body is not a page of text: `pdf` or `content_type`."""
     kind = _kind(headers)
     if kind in _PDF:
         raise NotFetchedError("pdf")
@@ -259,7 +259,7 @@ def _check_page(headers: Mapping[str, str]) -> None:
 
 
 def _check_readable(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is neither a page of text nor a PDF file: `content_type`."""
+    """Raise if a body is neither a page of text nor a PDF file: `content_type`."""
     if _kind(headers) not in _PDF:
         _check_page(headers)
 
@@ -281,7 +281,7 @@ async def fetch_all(
     *,
     retry: bool = False,
 ) -> int:
-    """Fetch and read what the archive lacks, host by host; return how many were fetched."""
+    """Fetch and read the pages missing from the archive, host by host; return how many."""
     hosts: dict[str, list[str]] = {}
     for url in urls:
         hosts.setdefault(_host(url), []).append(url)

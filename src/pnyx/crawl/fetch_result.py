@@ -7,32 +7,33 @@ from datetime import UTC, datetime
 
 TEXT = "text"
 FETCHED = "fetched"
-"""The body is there, and not read yet."""
+"""The body is stored but not read yet."""
 
 OUTCOMES: dict[str, str] = {
     TEXT: "its text is there",
-    "no_text": "it was fetched, and holds no text",
-    "unreadable": "it was fetched, and its text could not be taken out of it (in time)",
+    "no_text": "it was fetched, but contains no text",
+    "unreadable": "it was fetched, but its text could not be extracted (in time)",
     "robots": "the site's robots.txt forbids it",
-    "robots_unknown": "the site's robots.txt could not be read, which forbids all (RFC 9309)",
+    "robots_unknown": "the site's robots.txt could not be read, which forbids everything (RFC "
+    "9309)",
     "private": "it is at an address that is not public",
-    "port": "it is at another port than 80 and 443",
-    "bad_url": "it is no http or https address, or has a user in it",
+    "port": "its port is not 80 or 443",
+    "bad_url": "it is not an http or https address, or it contains a user name",
     "dns": "its host has no address",
-    "unreachable": "no connection came about",
+    "unreachable": "no connection could be made",
     "connection": "the connection broke",
     "timeout": "it took too long",
     "too_large": "it is too large",
-    "redirects": "it leads on too often, in a circle, or nowhere",
+    "redirects": "it redirects too often, in a circle, or nowhere",
     "http_error": "the server answered with an error",
     "pdf": "it is a PDF file, which is left out",
-    "content_type": "it is no page of text",
+    "content_type": "it is not a page of text",
     "encoding": "its compression is unknown or damaged",
 }
-"""Outcome -> what it means; in the manifest, pages are counted by these."""
+"""Meaning of each outcome; the manifest counts pages by outcome."""
 
 PASSING = frozenset({"robots_unknown", "dns", "unreachable", "connection", "timeout"})
-"""Outcomes that may be others tomorrow; so may an `http_error` of `Fetched.passing`."""
+"""Transient outcomes; so is an `http_error` with `Fetched.passing`."""
 
 _PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -62,7 +63,7 @@ class Fetched:
 
     @property
     def passing(self) -> bool:
-        """Whether it may be another tomorrow."""
+        """Whether the outcome may be transient."""
         return self.outcome in PASSING or (
             self.outcome == "http_error" and self.status in _PASSING_STATUS
         )

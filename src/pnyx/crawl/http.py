@@ -1,4 +1,4 @@
-"""One GET request, to an address that was checked, bounded in time and in size."""
+"""One GET request to a checked address, limited in time and size."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class TimeBudget:
-    """A length of time that is used up by several requests."""
+    """A time budget shared by several requests."""
 
     def __init__(self, seconds: float) -> None:
         self.given = self.left = seconds
 
     def spend(self, since: float) -> None:
-        """Take away what has passed since a reading of `time.monotonic`."""
+        """Subtract the time since a reading of `time.monotonic`."""
         self.left = max(0.0, self.left - (time.monotonic() - since))
 
 
@@ -76,13 +76,15 @@ class PageClient:
                 for address in (await self._reach.addresses(target))[:_MOST_ADDRESSES]:
                     try:
                         return await self._exchange(address, target, limit, accept, cut)
-                    except NotFetchedError as error:  # the first that a connection comes about to
+                    except NotFetchedError as error:  # the first that accepts a connection
                         if error.outcome != "unreachable":
                             raise
                         failed = error
                 raise failed
         except TimeoutError as error:
-            raise NotFetchedError("timeout", f"no whole answer in {seconds.given:g} s") from error
+            raise NotFetchedError(
+                "timeout", f"no complete response in {seconds.given:g} s"
+            ) from error
         finally:
             seconds.spend(since)
 
@@ -114,7 +116,7 @@ class PageClient:
                 raise NotFetchedError("too_large", f"more than {limit:,} bytes")
             return PageResponse(response.status_code, headers, body)
         except httpx2.ConnectTimeout as error:
-            raise NotFetchedError("unreachable", "no connection came about in time") from error
+            raise NotFetchedError("unreachable", "no connection could be made in time") from error
         except httpx2.ConnectError as error:
             raise NotFetchedError("unreachable", shorten(str(error) or "refused", 120)) from error
         except DamagedError as error:
@@ -127,7 +129,7 @@ class PageClient:
                 await transport.aclose()
 
     def _request(self, address: str, target: WebAddress) -> httpx2.Request:
-        """Return a request that connects to the address, and speaks to the host by its name."""
+        """Return a request that connects to the address, with the host's name in its headers."""
         import httpx2
 
         url = httpx2.URL(target.url)
@@ -142,8 +144,8 @@ class PageClient:
             "timeout": {"connect": _CONNECT_SECONDS, "read": None, "write": None, "pool": None},
             "sni_hostname": target.host.rstrip("."),  # also what the certificate must be for
         }
-        place = url.copy_with(host=address)
-        return httpx2.Request("GET", place, headers=headers, extensions=extensions)
+        pinned = url.copy_with(host=address)
+        return httpx2.Request("GET", pinned, headers=headers, extensions=extensions)
 
     def _transport(self, scheme: str) -> httpx2.AsyncHTTPTransport:
         """Return a transport of one connection: one to an address may be for any of its hosts."""
@@ -154,5 +156,5 @@ class PageClient:
         trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if scheme == "https":
             self._trust = trust = self._trust or httpx2.create_ssl_context()
-        one = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
-        return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=one)
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
+        return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, limits=limits)

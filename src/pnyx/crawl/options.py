@@ -1,4 +1,4 @@
-"""What a user can choose about searching the web and fetching from it."""
+"""Options for searching the web and fetching pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pnyx.formats.runs.search_results import QuestionResults
 
 API_NAMES: Final = ("serper",)
-"""The names in `pnyx.crawl.search.APIS`, which is not imported for them."""
+"""The names in `pnyx.crawl.search.APIS`, repeated to avoid the import."""
 SEARCH_HELP: Final = f"API to search with ({', '.join(API_NAMES)}), or a file of results."
 
 
@@ -57,7 +57,7 @@ class FetchSpec(
 
     contact: Words = opt(
         "",
-        "Your e-mail address or web page, told to the sites; required.",
+        "Your e-mail address or web page, sent to the sites; required.",
         metavar="ADDRESS",
         env="PNYX_CONTACT",
         default_text="$PNYX_CONTACT",
@@ -79,7 +79,7 @@ class FetchSpec(
     )
 
     def check_contact(self) -> None:
-        """Refuse to fetch in nobody's name."""
+        """Raise if no contact is given."""
         if not self.contact:
             raise OptionError("Missing option '--contact' (or $PNYX_CONTACT).")
 
@@ -97,7 +97,7 @@ class FetchSpec(
 
     @property
     def private(self) -> tuple[Network, ...]:
-        """The networks that are fetched from although they are not public."""
+        """Networks to fetch from although they are not public."""
         from pnyx.crawl.addresses import network
 
-        return tuple(network(one) for one in self.allow_private)
+        return tuple(network(address) for address in self.allow_private)

@@ -1,7 +1,7 @@
 """Extracting the text of fetched pages, in processes that are killed if they take too long.
 
 A hostile page can keep the parser busy for minutes, or take all memory. The process reads a line
-`{"size", "kind", "charset", "seconds"}` with the page behind, and writes `{"title", "text"}` or
+`{"size", "kind", "charset", "seconds"}` followed by the page, and writes `{"title", "text"}` or
 `{"error"}`.
 """
 
@@ -53,7 +53,7 @@ class Reader:
             await _end(self._idle.pop()[0])
 
     async def read(self, page: Fetched) -> Fetched:
-        """Return a page whose body is there with its text: `TEXT`, `no_text` or `unreadable`."""
+        """Extract the text of a page with a stored body: `TEXT`, `no_text` or `unreadable`."""
         import anyio
 
         async with self._slots:
@@ -81,7 +81,7 @@ class Reader:
 
 
 def _crashes() -> tuple[type[Exception], ...]:
-    """Return what is raised when the other end of a pipe is gone, or sends something else."""
+    """Return the exceptions raised if the other end of a pipe is gone or sends invalid data."""
     import anyio
 
     broken = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
@@ -93,7 +93,7 @@ async def _start() -> tuple[Process, BufferedByteReceiveStream]:
     from anyio.streams.buffered import BufferedByteReceiveStream
 
     home, path = str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")
-    # -P keeps the current folder off the path; a session of its own keeps Ctrl-C away.
+    # -P keeps the current folder off the path; a separate session shields it from Ctrl-C.
     process = await anyio.open_process(
         [sys.executable, "-P", "-m", "pnyx.crawl.reader"],
         stdin=subprocess.PIPE,
@@ -112,19 +112,19 @@ async def _ask(
     process, answers = worker
     assert process.stdin is not None  # noqa: S101 - a pipe was asked for
     charset = _CHARSET.search(page.content_type)
-    asked = {
+    header = {
         "size": len(page.body),
         "kind": _kind(page),
         "charset": charset[1] if charset else None,
-        "seconds": math.ceil(seconds) + 5,  # for when this process is killed meanwhile
+        "seconds": math.ceil(seconds) + 5,  # in case this process is killed meanwhile
     }
-    await process.stdin.send(json.dumps(asked).encode() + b"\n" + page.body)
+    await process.stdin.send(json.dumps(header).encode() + b"\n" + page.body)
     answer: dict[str, Any] = json.loads(await answers.receive_until(b"\n", _MOST_ANSWER))
     return answer
 
 
 def _kind(page: Fetched) -> str:
-    """Return what a body is read as: `pdf`, `plain` or `html`."""
+    """Return the kind of a body: `pdf`, `plain` or `html`."""
     if page.body[:1024].lstrip().startswith(b"%PDF-"):
         return "pdf"
     plain = page.content_type.partition(";")[0].strip().lower() == "text/plain"
@@ -132,7 +132,7 @@ def _kind(page: Fetched) -> str:
 
 
 async def _end(process: Process) -> None:
-    """Kill a process, which holds nothing worth saving, and reap it."""
+    """Kill and reap a process; it holds nothing worth saving."""
     import anyio
 
     with anyio.CancelScope(shield=True), anyio.move_on_after(5):
@@ -145,16 +145,16 @@ async def _end(process: Process) -> None:
 
 
 def main() -> None:
-    """Be the process: answer until the input ends."""
+    """Run as the process: answer until the input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output printed by a library is not an answer
     _bound_memory()
     source = sys.stdin.buffer
     while line := source.readline():
-        asked = json.loads(line)
-        content = source.read(asked["size"])
-        _end_in(asked["seconds"])
-        answer = _answer(content, asked["kind"], asked["charset"])
+        header = json.loads(line)
+        content = source.read(header["size"])
+        _end_in(header["seconds"])
+        answer = _answer(content, header["kind"], header["charset"])
         _end_in(0)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
@@ -176,13 +176,13 @@ def _answer(content: bytes, kind: str, charset: str | None) -> dict[str, Any]:
 
 
 def _end_in(seconds: int) -> None:
-    """Have the system end this process after some seconds, even within a library; 0: not at all."""
+    """Let the system end this process after some seconds, even inside a library; 0: never."""
     if hasattr(signal, "alarm"):
         signal.alarm(seconds)
 
 
 def _bound_memory() -> None:
-    """Have the system refuse this process more memory than any page is worth."""
+    """Limit the memory of this process."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

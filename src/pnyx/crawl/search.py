@@ -36,21 +36,21 @@ _HOPELESS = {
 }
 
 Keep = Callable[[list[SearchResult], bytes], None]
-"""Takes the results of a page, ranked from 1 within it, and the body that they came in."""
+"""Receives the results of a page, ranked from 1 within it, and the raw response."""
 
 
 class SearchFailedError(Exception):
-    """One query was not answered; its text says why in a line."""
+    """One query was not answered; the message says why, in one line."""
 
 
 @runtime_checkable
 class SearchApi(Protocol):
-    """What answers queries with addresses of pages; results are kept under its `name`."""
+    """A search API; its results are stored under its `name`."""
 
     name: str
 
     async def search(self, query: str, count: int, page: int, keep: Keep) -> None:
-        """Have one page of results kept the moment it is read, before anything else can run.
+        """Fetch one page of results and store it immediately, before anything else can run.
 
         Args:
             query: what to search for.
@@ -59,8 +59,8 @@ class SearchApi(Protocol):
             keep: called once.
 
         Raises:
-            SearchFailedError: this query is not answered; others may be.
-            PnyxError: none will be.
+            SearchFailedError: this query was not answered; others may be.
+            PnyxError: no query will be.
         """
 
     async def close(self) -> None:
@@ -68,7 +68,7 @@ class SearchApi(Protocol):
 
 
 class Serper:
-    """Google's results by serper.dev, or by what answers in the same way at another address.
+    """Google's results from serper.dev, or from a compatible API at another address.
 
     Args:
         key: sent to that address, and nowhere else.
@@ -104,10 +104,10 @@ class Serper:
             self._wire = HttpTransport(
                 self._url, None, self._retry.timeout, path="/search", headers=headers
             )
-        asked: dict[str, Any] = {"q": query, "num": min(count, _MOST_PER_PAGE)}
+        parameters: dict[str, Any] = {"q": query, "num": min(count, _MOST_PER_PAGE)}
         if page > 1:
-            asked["page"] = page
-        body = json.dumps(asked).encode()
+            parameters["page"] = page
+        body = json.dumps(parameters).encode()
         for attempt in itertools.count(1):
             trouble, wait, limit = await self._attempt(self._wire, body, keep)
             if trouble is None:
@@ -125,7 +125,7 @@ class Serper:
     async def _attempt(
         self, wire: HttpTransport, body: bytes, keep: Keep
     ) -> tuple[str | None, float | None, int]:
-        """Return what went wrong, if anything, how long to wait, and how often to try."""
+        """Return the problem, if any, how long to wait, and how often to retry."""
         wrong: str | None = None
 
         def heed(answer: HttpResponse) -> None:
@@ -144,18 +144,18 @@ class Serper:
             most = retry.attempts if lost else retry.connect_attempts
             return self._safe(answer.detail), None, most
         if answer.status == 200:
-            return wrong, None, 2  # it was paid for, and may be again
+            return wrong, None, 2  # it was paid for, and a retry may be charged again
         self._check_hope(answer)
-        shown = f"HTTP {answer.status}: {self._safe(answer.text)}"
+        problem = f"HTTP {answer.status}: {self._safe(answer.text)}"
         if answer.status in _TOO_MUCH or answer.status >= 500:
-            return shown, retry_after(answer.headers), retry.attempts
-        return shown, None, 1
+            return problem, retry_after(answer.headers), retry.attempts
+        return problem, None, 1
 
     def _check_hope(self, answer: HttpResponse) -> None:
         meaning = _HOPELESS.get(answer.status)
         if 300 <= answer.status < 400:
             to = self._safe(answer.headers.get("location", "")) or "elsewhere"
-            meaning = f"it points to {to}; keys are not sent on"
+            meaning = f"it redirects to {to}; keys are not sent on"
         elif answer.status < 500 and "credits" in answer.text.lower():
             meaning = "the account has no credits left"
         if meaning is not None:
@@ -163,7 +163,7 @@ class Serper:
             raise PnyxError(f"{where}: {meaning}: {self._safe(answer.text)}")
 
     def _safe(self, text: str) -> str:
-        """Return one short line of a server's text, without the key should it echo that."""
+        """Return one short line of a server's text, without the key if it is echoed."""
         return shorten(" ".join(self._secrets.hide(text)[:4000].split()), 160)
 
 
@@ -178,10 +178,10 @@ def read_serper(body: bytes) -> list[SearchResult]:
         organic = []  # as it is where nothing was found
     if not isinstance(organic, list):
         raise ValueError(f"found {shorten(value, 60)}, expected an object with a list `organic`")
-    found = [entry for entry in organic if isinstance(entry, dict) and _text(entry, "link")]
+    entries = [entry for entry in organic if isinstance(entry, dict) and _text(entry, "link")]
     return [
         SearchResult(_text(entry, "link"), _text(entry, "title"), _text(entry, "snippet"), rank)
-        for rank, entry in enumerate(found, start=1)
+        for rank, entry in enumerate(entries, start=1)
     ]
 
 
@@ -198,27 +198,27 @@ APIS: dict[str, Callable[[str | None], SearchApi]] = {
 
 @dataclass(slots=True)
 class Searched:
-    """What was found so far, and why questions have nothing; `asked` counts pages of this run."""
+    """Results so far, why questions have none, and the number of `requests` of this run."""
 
     results: dict[str, QuestionResults] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
+    requests: int = 0
 
 
 def look_up(
-    questions: Sequence[Question], known: Mapping[str, QuestionResults], count: int, into: Searched
+    questions: Sequence[Question], stored: Mapping[str, QuestionResults], count: int, into: Searched
 ) -> None:
-    """Take the results that are there already, the first `count` of each question."""
+    """Use the stored results, the first `count` of each question."""
     for question in questions:
-        found = known.get(question.id)
-        if found is None:
-            into.failed[question.id] = "it is not among the results given"
+        result = stored.get(question.id)
+        if result is None:
+            into.failed[question.id] = "the given results do not contain it"
             continue
         into.results[question.id] = replace(
-            found,
+            result,
             question_id=question.id,
-            query=found.query or question.text,
-            results=found.results[:count],
+            query=result.query or question.text,
+            results=result.results[:count],
         )
 
 
@@ -230,13 +230,13 @@ async def search_all(
     into: Searched,
     on_progress: Callable[[int, int, str], None],
 ) -> None:
-    """Search each question that the archive lacks, a page for ten results; close the API."""
+    """Search for each question missing from the archive, ten results per page; close the API."""
     in_a_row = 0
 
     async def one(question: Question) -> None:
         nonlocal in_a_row
         try:
-            found = await _search(question, api, archive, count, into)
+            result = await _search(question, api, archive, count, into)
         except SearchFailedError as error:
             into.failed[question.id] = str(error)
             in_a_row += 1
@@ -245,7 +245,7 @@ async def search_all(
                     f"{api.name} has answered none of the last {in_a_row} queries: {error}"
                 ) from error
         else:
-            into.results[question.id] = found
+            into.results[question.id] = result
             in_a_row = 0
         on_progress(len(into.results) + len(into.failed), len(questions), "searching")
 
@@ -259,34 +259,34 @@ async def _search(
     question: Question, api: SearchApi, archive: Archive, count: int, into: Searched
 ) -> QuestionResults:
     query = " ".join(question.text.split())
-    found: dict[str, SearchResult] = {}
+    by_url: dict[str, SearchResult] = {}
     for number in range(1, math.ceil(count / _LEAST_PER_PAGE) + 1):
         page = archive.search(api.name, query, count, number)
         if page is None:
             page = await _paid(api, archive, query, count, number)
-            into.asked += 1
-        before = len(found)
+            into.requests += 1
+        before = len(by_url)
         for result in page:
-            if result.url not in found:
-                found[result.url] = replace(result, rank=len(found) + 1)
-        if len(found) == before or len(found) >= count:
+            if result.url not in by_url:
+                by_url[result.url] = replace(result, rank=len(by_url) + 1)
+        if len(by_url) == before or len(by_url) >= count:
             break
     at = archive.searched_at(api.name, query, count)
-    results = tuple(found.values())[:count]
+    results = tuple(by_url.values())[:count]
     return QuestionResults(question.id, query, results, api.name, at)
 
 
 async def _paid(
     api: SearchApi, archive: Archive, query: str, count: int, number: int
 ) -> list[SearchResult]:
-    """Ask for a page of results; it is in the archive before it is returned."""
-    kept: list[list[SearchResult]] = []
+    """Request a page of results; it is archived before it is returned."""
+    pages: list[list[SearchResult]] = []
 
     def keep(results: list[SearchResult], raw: bytes) -> None:
         archive.keep_search(api.name, query, count, number, results, raw, now())
-        kept.append(results)
+        pages.append(results)
 
     await api.search(query, count, number, keep)
-    if not kept:
-        raise SearchFailedError(f"{api.name} kept no page of results")
-    return kept[0]
+    if not pages:
+        raise SearchFailedError(f"{api.name} stored no page of results")
+    return pages[0]

@@ -6,7 +6,7 @@ from pnyx.stats.base import Measured
 
 
 def percent(value: float) -> str:
-    """Return a share as a whole percentage; just below 0 or 1 it is not rounded to these."""
+    """Return a share as a whole percentage; 0 % and 100 % only if exact."""
     number = round(100 * value)
     return f"{100 * value:.1f} %" if number in (0, 100) and 0 < value < 1 else f"{number} %"
 
@@ -19,7 +19,10 @@ def percent_ends(measured: Measured) -> str:
 
 
 def share(measured: Measured, interval: str = "", *, inside: bool = False) -> str:
-    """Return a share with its interval: `13 % (7 to 21 %)`; with a comma `inside` parentheses."""
+    """Return a share with its interval: `13 % (7 to 21 %)`.
+
+    With a comma if `inside` parentheses.
+    """
     value = "undefined" if measured.value is None else percent(measured.value)
     ends = percent_ends(measured)
     if not ends:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PANEL, _ROW, _GAP, _HEAD, _FOOT = 250, 24, 36, 34, 26
 _NUMBER = 66  # Width of the column of numbers to the right of each panel
-_CHARACTER = 7.3  # Width of a character of a label, on the broad side
+_CHARACTER = 7.3  # generous width of a character of a label
 _LONGEST = 28
 _COLUMNS = 3
 
@@ -50,7 +50,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PlotPanel:
-    """One measure: its rows, the same in all panels; the axis has the `bounds` or the values'."""
+    """One measure: its rows, the same in all panels.
+
+    The axis has the `bounds` or those of the values.
+    """
 
     title: str
     points: Sequence[Point]
@@ -68,8 +71,8 @@ def interval_plot(panels: Sequence[PlotPanel], notes: Sequence[str] = ()) -> str
     wide = gutter + columns * (_PANEL + _NUMBER) + (columns - 1) * _GAP + MARGIN
     high = MARGIN + rows * tall + (rows - 1) * _GAP // 2
     parts = []
-    for place, panel in enumerate(panels):
-        row, column = divmod(place, columns)
+    for position, panel in enumerate(panels):
+        row, column = divmod(position, columns)
         top = MARGIN + row * (tall + _GAP // 2) + _HEAD
         left = gutter + column * (_PANEL + _NUMBER + _GAP)
         for n, label in enumerate(labels if column == 0 else ()):
@@ -80,9 +83,9 @@ def interval_plot(panels: Sequence[PlotPanel], notes: Sequence[str] = ()) -> str
 
 
 def _interval_panel(panel: PlotPanel, axes: Axes) -> list[str]:
-    found = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
-    found += panel.bounds or ()
-    scale = Axis(found)
+    values = [x for p in panel.points for x in (p.value, p.low, p.high) if x is not None]
+    values += panel.bounds or ()
+    scale = Axis(values)
     at = scale.at
     parts = [drawn_text(panel.title, axes.left, axes.top - _HEAD + 14, "head")]
     parts += axes.across(scale.labelled(), above=6)
@@ -95,8 +98,8 @@ def _interval_panel(panel: PlotPanel, axes: Axes) -> list[str]:
             parts.append(axes.line((at(point.low), y), (at(point.high), y), "span"))
         if point.value is not None:
             parts.append(axes.dot(at(point.value), y))
-        shown = "–" if point.value is None else f"{point.value:z.3f} {point.mark}".rstrip()
-        parts.append(drawn_text(shown, axes.x(1) + 12, axes.y(y) + 4.5))
+        label = "–" if point.value is None else f"{point.value:z.3f} {point.mark}".rstrip()
+        parts.append(drawn_text(label, axes.x(1) + 12, axes.y(y) + 4.5))
     return parts
 
 
@@ -110,9 +113,9 @@ _SERIES = (
 """Field of the curves, class, dashes and width; the last is drawn over the others."""
 
 
-def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
+def thresholds_plot(thresholds: Thresholds, notes: Sequence[str] = ()) -> str:
     """Return F1 by threshold and by k as an SVG document; dashed: F1 at the best threshold."""
-    last = max(2.0, found.cutoffs.at[-1])
+    last = max(2.0, thresholds.cutoffs.at[-1])
 
     def by_k(k: float) -> float:
         return math.log(k) / math.log(last)
@@ -120,16 +123,16 @@ def thresholds_plot(found: Thresholds, notes: Sequence[str] = ()) -> str:
     left = Axes(MARGIN + 34, MARGIN + 56, 340, 240)
     right = Axes(left.x(1) + 94, left.top, left.wide, left.high)
     powers = [(by_k(k), str(k)) for k in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if k <= last]
-    title = f"{escaped(short_name(found.judge), 60) or 'annotations'}: which documents to take"
+    title = f"{escaped(short_name(thresholds.judge), 60) or 'annotations'}: which documents to take"
     parts = [drawn_text(title, MARGIN, MARGIN + 10, "head"), *_legend(left.left, MARGIN + 32)]
-    for axes, curve, place, shown, said in (
-        (left, found.thresholds, float, [(t, f"{t:g}") for t, _ in TENTHS],
-         "probability from which on documents are taken"),
-        (right, found.cutoffs, by_k, powers, "number k of documents taken of each question"),
+    for axes, curve, transform, ticks, caption in (
+        (left, thresholds.thresholds, float, [(t, f"{t:g}") for t, _ in TENTHS],
+         "probability from which documents are taken"),
+        (right, thresholds.cutoffs, by_k, powers, "number k of documents taken for each question"),
     ):  # fmt: skip
-        parts += _curves(curve, axes, place, shown)
-        parts.append(drawn_text(said, axes.x(0.5), axes.y(0) + 34, "tick"))
-    best, cut = found.best_threshold, found.best_cutoff
+        parts += _curves(curve, axes, transform, ticks)
+        parts.append(drawn_text(caption, axes.x(0.5), axes.y(0) + 34, "tick"))
+    best, cut = thresholds.best_threshold, thresholds.best_cutoff
     if best.f1.value is not None:
         for axes, x, f1 in ((left, best.at, best.f1), (right, by_k(cut.at), cut.f1)):
             parts.append(axes.line((0, best.f1.value), (1, best.f1.value), "base"))
@@ -149,13 +152,16 @@ def _legend(x: float, y: float) -> list[str]:
 
 
 def _curves(
-    curve: Curve, axes: Axes, place: Callable[[float], float], shown: Sequence[tuple[float, str]]
+    curve: Curve,
+    axes: Axes,
+    transform: Callable[[float], float],
+    ticks: Sequence[tuple[float, str]],
 ) -> list[str]:
     def points(measured: Sequence[Measured], end: str) -> list[tuple[float, float]]:
-        found = [(at, getattr(m, end)) for at, m in zip(curve.at, measured, strict=True)]
-        return [(place(at), value) for at, value in found if value is not None]
+        values = [(at, getattr(m, end)) for at, m in zip(curve.at, measured, strict=True)]
+        return [(transform(at), value) for at, value in values if value is not None]
 
-    parts = axes.up(TENTHS) + axes.across(shown)
+    parts = axes.up(TENTHS) + axes.across(ticks)
     parts += axes.band(points(curve.f1, "low"), points(curve.f1, "high"))
     for name, series, dashes, width in _SERIES:
         parts.append(axes.path(points(getattr(curve, name), "value"), series, dashes, width))
@@ -181,10 +187,10 @@ def amount_plot(
         y = axes.top + 22 * row
         long = axes.wide * (amount.mean or 0.0) / (step * 5)
         parts += [drawn_text(label, left - 8, y + 15, "end"), bar(left, y + 3, long, 16, label)]
-        said = f"{amount.expected:.1f} of {amount.documents} expected"
+        note = f"{amount.expected:.1f} of {amount.documents} expected"
         if amount.mean is None:
-            said = f"none of {amount.unscored} scored"
-        parts.append(drawn_text(said, axes.x(1) + 12, y + 15, "note"))
+            note = f"none of {amount.unscored} scored"
+        parts.append(drawn_text(note, axes.x(1) + 12, y + 15, "note"))
     wide, high = int(axes.x(1) + 200), int(axes.y(0) + 28)
     return document("amount of relevant information", wide, high, parts, notes)
 
@@ -192,11 +198,11 @@ def amount_plot(
 # A measure over the values of each parameter that was tuned --------------------------------------
 
 
-# Stated probabilities against the shares that came true ------------------------------------------
+# Stated probabilities against observed shares ------------------------------------------
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence[str] = ()) -> str:
-    """Return a reliability diagram over bars of how many pairs each bin holds, as SVG."""
+    """Return a reliability diagram, over bars of the number of pairs in each bin, as SVG."""
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     base = axes.y(0) + 104
     parts = [
@@ -224,7 +230,8 @@ def reliability_plot(bins: Sequence[ReliabilityBin], title: str, notes: Sequence
     return document(f"{title}: reliability", wide_, high_, parts, notes)
 
 
-# Stated probabilities against better ones ---------------------------------------------------------
+# Stated against recalibrated probabilities
+# ---------------------------------------------------------
 
 _POINTS = 201
 
@@ -233,14 +240,14 @@ def recalibration_plot(curve: Recalibration, threshold: float, notes: Sequence[s
     """Return the curve as an SVG document; dashed: no change, and the threshold for yes."""
     axes = Axes(MARGIN + 46, MARGIN + 46, 320, 320)
     at = [n / (_POINTS - 1) for n in range(_POINTS)]
-    found = [min(1.0, max(0.0, float(value))) for value in curve(at)]
+    fitted = [min(1.0, max(0.0, float(value))) for value in curve(at)]
     parts = [
         drawn_text("recalibrated probability of yes", MARGIN, MARGIN + 12, "head"),
         *axes.up(TENTHS),
         *axes.across(TENTHS),
         axes.line((0, 0), (1, 1), "base"),
         axes.line((0, threshold), (1, threshold), "base"),
-        axes.path(list(zip(at, found, strict=True))),
+        axes.path(list(zip(at, fitted, strict=True))),
         drawn_text("stated probability of yes", axes.x(0.5), axes.y(0) + 34, "tick"),
     ]
     wide, high = int(axes.x(1) + MARGIN), int(axes.y(0) + 44)

@@ -13,18 +13,18 @@ from pnyx.stats.base import Measured
 _ROW, _GAP, _HEADING = 24, 10, 26
 _LABELS, _WIDE, _NUMBERS = 168, 300, 54
 _MOST: Final = 2
-"""Groups that one picture shows: more of them hide each other."""
+"""Most groups in one picture: more would hide each other."""
 
 
 def profile_order(names: Sequence[str], task: str = "quality") -> list[tuple[str, list[str]]]:
     """Return dimensions by branch of the taxonomy, each branch's root first, unknown ones last."""
-    known = dimensions_of(task)
-    found = [("", [name for name in known if name in names and not known[name].aspect])]
+    dimensions = dimensions_of(task)
+    groups = [("", [name for name in dimensions if name in names and not dimensions[name].aspect])]
     for aspect, members in aspects_of(task).items():
-        roots = [member for member in members if known[member].under not in members]
-        found.append((aspect, [n for n in (*roots, *members) if n in names]))
-    found.append(("other", [name for name in names if name not in known]))
-    return [(aspect, list(dict.fromkeys(members))) for aspect, members in found if members]
+        roots = [member for member in members if dimensions[member].under not in members]
+        groups.append((aspect, [n for n in (*roots, *members) if n in names]))
+    groups.append(("other", [name for name in names if name not in dimensions]))
+    return [(aspect, list(dict.fromkeys(members))) for aspect, members in groups if members]
 
 
 def profile_plot(
@@ -33,7 +33,7 @@ def profile_plot(
     notes: Sequence[str] = (),
     task: str = "quality",
 ) -> str:
-    """Return an SVG document: a row a dimension, a mark with its interval for one or two groups."""
+    """Return an SVG document: a row per dimension, with marks and intervals of 1 or 2 groups."""
     if not 1 <= len(groups) <= _MOST:
         raise ValueError(f"found {len(groups)} groups, expected 1 or 2")
     ordered = profile_order(
@@ -71,10 +71,10 @@ def _marks(bounds: tuple[float, float]) -> Iterator[tuple[float, str]]:
 
 def _legend(names: Sequence[str]) -> list[str]:
     parts, x = [], float(MARGIN)
-    for place, name in enumerate(names):
-        shown = escaped(name, 34)
-        parts += [_mark(x + 5, MARGIN + 26, place), drawn_text(shown, x + 16, MARGIN + 30, "note")]
-        x += 40 + 6.6 * len(shown)
+    for series, name in enumerate(names):
+        label = escaped(name, 34)
+        parts += [_mark(x + 5, MARGIN + 26, series), drawn_text(label, x + 16, MARGIN + 30, "note")]
+        x += 40 + 6.6 * len(label)
     return parts
 
 
@@ -86,27 +86,27 @@ def _row(
     bounds: tuple[float, float],
     task: str,
 ) -> list[str]:
-    known = dimensions_of(task)
-    label = known[name].label if name in known else name
-    root = name in known and known[name].under in ("", "overall")
+    dimensions = dimensions_of(task)
+    label = dimensions[name].label if name in dimensions else name
+    root = name in dimensions and dimensions[name].under in ("", "overall")
     parts = [drawn_text(escaped(label, 24), axes.left - 12, y + 16, "end head" if root else "end")]
     low, span = bounds[0], bounds[1] - bounds[0]
-    for place, one in enumerate(measured):
-        middle = y + _ROW / 2 + (0 if len(measured) == 1 else 9 * place - 4.5)
-        other = " other" if place else ""
+    for series, measure in enumerate(measured):
+        middle = y + _ROW / 2 + (0 if len(measured) == 1 else 9 * series - 4.5)
+        other = " other" if series else ""
         number = "-"
-        if one is not None and one.value is not None:
-            number = f"{one.value:.2f}"
-            if one.low is not None and one.high is not None:
-                ends = (axes.x((end - low) / span) for end in (one.low, one.high))
+        if measure is not None and measure.value is not None:
+            number = f"{measure.value:.2f}"
+            if measure.low is not None and measure.high is not None:
+                ends = (axes.x((end - low) / span) for end in (measure.low, measure.high))
                 parts.append(drawn_line(next(ends), middle, next(ends), middle, f"span{other}"))
-            parts.append(_mark(axes.x((one.value - low) / span), middle, place))
-        at = axes.x(1) + 12 + _NUMBERS * place
+            parts.append(_mark(axes.x((measure.value - low) / span), middle, series))
+        at = axes.x(1) + 12 + _NUMBERS * series
         parts.append(drawn_text(number, at + _NUMBERS - 12, y + 16, "end"))
     return parts
 
 
-def _mark(x: float, y: float, place: int) -> str:
-    if place:
+def _mark(x: float, y: float, series: int) -> str:
+    if series:
         return f'<rect class="other" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
     return f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'

@@ -1,4 +1,4 @@
-"""A judge's share of yes, as it has it and corrected by labels, as a table."""
+"""A judge's share of yes, raw and corrected by labels, as a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pnyx.judging.measures.rates import CorrectedRate
 
 
 def rate_table(rate: CorrectedRate, words: tuple[str, str] = ("yes", "no")) -> Table:
-    """Return the shares of yes, which the table may call by another word."""
+    """Return the shares of yes, or of another word for it."""
     yes, no = (escaped(word, 40) for word in words)
     rows = {
         "the judge, all answers": rate.judged,
@@ -21,7 +21,7 @@ def rate_table(rate: CorrectedRate, words: tuple[str, str] = ("yes", "no")) -> T
     columns = Column(f"share of {yes}", "name"), Column("value, 95 % interval", "figure")
     legend = [
         "Rogan and Gladen: sensitivity and specificity must be the same on all answers; "
-        "prediction-powered: the labelled answers must be picked at random"
+        "prediction-powered: the labelled answers must be a random sample"
     ]
     counts = Column("answers", "counts")
     cells = [(name, measured, measured) for name, measured in rows.items()]
@@ -29,7 +29,7 @@ def rate_table(rate: CorrectedRate, words: tuple[str, str] = ("yes", "no")) -> T
 
 
 def rate_notes(rate: CorrectedRate) -> list[str]:
-    """Say what the shares leave out, and why a correction has no value, a line each."""
+    """Say what the shares exclude, and why a correction has no value, one line each."""
     left, why = rate.judged.asked - rate.judged.scored, rate.rogan_gladen.no_interval
-    notes = [f"{left} of {rate.judged.asked} answers are unscored, left out of the share of yes"]
-    return notes * bool(left) + [f"no estimate by Rogan and Gladen: {why}"] * bool(why)
+    notes = [f"{left} of {rate.judged.asked} answers are unscored and excluded"]
+    return notes * bool(left) + [f"no Rogan-Gladen estimate: {why}"] * bool(why)

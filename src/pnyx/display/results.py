@@ -1,4 +1,4 @@
-"""What results say to people, as tables and paragraphs: one place for each result."""
+"""Results as tables and paragraphs for people, each in one function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def many_replies(count: int) -> str:
 
 
 def store_lines(stats: StoreStats) -> str:
-    """Return what a judgement store holds: replies of each model, how they ended, their tokens."""
+    """Return the contents of a judgement store: each model's replies, finish reasons and tokens."""
     size = f"{many_replies(stats.replies)}, {in_units(stats.bytes)} on disk"
     lines = [f"{escaped(stats.path)}: {size}"]
     if stats.damaged:
@@ -61,7 +61,7 @@ def store_lines(stats: StoreStats) -> str:
 
 
 def perspective_lines(views: Sequence[Perspective]) -> str:
-    """Show each perspective on two lines; its text may come from a hostile document."""
+    """Format each perspective on two lines; its text may come from a hostile document."""
     lines = []
     for number, view in enumerate(views, 1):
         origin, documents = str(view.extra.get("origin", "")), view.extra.get("documents")
@@ -75,11 +75,11 @@ def perspective_lines(views: Sequence[Perspective]) -> str:
     return "\n".join(lines)
 
 
-# What a run would ask ----------------------------------------------------------------------------
+# Cost plans ----------------------------------------------------------------------------
 
 
 def plan_row(model: PlannedModel) -> dict[str, Any]:
-    """Return what a model would be asked, for JSON."""
+    """Return the planned calls of a model, for JSON."""
     estimate = asdict(model.estimate)
     calls = estimate.pop("requests")
     names = ("second_tries", "learnt_from")
@@ -93,7 +93,7 @@ def plan_row(model: PlannedModel) -> dict[str, Any]:
 
 
 def plan_lines(planned: Sequence[PlannedModel]) -> Iterator[str]:
-    """Yield what each model would be asked, and what that costs."""
+    """Yield the planned calls of each model, and their cost."""
     for model in planned:
         yield escaped(model.model)
         yield from (f"  {name:<17}  {fact}" for name, fact in _plan_facts(model).items())
@@ -140,7 +140,7 @@ def _range(tokens: tuple[int, int]) -> str:
 
 
 def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
-    """Return figures before and after, and what a cascade keeps."""
+    """Return measures before and after calibration, and the answers that a cascade keeps."""
     from pnyx.display.trials import figure
 
     counts, figures = calibration.about["counts"], calibration.about["figures"]
@@ -166,7 +166,7 @@ def calibration_parts(calibration: Recalibration, out: str) -> list[Part]:
 
 
 def judged_notes(counts: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
-    """Yield warnings of one kind, and what more of them are called."""
+    """Yield warnings of one kind, and the words for further ones."""
     missing = [
         f"run {escaped(run)} has no report on {len(topics)} of the topics: "
         f"{', '.join(escaped(topic, 30) for topic in topics[:5])}"
@@ -175,8 +175,8 @@ def judged_notes(counts: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
     ]
     yield missing, "runs lack topics"
     differing = [
-        f"run {escaped(run)}: {len(texts)} of its cited documents have another text there than "
-        "in the collection, whose text is judged; words in common: "
+        f"run {escaped(run)}: {len(texts)} of its cited documents have a different text there "
+        f"than in the collection; the collection's text is judged. Words in common: "
         + ", ".join(f"{escaped(name, 30)} {share:.0%}" for name, share in list(texts.items())[:3])
         for run, texts in counts["differing"].items()
     ]
@@ -185,7 +185,7 @@ def judged_notes(counts: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
 
 
 def judged_text(manifest: Mapping[str, Any]) -> str:
-    """Return what was judged, and what came of it."""
+    """Return a summary of the judged reports."""
     counts = manifest["reports"]
     outcomes = ", ".join(f"{number:,} {name}" for name, number in counts["outcomes"].items())
     lines = [
@@ -206,7 +206,7 @@ def judged_text(manifest: Mapping[str, Any]) -> str:
         more = ", ..." if row["documents"] > len(row["first"]) else ""
         lines.append(
             f"  {_many(row, 'citations')} of run {escaped(run)} "
-            f"to {_many(row, 'documents')} that the collection does not hold: {how} ({first}{more})"
+            f"to {_many(row, 'documents')} missing from the collection: {how} ({first}{more})"
         )
     return "\n".join(lines)
 
@@ -222,22 +222,22 @@ def _many(counts: Mapping[str, int], name: str) -> str:
 
 _MEANING = {
     "P@10": "relevant, of the first 10 documents found",
-    "perspectives@10": "of all perspectives, those that the first 10 documents support",
-    "relevance.accuracy": "judge against labels, on what was found",
+    "perspectives@10": "share of all perspectives supported by the first 10 documents",
+    "relevance.accuracy": "judge against labels, on retrieved documents",
     "relevance.f1": "the same, F1 of yes",
-    "relevance.auroc": "the same; .5 is chance",
+    "relevance.auroc": "the same; 0.5 is chance",
     "lookalikes.accuracy": "harder: off-topic passages share the question's words",
     "lookalikes.f1": "the same, F1 of yes",
-    "lookalikes.auroc": "the same; below .5 the judge prefers the look-alikes",
+    "lookalikes.auroc": "the same; below 0.5 the judge prefers the look-alikes",
     "support.accuracy": "judge against labels: is a perspective supported?",
     "support.f1": "the same, F1 of yes",
-    "support.auroc": "the same; .5 is chance",
-    "stance.accuracy": "judge against labels it does not see: pro or con?",
+    "support.auroc": "the same; 0.5 is chance",
+    "stance.accuracy": "judge against hidden labels: pro or con?",
     "own_words.on_question": "cited passages about the question, by the labels",
     "own_words.right_side": "of these: on the side for which they are cited",
-    "other_words.on_question": "the same where the question is not in the corpus's words",
+    "other_words.on_question": "the same, for questions not in the corpus's words",
     "other_words.right_side": "of these: on the side for which they are cited",
-    "no_labels.on_question": "the same where the corpus's labels are hidden",
+    "no_labels.on_question": "the same, with the corpus's labels hidden",
     "no_labels.right_side": "of these: on the side for which they are cited",
     "cited.strong": "of all these: labelled as strong arguments",
 }
@@ -247,7 +247,7 @@ _GROUPS = ("relevance.accuracy", "lookalikes.accuracy", "support.accuracy", "sta
 
 
 def demo_table(measures: Mapping[str, Measured]) -> Table:
-    """Return the measures of the bundled example, each with what it means."""
+    """Return the measures of the bundled example, each with its meaning."""
     rows: list[tuple[object, ...]] = []
     for name, measured in measures.items():
         rows += [()] if name in _GROUPS else []

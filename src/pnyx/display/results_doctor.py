@@ -1,4 +1,4 @@
-"""What `pnyx doctor` found, for people: a page of sections, from its JSON."""
+"""The report of `pnyx doctor` for people, from its JSON."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pnyx.core.errors import shorten
 from pnyx.display.results import in_units
 
 VARIABLES = {
-    "PNYX_LLM": "the language model where --llm is not given",
-    "PNYX_STORE": "the judgement store where --store is not given",
+    "PNYX_LLM": "the language model without --llm",
+    "PNYX_STORE": "the judgement store without --store",
     "PNYX_API_KEY": "key for any endpoint",
     "OPENAI_API_KEY": "key for openai:MODEL",
-    "PNYX_LOCAL_CONTEXT": "tokens of context of a local model",
+    "PNYX_LOCAL_CONTEXT": "context size of a local model, in tokens",
     "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
     "PNYX_CACHE": "folder of the catalogues of pnyx view",
-    "PNYX_PROGRESS": "0 shows no bars of calls in Python",
-    "PNYX_TOKEN": "what visitors of served pages must bring, where --token is not given",
-    "PNYX_CONTACT": "who fetches web pages, where --contact is not given",
+    "PNYX_PROGRESS": "0 hides progress bars of calls in Python",
+    "PNYX_TOKEN": "the token for visitors of served pages without --token",
+    "PNYX_CONTACT": "the contact for fetching web pages without --contact",
     "HTTP_PROXY": "proxy for http://",
     "HTTPS_PROXY": "proxy for https://",
     "ALL_PROXY": "proxy for all",
-    "NO_PROXY": "what no proxy is used for",
+    "NO_PROXY": "hosts reached without a proxy",
 }
-"""Variables of the environment that count, and what for. Their values are never shown."""
+"""Environment variables that Pnyx reads, and their use. Their values are never shown."""
 
 _LABEL = 20
 _WIDEST = 110
@@ -99,16 +99,19 @@ def _extra(extra: dict[str, Any]) -> str:
     names = extra["packages"]
     if extra["installed"]:
         return "installed: " + ", ".join(f"{name} {p['version']}" for name, p in names.items())
-    lacking = ", ".join(name for name, p in names.items() if not p["enough"])
-    return f"not installed ({lacking}): {extra['install']}"
+    missing = ", ".join(name for name, p in names.items() if not p["enough"])
+    return f"not installed ({missing}): {extra['install']}"
 
 
 def _packaged(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if row["intact"]:
         yield "encoder", f"{row['encoder']}: intact (SHA-256), embeds"
         yield "judge", f"{row['judge']}, for {', '.join(row['tasks'])}"
-        for task, own in row["judges"].items():
-            yield f"  {task}", f"{own['judge']}: {own['card']}" if own["card"] else own["judge"]
+        for task, judge in row["judges"].items():
+            yield (
+                f"  {task}",
+                f"{judge['judge']}: {judge['card']}" if judge["card"] else judge["judge"],
+            )
     else:
         yield "encoder", f"DAMAGED: {row['problem']}"
     local = row["local"]
@@ -143,7 +146,7 @@ def _endpoint_facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if row["usable"]:
         yield from _abilities(row)
         yield "price", _price(row)
-    late = "; it ran out of time, the rest was not asked" if row["late"] else ""
+    late = "; out of time, the rest was not tested" if row["late"] else ""
     yield "this probe", f"{_spent(row)}{late}"
 
 
@@ -159,10 +162,10 @@ def _abilities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield shape["form"], f"{shape['outcome']}{detail}{used}"
     yield "logprobs", _logprobs(row)
     method = {"token": "from the tokens' probabilities", "stated": "as the model states it"}
-    yield "P(yes) by auto", method.get(row["probability"], "not known: no reply could be read")
+    yield "P(yes) by auto", method.get(row["probability"], "unknown: no reply could be read")
     if row["refused"] is not None:
         yield "refused", ", ".join(row["refused"]) or "no parameter"
-        yield "output limit", row["limit"] or "none is taken"
+        yield "output limit", row["limit"] or "none is accepted"
     yield "usage", ", ".join(row["usage"]) or "not reported"
     yield "cached tokens", "reported" if "cached_tokens" in row["usage"] else "not reported"
     if row["reasoning_tokens"]:
@@ -173,27 +176,27 @@ def _listed(row: dict[str, Any]) -> str:
     models = row["published"]["models"]
     if models is None:
         return f"not listed ({row['published']['problem']})"
-    shown = ", ".join(models[:_MOST_LISTED]) or "none"
+    listed = ", ".join(models[:_MOST_LISTED]) or "none"
     more = f" and {len(models) - _MOST_LISTED:,} more" if len(models) > _MOST_LISTED else ""
     there = "" if row["model"] in models else f"; {row['model']} IS NOT AMONG THEM"
-    return f"{shown}{more}{there}"
+    return f"{listed}{more}{there}"
 
 
 def _logprobs(row: dict[str, Any]) -> str:
-    given, alone = row["alternatives"], row["alternatives_alone"]
-    if given:
-        return f"given, up to {given} alternatives of a token"
+    alternatives, alone = row["alternatives"], row["alternatives_alone"]
+    if alternatives:
+        return f"given, up to {alternatives} alternatives of a token"
     if alone:
         return f"given (up to {alone} alternatives), but not together with an answer's shape"
-    return "not known" if given is None else "not given"
+    return "not known" if alternatives is None else "not given"
 
 
 def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
-        return "not known (--prices FILE of pnyx judge)"
-    known = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
-    return f"{known}, ${price['output']:g} out, for a million tokens"
+        return "unknown (--prices FILE of pnyx judge)"
+    input_prices = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
+    return f"{input_prices}, ${price['output']:g} out, for a million tokens"
 
 
 def _spent(row: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Two leaderboards against each other: a point for each system (Auto-ARGUE, Fig. 2), as SVG."""
+"""Scatter plot of two leaderboards: a point for each system (Auto-ARGUE, Fig. 2), as SVG."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pnyx.display.svg import MARGIN, Axes, Axis, clean, document, drawn_text
 
 _SIDE, _GAP, _HEAD, _FOOT, _LEFT = 300, 66, 46, 44, 58
 _COLUMNS = 3
-_CHARACTER = 6.6  # Width of a character of a name, on the broad side
+_CHARACTER = 6.6  # generous width of a character of a name
 _Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """One panel: what its axes are, (name, x, y) for each system, and what its corner says."""
+    """One panel: its axes, (name, x, y) for each system, and the text in its corner."""
 
     title: str
     across: str
@@ -33,8 +33,8 @@ def scatter_plot(panels: Sequence[Scatter], notes: Sequence[str] = ()) -> str:
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     parts: list[str] = []
-    for place, panel in enumerate(panels):
-        row, column = divmod(place, columns)
+    for position, panel in enumerate(panels):
+        row, column = divmod(position, columns)
         left = MARGIN + _LEFT + column * (_SIDE + _LEFT + _GAP // 2)
         top = MARGIN + _HEAD + row * (_SIDE + _HEAD + _FOOT + 16)
         parts += _panel(panel, Axes(left, top, _SIDE, _SIDE))
@@ -65,7 +65,7 @@ def _panel(panel: Scatter, axes: Axes) -> list[str]:
         drawn_text(f"↑ {escaped(panel.up, 46)}", axes.left, axes.top - 8, "note"),
     ]
     low, high = max(across.marks[0], up.marks[0]), min(across.marks[-1], up.marks[-1])
-    if low < high:  # where both leaderboards have the same value
+    if low < high:  # the diagonal, where both leaderboards agree
         ends = [(across.at(value), up.at(value)) for value in (low, high)]
         parts.append(axes.line(ends[0], ends[1], "base"))
     spots = [(across.at(x), up.at(y)) for _, x, y in panel.points]
@@ -78,7 +78,7 @@ def _panel(panel: Scatter, axes: Axes) -> list[str]:
 def _corner(
     lines: Sequence[str], axes: Axes, spots: Sequence[tuple[float, float]]
 ) -> tuple[list[str], _Box]:
-    """Return the text in the corner, bottom right or top right, in which fewer points are."""
+    """Return the text in the corner with fewer points, bottom right or top right."""
     below = sum(x > 0.5 and y < 0.2 for x, y in spots)
     above = sum(x > 0.5 and y > 0.8 for x, y in spots)
     first = axes.top + 20 if above < below else axes.y(0) - 10 - 18 * (len(lines) - 1)
@@ -89,22 +89,22 @@ def _corner(
 def _labels(
     names: Sequence[str], spots: Sequence[tuple[float, float]], axes: Axes, taken: list[_Box]
 ) -> list[str]:
-    """Return the names beside their points, without those for which there is no room."""
+    """Return the names next to their points, without those that do not fit."""
     taken += [(axes.x(x) - 5, axes.y(y) - 5, axes.x(x) + 5, axes.y(y) + 5) for x, y in spots]
-    found = []
+    labels = []
     for name, (x, y) in zip(names, spots, strict=True):
-        shown = escaped(name, 16)
-        wide = _CHARACTER * len(shown)
+        label = escaped(name, 16)
+        wide = _CHARACTER * len(label)
         right = axes.x(x) + 8 + wide < axes.x(1)
         left = axes.x(x) + 8 if right else axes.x(x) - 8 - wide
         box = (left, axes.y(y) - 18, left + wide, axes.y(y) - 6)
         if any(_overlap(box, other) for other in taken):
             continue
         taken.append(box)
-        place = left if right else left + wide
-        found.append(drawn_text(shown, place, axes.y(y) - 6, "note" if right else "end note"))
-    return found
+        anchor = left if right else left + wide
+        labels.append(drawn_text(label, anchor, axes.y(y) - 6, "note" if right else "end note"))
+    return labels
 
 
-def _overlap(one: _Box, other: _Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(box: _Box, other: _Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -1,4 +1,4 @@
-"""States of sentences and verdicts, and probabilities, in the words that all pages use."""
+"""Words on all pages for states of sentences and verdicts, and for probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 State: TypeAlias = Literal["quoted", "yes", "weak", "no", "mixed", "unscored", "uncited"]
-"""What the judges' verdicts on one sentence, or one verdict, add up to."""
+"""The combined state of the judges' verdicts on one sentence, or of one verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ STATES: dict[State, StateWording] = {
     "quoted": StateWording(
         "=",
         "quoted verbatim",
-        "the sentence stands word for word in every passage it cites; whether it is true is not "
-        "said",
+        "the sentence occurs verbatim in every passage it cites; this does not say whether it is "
+        "true",
     ),
     "yes": StateWording("✓", "supported", "every passage that the sentence cites supports it"),
     "weak": StateWording(
@@ -44,7 +44,7 @@ STATES: dict[State, StateWording] = {
     "unscored": StateWording(
         "?",
         "unscored",
-        "no cited passage is known not to support it, and for at least one the judge gave no "
+        "no cited passage is known not to support it, but for at least one the judge gave no "
         "verdict; this counts neither for nor against",
     ),
     "uncited": StateWording(
@@ -54,7 +54,7 @@ STATES: dict[State, StateWording] = {
 
 
 def state_of(verdicts: Iterable[State]) -> State:
-    """Sum up the verdicts on a sentence so that counts agree with sentence precision."""
+    """Combine the verdicts on a sentence so that counts agree with sentence precision."""
     states = set(verdicts)
     if not states:
         return "uncited"
@@ -69,7 +69,10 @@ def state_of(verdicts: Iterable[State]) -> State:
 
 
 def said_of(value: bool, chance: float | None, words: tuple[str, str]) -> tuple[State, str]:
-    """Return the state and the word of a verdict; a yes that is likelier a no has no tick."""
+    """Return the state and the word of a verdict.
+
+    A yes with a probability below 0.5 has no tick.
+    """
     if not value:
         return "no", words[1]
     if chance is not None and chance < 0.5:
@@ -78,7 +81,7 @@ def said_of(value: bool, chance: float | None, words: tuple[str, str]) -> tuple[
 
 
 def probability(value: float | None) -> str:
-    """Return `p = 0.93`, without ever rounding a doubt away; empty where there is none."""
+    """Return `p = 0.93`, never rounded to 0 or 1; empty if there is none."""
     if value is None or not math.isfinite(value):
         return ""
     if 0.99 < value < 1:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pnyx.stats.base import Measured
 
 _MOST_RUNS = 10
-"""Runs that sentences are written for; a table has the others."""
+"""Most runs with sentences; a table has the others."""
 
 
 def share_sentence(share: YesShare, *, names_interval: bool = False) -> str:
-    """Return `19 of 80 answers are supported (24 %, 15 to 35 %)`, with what is unscored."""
+    """Return `19 of 80 answers are supported (24 %, 15 to 35 %)`, with the unscored ones."""
     m = share.share
     unscored = m.asked - m.scored
     if m.value is None:
@@ -34,7 +34,7 @@ def share_sentence(share: YesShare, *, names_interval: bool = False) -> str:
 
 
 def mean_sentence(name: str, m: Measured) -> str:
-    """Return `groundedness 0.71 (0.63 to 0.79)`, with how many ratings it rests on."""
+    """Return `groundedness 0.71 (0.63 to 0.79)`, with its number of ratings."""
     if m.value is None:
         return f"{name}: none of {m.asked:,} is scored"
     counts = "" if m.scored == m.asked else f", {m.scored:,} of {m.asked:,} scored"
@@ -42,7 +42,7 @@ def mean_sentence(name: str, m: Measured) -> str:
 
 
 def summary_lines(summary: AnswerSummary) -> list[str]:
-    """Return the summary in words: the headline, what else was counted, each run."""
+    """Return the summary in words: the headline, further counts, each run."""
     shares = summary.whole.shares
     lines = [share_sentence(share, names_interval=n == 0) + "." for n, share in enumerate(shares)]
     if summary.is_by_answer:
@@ -62,19 +62,19 @@ def summary_lines(summary: AnswerSummary) -> list[str]:
 
 
 def warning_lines(summary: AnswerSummary) -> list[str]:
-    """Return a warning where nearly none or nearly all answers are a yes."""
+    """Return a warning if nearly none or nearly all answers are yes."""
     share = summary.warned
     if share is None:
         return []
     m = share.share
     return [
-        f"{share.yes:,} of {m.scored:,} are yes: the threshold may not fit your data; compare "
-        "it with labels of yours: pnyx check"
+        f"{share.yes:,} of {m.scored:,} are yes: the threshold may not fit your data; check it on "
+        f"your own labels: pnyx check"
     ]
 
 
 def summary_parts(summary: AnswerSummary) -> list[Part]:
-    """Return what a terminal shows: the sentences, and a table of means where there are some."""
+    """Return the sentences, and a table of means if there are any, for a terminal."""
     judge = escaped(short_name(summary.judge))
     lines = [f"{summary.task}: {judge}", *summary_lines(summary)]
     parts: list[Part] = [[OwnWords(line) for line in lines]]

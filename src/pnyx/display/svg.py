@@ -1,8 +1,8 @@
 """The parts of the SVG pictures: plain SVG 1.1 with system fonts, no script, nothing loaded.
 
-A picture says what a thing is by its class alone. As a document it brings its own style and a white
-ground; inside a page (`inline`) the page's style sheet (`figures.css`) does, so it follows light
-and dark.
+Elements are styled only by class. As a document, a picture has its own style and a white
+background; inside a page (`inline`), the page's style sheet (`figures.css`) applies, so it follows
+light and dark mode.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pnyx.core.errors import escaped, shorten
 MARGIN = 20
 _INK, _GREY, _RULE, _DOT, _BASE = "#1c1c1c", "#5f6368", "#e3e5e8", "#0b5fa5", "#8a5a00"
 SERIES: Final = ("s1", "s2", "s3", "s4", "s5")
-"""Classes of what is shown first, second and so on; each has a colour of its own."""
+"""Classes of the first series, the second and so on; each has a colour of its own."""
 _COLOURS = (_DOT, _BASE, "#2f7d4f", _GREY, "#9b2d5c")
 Point: TypeAlias = tuple[float, float]
 TENTHS: Final = [(n / 5, f"{n / 5:.1f}") for n in range(6)]
@@ -70,15 +70,15 @@ def document(title: str, wide: int, high: int, parts: Sequence[str], notes: Sequ
     )
 
 
-def inline(picture: str, name: str, told: str = "") -> str:
-    """Return a picture as a part of a page; its ids begin with `name`, `told` is for the blind."""
-    found = _DOCUMENT.fullmatch(picture)
-    if found is None:
+def inline(picture: str, name: str, spoken: str = "") -> str:
+    """Return a picture for a page. Its ids start with `name`; screen readers say `spoken`."""
+    match = _DOCUMENT.fullmatch(picture)
+    if match is None:
         raise ValueError("expected a picture of pnyx.display.svg.document")
-    size, title, rest = found.groups()
+    size, title, rest = match.groups()
     named, description = f"{name}-title", ""
-    if told:
-        description = f'<desc id="{name}-desc">{clean(told)}</desc>\n'
+    if spoken:
+        description = f'<desc id="{name}-desc">{clean(spoken)}</desc>\n'
         named += f" {name}-desc"
     return (
         f'<svg class="figure" {size} role="img" aria-labelledby="{named}">\n'
@@ -87,7 +87,7 @@ def inline(picture: str, name: str, told: str = "") -> str:
 
 
 def drawn_text(text: str, x: float, y: float, kind: str = "") -> str:
-    """Return text that begins at a point; `kind` is a class of the style."""
+    """Return text that starts at a point; `kind` is a class of the style."""
     style = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}"{style}>{clean(text)}</text>'
 
@@ -101,17 +101,17 @@ def drawn_path(
     points: Sequence[tuple[float, float]], series: str, dashes: str, width: float
 ) -> str:
     """Return a line through points, of `SERIES`; `dashes` is empty for one without gaps."""
-    shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    coordinates = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     style = f'class="line {series}" stroke-width="{width}"{dashed}'
-    return f'<polyline points="{shown}" {style}/>'
+    return f'<polyline points="{coordinates}" {style}/>'
 
 
 def bar(x: float, y: float, wide: float, high: float, title: str = "") -> str:
-    """Return a bar; `title` is shown by those who point at it."""
-    said = f"<title>{clean(title)}</title></rect>" if title else ""
+    """Return a bar; `title` is shown on hover."""
+    content = f"<title>{clean(title)}</title></rect>" if title else ""
     shape = f'<rect class="bar-mark" x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
-    return f"{shape}>{said}" if said else f"{shape}/>"
+    return f"{shape}>{content}" if content else f"{shape}/>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,30 +124,30 @@ class Axes:
     high: float
 
     def x(self, share: float) -> float:
-        """Return where a share of the width stands in the picture."""
+        """Return the x coordinate of a share of the width."""
         return self.left + self.wide * share
 
     def y(self, share: float) -> float:
-        """Return where a share of the height stands in the picture."""
+        """Return the y coordinate of a share of the height."""
         return self.top + self.high * (1 - share)
 
-    def across(self, shown: Iterable[tuple[float, str]], above: float = 0) -> list[str]:
+    def across(self, ticks: Iterable[tuple[float, str]], above: float = 0) -> list[str]:
         """Return a rule from top (and `above` it) to bottom for each tick, its label below."""
         bottom = self.top + self.high
         return [
             mark
-            for at, label in shown
+            for at, label in ticks
             for mark in (
                 drawn_line(self.x(at), self.top - above, self.x(at), bottom, "rule"),
                 drawn_text(label, self.x(at), bottom + 16, "tick"),
             )
         ]
 
-    def up(self, shown: Iterable[tuple[float, str]]) -> list[str]:
+    def up(self, ticks: Iterable[tuple[float, str]]) -> list[str]:
         """Return a rule from left to right for each tick, its label to the left."""
         return [
             mark
-            for at, label in shown
+            for at, label in ticks
             for mark in (
                 drawn_line(self.left, self.y(at), self.x(1), self.y(at), "rule"),
                 drawn_text(label, self.left - 8, self.y(at) + 4, "end note"),
@@ -159,7 +159,7 @@ class Axes:
         return drawn_line(self.x(start[0]), self.y(start[1]), self.x(end[0]), self.y(end[1]), kind)
 
     def dot(self, x: float, y: float, name: str = "") -> str:
-        """Return a dot, which says its name to those who point at it."""
+        """Return a dot, which shows its name on hover."""
         dot = f'<circle class="dot" cx="{self.x(x):.1f}" cy="{self.y(y):.1f}" r="4.5"/>'
         return f"<g><title>{clean(name)}</title>{dot}</g>" if name else dot
 
@@ -170,7 +170,7 @@ class Axes:
         return drawn_path([(self.x(x), self.y(y)) for x, y in points], series, dashes, width)
 
     def band(self, low: Sequence[Point], high: Sequence[Point]) -> list[str]:
-        """Return the area between two lines; nothing where one has no point."""
+        """Return the area between two lines; empty if one has no point."""
         if not (low and high):
             return []
         ends = [(self.x(x), self.y(y)) for x, y in (*low, *reversed(high))]
@@ -190,21 +190,21 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 class Axis:
-    """Round marks over some numbers (over 0 to 1 without any), and where a number stands there."""
+    """Round ticks over some numbers (over 0 to 1 without any), and positions on their axis."""
 
     def __init__(self, numbers: Sequence[float]) -> None:
         self.marks = ticks(min(numbers), max(numbers)) if numbers else ticks(0.0, 1.0)
 
     def at(self, value: float) -> float:
-        """Return where a number stands: 0 at the first mark, 1 at the last."""
+        """Return the position of a number: 0 at the first tick, 1 at the last."""
         return (value - self.marks[0]) / (self.marks[-1] - self.marks[0])
 
     def labelled(self) -> list[tuple[float, str]]:
-        """Return each mark's place and label, in as many digits as tell marks apart."""
+        """Return each tick's position and label, with enough digits to distinguish them."""
         digits = max(0, -math.floor(math.log10(self.marks[1] - self.marks[0]) + 1e-9))
         return [(self.at(mark), f"{mark:z.{digits}f}") for mark in self.marks]
 
 
 def clean(text: str) -> str:
-    """Return text for XML, which knows no control characters, not even escaped ones."""
+    """Return text for XML, which forbids control characters, even escaped ones."""
     return escape(escaped(text, 400))

@@ -1,4 +1,4 @@
-"""Tables, with notes and legends, as rows rendered once: text, Markdown, HTML, CSV, JSON."""
+"""Tables with notes and legends, rendered as text, Markdown, HTML, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ Kind: TypeAlias = Literal[
 
 _LEFT: Final = ("text", "name", "measure")
 _FIRMNESS: Final = {"text": 0, "name": 0, "measure": 2}
-"""Columns of the least firmness are broken within words first, where a line has too little room."""
+"""If a line is too narrow, columns with the lowest value are broken within words first."""
 _LONGEST: Final = 2000
 _NARROWEST: Final = 16
 """A column of text is folded to this width before a table is split into several."""
 _GAP: Final = 2
 _PAD: Final = "\u2800"
-"""Blank, and no white space to the drawing library, which would drop it; drawn as a space."""
+"""A blank that the drawing library does not treat as white space; drawn as a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column; `kind` says what its cells hold, `key` its name in `Table.json`.
 
-    `text`: strings, hidden in restricted mode; `name`: strings that are not; `measure`: names whose
-    words are never broken over lines. `number`: a float, with three digits. `interval`: a
-    `Measured`, (low, high), or also why there is none. `figure`: a `Measured`, its value with its
-    interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one number where they are
-    the same. `share`: a float in [0, 1], as a percentage. A string is shown as it is in any column,
-    None as a dash (nothing in a column of text).
+    `text`: strings, hidden in restricted mode; `name`: strings that are always shown; `measure`:
+    names whose words are never broken over lines. `number`: a float, with three digits.
+    `interval`: a `Measured`, (low, high), or also why there is none. `figure`: a `Measured`, its
+    value with its interval. `count`: an int. `counts`: a `Measured` or (scored, asked), one number
+    where they are the same. `share`: a float in [0, 1], as a percentage. A string is shown as it
+    is in any column, None as a dash (nothing in a column of text).
     """
 
     name: str
@@ -53,26 +53,26 @@ class Column:
         return self.kind in _LEFT
 
     def shown(self, value: Any) -> str:
-        """Return a cell as it is shown: one printable line."""
+        """Return a cell for display: one printable line."""
         if isinstance(value, Marked):
             return value.shown(self.kind)
-        shown = value if isinstance(value, str) else _SHOWN[self.kind](value)
-        return shorten(shown, _LONGEST) if self.kind == "text" else escaped(shown, _LONGEST)
+        text = value if isinstance(value, str) else _SHOWN[self.kind](value)
+        return shorten(text, _LONGEST) if self.kind == "text" else escaped(text, _LONGEST)
 
 
 class OwnWords(str):
-    """A paragraph of Pnyx's own words and of names, shown in restricted mode, too."""
+    """A paragraph of Pnyx's own words and names, shown even in restricted mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A cell with a mark after its number, as for significance; an empty mark keeps its room."""
+    """A cell with a mark after its number, as for significance; an empty mark is padded."""
 
     value: Any
     mark: str = ""
 
     def shown(self, kind: Kind) -> str:
-        """Return the number, the mark and, of a figure, the interval."""
+        """Return the number, the mark and, for a figure, the interval."""
         if kind == "figure":
             first, second = _number(self.value), interval(self.value)
             return f"{first} {self.mark:1} {second}" if second != "-" else f"{first} {self.mark:1}"
@@ -80,7 +80,7 @@ class Marked:
 
 
 def number(value: float | None) -> str:
-    """Return a value with three digits, a dash where there is none."""
+    """Return a value with three digits, or a dash."""
     return "-" if value is None else f"{value:z.3f}"
 
 
@@ -94,14 +94,14 @@ def interval(value: Any, high: float | None = None) -> str:
 
 
 def chance(p: float | None) -> str:
-    """Return a p-value with four digits, a dash where there is none."""
+    """Return a p-value with four digits, or a dash."""
     if p is None:
         return "-"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def draws_legend(drawn: str, bootstrap: Bootstrap) -> list[str]:
-    """Say where intervals come from, by what is drawn, as in `the topics`; nothing without any."""
+    """Say how intervals were drawn, e.g. from `the topics`; empty without a bootstrap."""
     draws = f"{bootstrap.draws} draws (seed {bootstrap.seed}) of {drawn}"
     return [OwnWords(f"95 % intervals: {draws} with replacement")] * bool(bootstrap.draws)
 
@@ -118,8 +118,8 @@ def _figure(value: Any) -> str:
 def _counts(value: Any) -> str:
     if value is None:
         return "-"
-    scored, asked = (value.scored, value.asked) if isinstance(value, Measured) else value
-    return f"{asked:,}" if scored == asked else f"{scored:,} of {asked:,}"
+    scored, total = (value.scored, value.asked) if isinstance(value, Measured) else value
+    return f"{total:,}" if scored == total else f"{scored:,} of {total:,}"
 
 
 _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
@@ -137,7 +137,7 @@ _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns, groups apart, with notes and legend; first columns of text name a row."""
+    """Rows under columns, in groups, with notes and legend; leading text columns name a row."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -146,11 +146,11 @@ class Table:
     title: str = ""
 
     def text(self, width: int | None = None) -> str:
-        """Return lines of at most `width` cells, by folded text and tables that continue below."""
+        """Return lines of at most `width` cells; text is folded, and wide tables continue below."""
         width = max(1, width or terminal_width())
-        shown = self._shown()
+        rows = self._shown()
         parts = [filled(self.title, width)] if self.title else []
-        parts += [_drawn(part, width) for part in _split(shown, self.columns, width)]
+        parts += [_drawn(part, width) for part in _split(rows, self.columns, width)]
         below = [*self.notes, *self._withheld(), *self.legend]
         parts += ["\n".join(filled(line, width) for line in below)] if below else []
         return "\n\n".join(parts)
@@ -159,14 +159,14 @@ class Table:
         """Return a table of GitHub's Markdown, with title, notes and legend as paragraphs."""
         from pnyx.display.text import escape_cell, escape_markdown
 
-        shown = [
+        rows = [
             [escape_cell(t) if isinstance(v, str) else t for v, t in zip(raw, texts, strict=True)]
             for raw, texts in zip(([c.name for c in self.columns], *self.rows), self._shown(),
                                   strict=True)
             if texts
         ]  # fmt: skip
         rules = ["---" if column.left else "---:" for column in self.columns]
-        table = [f"| {' | '.join(row)} |" for row in (shown[0], rules, *shown[1:])]
+        table = [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
         below = map(escape_markdown, (*self.notes, *self._withheld(), *self.legend))
         title = [f"**{escape_markdown(self.title)}**"] if self.title else []
         return "\n\n".join([*title, "\n".join(table), *below]) + "\n"
@@ -196,8 +196,8 @@ class Table:
     def csv(self, *, head: bool = True) -> str:
         """Return comma-separated values, unrounded: a line for each row, after one of names.
 
-        An interval has columns of its own (`NAME low`, `NAME high`), and so have counts (`NAME`,
-        `NAME asked`) and marks (`NAME mark`). Text that a spreadsheet would compute is quoted by an
+        Intervals (`NAME low`, `NAME high`), counts (`NAME`, `NAME asked`) and marks (`NAME mark`)
+        have columns of their own. Text that a spreadsheet would execute is quoted by an
         apostrophe; control characters are escaped.
         """
         stream = io.StringIO()
@@ -213,7 +213,7 @@ class Table:
                 writer.writerow(
                     _safe(value, hides=column.kind == "text")
                     for (column, mark), cell in cells
-                    for value in _apart(column, cell, mark)
+                    for value in _cell_parts(column, cell, mark)
                 )
         return stream.getvalue()
 
@@ -223,7 +223,7 @@ class Table:
         return [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows if len(row)]
 
     def _withheld(self) -> list[str]:
-        """Return the line that says why values have no interval, with the rows that they are in."""
+        """Return the line that says why values have no interval, with their rows."""
         line = _withheld_line(
             (why, self.columns[0].shown(row[0]))
             for row in self.rows
@@ -240,34 +240,34 @@ class Table:
 
 
 Part: TypeAlias = Table | Sequence[str]
-"""Of what is printed: a table, or the lines of a paragraph."""
+"""A part of the output: a table, or the lines of a paragraph."""
 
 
 def shown(parts: Sequence[Part]) -> str:
-    """Return tables and paragraphs (lists of lines) as wide as the terminal; empty ones are not."""
+    """Return tables and paragraphs (lists of lines) as wide as the terminal, without empty ones."""
     texts = (p.text() if isinstance(p, Table) else "\n".join(map(filled, p)) for p in parts)
     return "\n\n".join(filter(None, texts))
 
 
 def withheld_line(values: Iterable[Any]) -> str:
-    """Return the line that says why values by `measure` have no interval; "" where each has one."""
-    given = [v for v in values if v is not None and v.value is not None]
-    return _withheld_line((v.no_interval, v.measure) for v in given if v.no_interval)
+    """Return the line that says why values by `measure` have no interval; "" if each has one."""
+    measured = [v for v in values if v is not None and v.value is not None]
+    return _withheld_line((v.no_interval, v.measure) for v in measured if v.no_interval)
 
 
-def _withheld_line(found: Iterable[tuple[str, str]]) -> str:
+def _withheld_line(reasons: Iterable[tuple[str, str]]) -> str:
     named: dict[str, dict[str, None]] = {}
-    for why, where in found:
+    for why, where in reasons:
         named.setdefault(why, {})[escaped(where, 40)] = None
     parts = []
     for why, places in named.items():
-        first = ", ".join([one for one in places if one][:3])
+        first = ", ".join([place_name for place_name in places if place_name][:3])
         parts.append(f"{why} ({first}{', ...' if len(places) > 3 else ''})" if first else why)
     return OwnWords(f"no interval: {'; '.join(parts)}" if parts else "")
 
 
 def _why_none(cell: Any) -> str:
-    """Return why a cell that has a value has no interval, where its measure says so."""
+    """Return why a cell with a value has no interval, if its measure says so."""
     cell = cell.value if isinstance(cell, Marked) else cell
     if isinstance(cell, Measured):
         return "" if cell.value is None else cell.no_interval
@@ -284,20 +284,20 @@ def _names(column: Column, marked: bool) -> list[str]:
     return [name + end for end in (*ends.get(column.kind, [""]), *([" mark"] if marked else []))]
 
 
-def _apart(column: Column, value: Any, marked: bool) -> list[Any]:
-    """Return the parts of a cell in the order of `_names`; None for one that is not there."""
+def _cell_parts(column: Column, value: Any, marked: bool) -> list[Any]:
+    """Return the parts of a cell in the order of `_names`; None for missing ones."""
     mark = [value.mark if isinstance(value, Marked) else ""] if marked else []
     value = value.value if isinstance(value, Marked) else value
     is_measured = isinstance(value, Measured)
     if column.kind == "figure":
-        found = [value.value, value.low, value.high] if is_measured else [value, None, None]
+        parts = [value.value, value.low, value.high] if is_measured else [value, None, None]
     elif column.kind == "interval":
-        found = [value.low, value.high] if is_measured else list((value or (None, None))[:2])
+        parts = [value.low, value.high] if is_measured else list((value or (None, None))[:2])
     elif column.kind == "counts":
-        found = [value.scored, value.asked] if is_measured else list(value or (None, None))
+        parts = [value.scored, value.asked] if is_measured else list(value or (None, None))
     else:
-        found = [value.value if is_measured else value]
-    return [*found, *mark]
+        parts = [value.value if is_measured else value]
+    return [*parts, *mark]
 
 
 def _safe(value: Any, *, hides: bool = False) -> Any:
@@ -315,7 +315,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(slots=True)
 class _Strip:
-    """A column on its way to lines: its cells, and how wide it is and at least must be."""
+    """A column during layout: its cells, its width and its minimum width."""
 
     cells: list[str]
     kind: Kind
@@ -324,7 +324,7 @@ class _Strip:
 
 
 def terminal_width() -> int:
-    """Return how many cells a line has: `COLUMNS`, the terminal's width, or 80."""
+    """Return the width of a line: `COLUMNS`, the terminal's width, or 80."""
     return shutil.get_terminal_size().columns
 
 
@@ -341,11 +341,11 @@ def filled(text: str, width: int | None = None) -> str:
 
 
 def _split(
-    shown: list[list[str]], columns: Sequence[Column], width: int
+    rows: list[list[str]], columns: Sequence[Column], width: int
 ) -> Iterator[tuple[list[_Strip], list[bool]]]:
-    """Yield the columns in parts that fit, the first ones repeated, and which rows are there."""
-    filled_rows = [row for row in shown if row]
-    gaps = [bool(row) for row in shown]
+    """Yield the columns in parts that fit, repeating the first ones, and which rows are filled."""
+    filled_rows = [row for row in rows if row]
+    gaps = [bool(row) for row in rows]
     strips = [_strip([row[n] for row in filled_rows], c) for n, c in enumerate(columns)]
     named = next((n for n, column in enumerate(columns) if not column.left), len(columns))
     named = named if named < len(columns) else 1
@@ -362,7 +362,7 @@ def _split(
 def _strip(cells: list[str], column: Column) -> _Strip:
     from rich.cells import cell_len
 
-    if column.kind == "figure":  # values stand below each other, also where intervals lack
+    if column.kind == "figure":  # values are aligned even if intervals are missing
         ends = [len(cell) - len(cell.partition(" [")[0]) for cell in cells[1:]]
         room = max(ends, default=0)
         cells[1:] = [cell + _PAD * (room - n) for cell, n in zip(cells[1:], ends, strict=True)]
@@ -379,7 +379,7 @@ def _total(strips: Sequence[_Strip], *, least: bool = False) -> int:
 
 
 def _fitted(strips: Sequence[_Strip], width: int) -> list[_Strip]:
-    """Return the columns no wider than fits: the widest gives way first, measures after all."""
+    """Return the columns narrowed to fit: the widest first, measures last."""
     out = [replace(s) for s in strips]
     for firmness in range(3):
         for strip in out if _total(out, least=True) > width else ():
@@ -405,7 +405,7 @@ def _drawn(part: tuple[list[_Strip], list[bool]], width: int) -> str:
 
 
 def _lines(what: RenderableType, width: int) -> str:
-    """Draw without colours, markup or anything else that a text could smuggle in."""
+    """Render without colours, markup or anything else that a text could inject."""
     from rich.console import Console
 
     stream = io.StringIO()

@@ -1,4 +1,4 @@
-"""Documents' text on its way to a page: made harmless, and cut where evidence begins and ends."""
+"""Prepare documents' text for a page: sanitise it, and cut it around evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.judging.passages import find_words
 Span: TypeAlias = tuple[int, int]  # Start and end (exclusive) in characters of the uncleaned text
 
 MAX_SHOWN = 4000
-"""A passage up to this many characters is shown whole; of a longer one, what is near the marks."""
+"""A passage up to this many characters is shown whole; a longer one only around its marks."""
 
 _LONGEST_WORD = 40
 
@@ -26,7 +26,7 @@ def _table() -> dict[int, str | None]:
     replaced: dict[int, str | None] = dict.fromkeys((*range(32), *range(0x7F, 0xA0)), "\ufffd")
     replaced |= dict.fromkeys((*range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
     replaced |= dict.fromkeys((0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029), "\n")
-    # Embeddings, overrides and isolates let a document reorder what a reader sees of it.
+    # Embeddings, overrides and isolates let a document reorder its displayed text.
     replaced |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF), None)
     replaced[0x09] = " "
     return replaced
@@ -37,12 +37,12 @@ _HARMLESS = _table()
 
 def clean(text: str) -> str:
     """Return `text` without control characters (U+FFFD) and bidirectional overrides."""
-    # Nothing that is replaced is printable.
+    # All replaced characters are unprintable.
     return text if text.isprintable() else text.replace("\r\n", "\n").translate(_HARMLESS)
 
 
 def one_line(text: str) -> str:
-    """Return `text` harmless and on one line, for titles, sentences and labels."""
+    """Return `text` sanitised on one line, for titles, sentences and labels."""
     return " ".join(clean(text).split())
 
 
@@ -51,41 +51,41 @@ _BLOCK_START = re.compile(r"^(\d+(?=[.)])|(?=[-+=>#]))")
 
 
 def many(count: int, thing: str) -> str:
-    """Return a count with its thing, in the plural but for one."""
+    """Return a count with its noun, in the plural except for one."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them: `a, b and c`."""
+    """Return words as a list in a sentence: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def escape_cell(text: str) -> str:
-    """Return `text` harmless, on one line, for the inside of a line of Markdown."""
+    """Return `text` sanitised on one line, for the inside of a line of Markdown."""
     return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def escape_markdown(text: str) -> str:
-    """Return `text` harmless, on one line, showing itself and nothing else in Markdown."""
+    """Return `text` sanitised on one line, so that Markdown shows it literally."""
     return _BLOCK_START.sub(lambda m: f"{m[0]}\\" if m[0] else "\\", escape_cell(text))
 
 
 def locate(text: str, *candidates: str) -> Span | None:
-    """Find the first of `candidates` in `text`, verbatim if possible, else but for case."""
+    """Find the first of `candidates` in `text`, verbatim if possible, else ignoring case."""
     for candidate in candidates:
         exact = candidate.strip()
         start = text.find(exact) if exact else -1
         if start >= 0:
             return start, start + len(exact)
-        found = find_words(text, exact.rstrip(".!?…").split(), ignore_case=True)
-        if found:
-            return found
+        spans = find_words(text, exact.rstrip(".!?…").split(), ignore_case=True)
+        if spans:
+            return spans
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a passage: text, evidence of the citations `keys`, or how long a gap is."""
+    """A segment of a passage: text, evidence of the citations `keys`, or the length of a gap."""
 
     kind: Literal["text", "mark", "gap"]
     text: str
@@ -97,13 +97,13 @@ def cut(
     text: str, spans: Mapping[str, Span], *, most: int = MAX_SHOWN, context: int = CONTEXT
 ) -> tuple[Segment, ...]:
     """Cut a passage at the ends of its evidence spans, which may overlap; see `MAX_SHOWN`."""
-    shown = _shown(text, spans.values(), most, context)
+    windows = _shown(text, spans.values(), most, context)
     edges = {0, len(text)}
-    edges.update(edge for span in (*spans.values(), *shown) for edge in span)
+    edges.update(edge for span in (*spans.values(), *windows) for edge in span)
     ordered = sorted(edges)
     segments: list[Segment] = []
     for start, end in pairwise(ordered):
-        if not any(low <= start and end <= high for low, high in shown):
+        if not any(low <= start and end <= high for low, high in windows):
             segments.append(Segment("gap", f"{end - start:,}"))
             continue
         keys = tuple(k for k, (low, high) in spans.items() if low <= start and end <= high)
@@ -128,21 +128,21 @@ def _shown(text: str, spans: Iterable[Span], most: int, context: int) -> Sequenc
 
 
 def _word_end(text: str, position: int) -> int:
-    """Return the next white space, so that no word is cut; a long word is cut all the same."""
-    found = re.compile(r"\s").search(text, position, position + _LONGEST_WORD)
-    return found.start() if found else min(position, len(text))
+    """Return the next white space, so that no word is cut, except for very long ones."""
+    match = re.compile(r"\s").search(text, position, position + _LONGEST_WORD)
+    return match.start() if match else min(position, len(text))
 
 
 def _word_start(text: str, position: int) -> int:
-    """Return the start of the next word; a long word is cut all the same."""
+    """Return the start of the next word; very long words are cut."""
     if position <= 0:
         return 0
-    found = re.compile(r"\s\S").search(text, position - 1, position + _LONGEST_WORD)
-    return found.start() + 1 if found else position
+    match = re.compile(r"\s\S").search(text, position - 1, position + _LONGEST_WORD)
+    return match.start() + 1 if match else position
 
 
 def web_address(url: str) -> str:
-    """Return a link target that only ever leads to a web page; empty for anything else."""
+    """Return a link target if it is a web page; empty for anything else."""
     url = one_line(url)
     try:
         parts = urlsplit(url)
@@ -152,5 +152,5 @@ def web_address(url: str) -> str:
 
 
 def markdown_link(url: str) -> str:
-    """Return a checked web address as a link, or as text where it could end the link."""
+    """Return a checked web address as a link, or as text if it could break the link."""
     return f"<{url}>" if url and not re.search(r"[<>\\\s]", url) else escape_markdown(url)

@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 
 def figure(row: Row | None) -> Measured:
-    """Return a measured value from its JSON object; one of nothing from None."""
+    """Return a measured value from its JSON object; an empty one from None."""
     if row is None:
         return Measured(None, 0, 0)
     return Measured(row["value"], row["scored"], row["asked"], row["low"], row["high"],
@@ -33,29 +33,31 @@ def figure(row: Row | None) -> Measured:
 
 
 def trial_lines(row: Row) -> list[str]:
-    """Return the outcome of a trial in words, a line each."""
+    """Return the outcome of a trial in words, one line each."""
     items = row["items"]
     left = ", ".join(f"{count} {why}" for why, count in items["left_out"].items())
     used = f"{items['used']} of {items['asked_about']} items"
     return [
         f"{row['trial']}, {row['task']}: {row['outcome']}",
         f"expected: {row['expects']}",
-        *(one["said"] for one in row["problems"]),
+        *(problem["said"] for problem in row["problems"]),
         used + (f" (left out: {left})" if left else ""),
     ]
 
 
 def trial_tables(row: Row) -> list[Table]:
-    """Return what was measured in a trial: its measures, then by level or way."""
+    """Return the measures of a trial: overall, then by level or variant."""
     parts = (_curves(row), _precision(row), documents_table(row), _grid(row), _ways(row))
     return [measures_table(row["measures"], "of"), *(part for part in parts if part is not None)]
 
 
 def measures_table(measures: Row, counted: str) -> Table:
-    """Return a row for each measure: its value with its interval, and of how many it is."""
+    """Return a row for each measure: its value with its interval, and its count."""
     columns = Column("measure", "measure"), Column("value, 95 % interval", "figure")
-    found = {name: figure(value) for name, value in measures.items()}
-    return Table((*columns, Column(counted, "counts")), [(name, m, m) for name, m in found.items()])
+    figures = {name: figure(value) for name, value in measures.items()}
+    return Table(
+        (*columns, Column(counted, "counts")), [(name, m, m) for name, m in figures.items()]
+    )
 
 
 def _curves(row: Row) -> Table | None:
@@ -86,25 +88,28 @@ def _precision(row: Row) -> Table | None:
 
 
 def documents_table(row: Row, title: str = "") -> Table | None:
-    """Return what scores of single documents are worth at each level; None without any."""
+    """Return the measures of single documents' scores at each level; None without any."""
     if not row.get("documents"):
         return None
     measures = {"separation": "own above others", **_PRECISION}
-    shown = {name: title for name, title in measures.items() if name in row["documents"][0]}
-    counted = "documents" if "true" in shown else "items"
-    return _by_level(row["documents"], shown, counted, title)
+    titles = {name: title for name, title in measures.items() if name in row["documents"][0]}
+    counted = "documents" if "true" in titles else "items"
+    return _by_level(row["documents"], titles, counted, title)
 
 
 def _by_level(
-    rows: Sequence[Row], shown: Mapping[str, str], counted: str = "", title: str = ""
+    rows: Sequence[Row], titles: Mapping[str, str], counted: str = "", title: str = ""
 ) -> Table:
-    columns = [Column("replaced", "name"), *(Column(one, "figure") for one in shown.values())]
+    columns = [
+        Column("replaced", "name"),
+        *(Column(column_title, "figure") for column_title in titles.values()),
+    ]
     columns += [Column(counted, "counts")] if counted else []
     cells: list[Sequence[Any]] = []
     for row in rows:
-        found = [figure(row[name]) for name in shown]
-        last = found[-1:] if counted else ()
-        cells.append((level_name(row["level"], "share"), *found, *last))
+        figures = [figure(row[name]) for name in titles]
+        last = figures[-1:] if counted else ()
+        cells.append((level_name(row["level"], "share"), *figures, *last))
     return Table(columns, cells, title=title)
 
 
@@ -114,8 +119,8 @@ def _grid(row: Row) -> Table | None:
     columns = [Column("replaced", "name"), Column("contradicted", "name")]
     columns += [Column("score", "figure"), Column("items", "counts")]
     rows = [
-        (level_name(one["level"], "share"), f"{one['sentences']:g}", *[figure(one["score"])] * 2)
-        for one in row["grid"]
+        (level_name(cell["level"], "share"), f"{cell['sentences']:g}", *[figure(cell["score"])] * 2)
+        for cell in row["grid"]
     ]
     return Table(columns, rows)
 
@@ -127,8 +132,8 @@ def _ways(row: Row) -> Table | None:
     name = [key for key in rows[0] if key not in ("way", "level")][0]  # noqa: RUF015 - may be none
     columns = (Column("way", "name"), Column(name, "figure"), Column("items", "counts"))
     named = [row["way"] if "way" in row else level_name(row["level"], "share") for row in rows]
-    found = [figure(row[name]) for row in rows]
-    return Table(columns, [(way, one, one) for way, one in zip(named, found, strict=True)])
+    figures = [figure(row[name]) for row in rows]
+    return Table(columns, [(way, value, value) for way, value in zip(named, figures, strict=True)])
 
 
 def curve_plot(row: Row) -> str:
@@ -179,7 +184,7 @@ def curves_plot(
 
 
 def rater_title(row: Row) -> str:
-    """Return who is compared."""
+    """Return the names of the compared raters."""
     names = " and ".join(escaped(short_name(name), 60) for name in row["between"])
     many = f", {row['raters']} raters" if row["kind"] == "raters" else ""
     return f"{_KINDS[row['kind']]}: {names}{many}"
@@ -204,11 +209,11 @@ def rater_parts(rows: Sequence[Row]) -> list[str | Table]:
     return [part for row in rows for part in (rater_title(row), rater_table(row))]
 
 
-# Formats of judging arguments beside each other ---------------------------------------------------
+# Comparison of formats for judging arguments ---------------------------------------------------
 
 
 def format_tables(row: Row) -> list[Table]:
-    """Return Tables 16 to 18 of ConQRet, a row for each format, and Table 7 where it applies."""
+    """Return Tables 16 to 18 of ConQRet, a row for each format, and Table 7 if it applies."""
     noise = _format_curves(row, "context_relevance")
     tables = [
         _points("Context relevance by documents replaced (ConQRet, Table 16)", noise, "share"),
@@ -220,22 +225,24 @@ def format_tables(row: Row) -> list[Table]:
         ),
     ]
     single = "Single documents, {} (ConQRet, Table 7)"
-    found = (documents_table(one, single.format(name)) for name, one in row["formats"].items())
-    return [table for table in (*tables, *found) if table is not None and table.rows]
+    by_format = (
+        documents_table(trial, single.format(name)) for name, trial in row["formats"].items()
+    )
+    return [table for table in (*tables, *by_format) if table is not None and table.rows]
 
 
 def sensitivity_plot(row: Row) -> str:
-    """Return context relevance by share of documents replaced, a line a format (Figure 13)."""
+    """Return context relevance by share of documents replaced, a line per format (Figure 13)."""
     title = "Context relevance by share of documents replaced"
     return curves_plot(_format_curves(row, "context_relevance"), "share", title, title)
 
 
 def _format_curves(row: Row, name: str) -> dict[str, Row]:
-    return {form: one[name] for form, one in row["formats"].items() if one[name] is not None}
+    return {form: trial[name] for form, trial in row["formats"].items() if trial[name] is not None}
 
 
 def _points(title: str, curves: Mapping[str, Row], unit: str) -> Table:
-    """Return the mean at each level, how it goes with the level, and the fall."""
+    """Return the mean at each level, its correlation with the level, and the drop."""
     levels = next(iter(curves.values()))["levels"] if curves else ()
     columns = [Column("format", "name"), *(Column(level_name(x, unit), "figure") for x in levels)]
     columns += [Column("Pearson", "figure"), Column("fall", "figure"), Column("scored", "counts")]
@@ -252,12 +259,12 @@ def _steps(curves: Mapping[str, Row]) -> Table:
     columns += [Column("least step", "figure"), Column("from, to", "name")]
     rows: list[Sequence[Any]] = []
     for form, curve in curves.items():
-        known = [
+        drops = [
             (round(step["value"], 12), n)
             for n, step in enumerate(curve["steps"][: curve["counted"] - 1])
             if step["value"] is not None
         ]
-        least = min(known, default=None)
+        least = min(drops, default=None)
         falls = {True: "yes", False: "no", None: "-"}[curve["strictly_decreasing"]]
         if least is None:
             rows.append((form, falls, None, "-"))

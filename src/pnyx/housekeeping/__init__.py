@@ -1,1 +1,1 @@
-"""Commands around the work: demo, doctor, validate, convert, store, prompt, repeat."""
+"""Auxiliary commands: demo, doctor, validate, convert, store, prompt, repeat."""

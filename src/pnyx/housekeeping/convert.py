@@ -1,4 +1,4 @@
-"""`pnyx convert`: between formats that hold the same kind of thing, without loss."""
+"""`pnyx convert`: convert between formats of the same kind of record, without loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored"):
-    """From what, to what."""
+    """Options of `pnyx convert`."""
 
     read: str | None = opt(
         None, "Format of SRC.", "--from", metavar="FORMAT", default_text="recognised"
@@ -29,7 +29,7 @@ class ConvertSpec(ColumnSpec, OutSpec, heading="Formats", rare="style unscored")
         None, "How responses cite.", default_text="rag24 indices, others ids"
     )
     unscored: Literal["error", "skip", "zero"] = opt(
-        "error", "What is done with cells of a leaderboard that have no value."
+        "error", "How to write leaderboard cells without a value."
     )
 
 
@@ -53,35 +53,35 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
 
     out = spec.out
     spec.check_json("records", as_json=as_json)
-    kept = find_format(source, spec.read, columns=spec.mapping)
+    source_format = find_format(source, spec.read, columns=spec.mapping)
     if spec.read is None:
-        kept = _view(source, kept, spec.to)
-    writer = _writer(kept, spec.to, spec.style)
-    records: Any = kept.reader(source, Options(spec.mapping, warn))
-    if kept.kind == "leaderboard":
+        source_format = _view(source, source_format, spec.to)
+    writer = _writer(source_format, spec.to, spec.style)
+    records: Any = source_format.reader(source, Options(spec.mapping, warn))
+    if source_format.kind == "leaderboard":
         records = settled(records, spec.unscored)
     elif spec.given("unscored"):
-        name = kept.name
+        name = source_format.name
         raise InputError(f"--unscored is for leaderboards, and {name} is not one")
     counter = itertools.count()
     with atomic_text(out) as stream:
         writer(stream, (record for record, _ in zip(records, counter, strict=False)))
     count = next(counter)
-    summary = {"from": kept.name, "to": spec.to, "records": count, "out": out}
-    line = f"{escaped(out)}: {count} records, {kept.name} to {spec.to}"
+    summary = {"from": source_format.name, "to": spec.to, "records": count, "out": out}
+    line = f"{escaped(out)}: {count} records, {source_format.name} to {spec.to}"
     return Outcome(summary, line if out != "-" else "", err=True, ascii=True)
 
 
-def _view(source: str, kept: Format, to: str) -> Format:
-    """Return how `source` is read where its format has a view of the kind that is written."""
+def _view(source: str, source_format: Format, to: str) -> Format:
+    """Return the view of the source's format of the kind that is written, if there is one."""
     from pnyx.formats import FORMATS, find_format
     from pnyx.formats.recognition import format_named
 
     target = format_named(to)
-    if target is None or target.kind == kept.kind:
-        return kept
-    if not any(f.view_of == kept.name and f.kind == target.kind for f in FORMATS.values()):
-        return kept
+    if target is None or target.kind == source_format.kind:
+        return source_format
+    if not any(f.view_of == source_format.name and f.kind == target.kind for f in FORMATS.values()):
+        return source_format
     return find_format(source, kind=target.kind)
 
 
@@ -93,8 +93,8 @@ def _writer(source: Format, to: str, style: CitationStyle | None) -> Writer:
     target = format_named(to)
     if target is None or target.writer is None or target.kind != source.kind:
         fitting = [f.name for f in all_formats().values() if f.writer and f.kind == source.kind]
-        known = f"expected one of {', '.join(fitting)}" if fitting else "it is only read"
-        raise InputError(f"{source.name} cannot be converted to {shorten(to, 40)!r}: {known}")
+        hint = f"expected one of {', '.join(fitting)}" if fitting else "it can only be read"
+        raise InputError(f"{source.name} cannot be converted to {shorten(to, 40)!r}: {hint}")
     if style is None:
         return target.writer
     if target.kind != "responses":

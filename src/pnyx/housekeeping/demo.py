@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 _FIRST: Final = "Should voting be compulsory?"
-"""The question whose report is to be opened first: that of the README."""
+"""The question whose report to open first: the one in the README."""
 
 
 class DemoSpec(Spec, heading="Output"):
-    """What is written, and where."""
+    """Options of `pnyx demo`."""
 
     out: str = out_opt(
         "pnyx-demo",
@@ -53,16 +53,16 @@ class DemoSpec(Spec, heading="Output"):
         metavar="FOLDER",
         writes="folder",
     )
-    files_only: bool = opt(False, "Write the example's files, to try commands on.")
+    files_only: bool = opt(False, "Only write the example's files, for trying out commands.")
 
 
 @verb("demo")
-def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
+def command(spec: DemoSpec, model_spec: ModelSpec, as_json: bool) -> Outcome:
     """Argue the bundled questions from the bundled passages, judge, report and measure.
 
-    Needs no key and no network. With --llm a language model writes and judges instead. With
-    --files-only nothing is argued: a new folder gets ordinary, unlabelled files on rent control
-    (rent), and the bundled example: the passages (arguments.jsonl), the questions
+    Requires no key and no network. With --llm a language model writes and judges instead. With
+    --files-only nothing is argued; the command writes to a new folder ordinary, unlabelled files
+    on rent control (rent), and the bundled example: the passages (arguments.jsonl), the questions
     with what is relevant to each (questions.md), the perspectives on them (perspectives.jsonl),
     people's labels of relevance (labels.jsonl, qrels.txt), and passages paired with perspectives
     (items.jsonl) with people's labels of these (item-labels.jsonl).
@@ -77,8 +77,8 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
 
     out = spec.out
     if spec.files_only:
-        for name in asked.row():
-            raise OptionError(f"--files-only asks no model: it excludes {asked.flag(name)}")
+        for name in model_spec.row():
+            raise OptionError(f"--files-only asks no model: it excludes {model_spec.flag(name)}")
         return _write_files(out)
     began = time.monotonic()
     empty = not Path(out).exists() or (Path(out).is_dir() and not any(Path(out).iterdir()))
@@ -86,7 +86,7 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
         raise InputError("exists and was not written by pnyx demo", path=out)
     example = load_example()
     with (
-        open_model(asked, say) as model,
+        open_model(model_spec, say) as model,
         atomic_folder(out, replace=True) as folder,
     ):
         writer = open_writer(ArgueSpec(), model)
@@ -117,11 +117,11 @@ def command(spec: DemoSpec, asked: ModelSpec, as_json: bool) -> Outcome:
     named = "the packaged models" if model is None else short_name(judge.name)
     parts: list[Part] = [
         demo_table(measures),
-        [f"judged by {named}; how far that can be trusted stands at the end of each report"],
+        [f"judged by {named}; the end of each report says how reliable that is"],
         [done],
         Table((Column("report"), Column("question")), reports),
     ]
-    lines = _next_steps(Path(out), next(page for page, asked in reports if asked == _FIRST))
+    lines = _next_steps(Path(out), next(page for page, question in reports if question == _FIRST))
     text = "" if as_json else "\n\n".join([shown(parts), "\n".join(lines)])
     return Outcome(summary | {"out": out}, text, unscored, indent=2, ascii=True)
 
@@ -135,7 +135,7 @@ def _write_files(out: str) -> Outcome:
         write_example_folder,
     )
 
-    with atomic_folder(out) as folder:  # a new one: edited files must not be lost
+    with atomic_folder(out) as folder:  # must be new: edited files must not be overwritten
         write_example(load_example(), folder)
         write_example_folder(folder / EXAMPLE_FOLDER)
         names = sorted(path.name for path in folder.iterdir())
@@ -153,7 +153,7 @@ def _argue_example(out: Path) -> str:
 
 
 def _next_steps(out: Path, report: str) -> list[str]:
-    """Say what to do next, as lines to be copied."""
+    """Return the next steps, as lines to copy."""
     called = _as_called()
     lines = [
         _argue_example(out),
@@ -169,7 +169,7 @@ def _next_steps(out: Path, report: str) -> list[str]:
 def _argue(
     folder: Path, example: Example, model: StoredModel | None, writer: Writer
 ) -> tuple[list[Case], dict[str, list[str]]]:
-    """Do the job in `folder`; returns the cases, and the documents found for each question."""
+    """Run the demo in `folder`; return the cases, and the documents retrieved for each question."""
     from pnyx.audit.example import Unlabelled
     from pnyx.cases.argument import argue
     from pnyx.cases.case import with_settings
@@ -181,12 +181,12 @@ def _argue(
     searcher = Searcher(index)
     runs = _search(searcher, example, folder)
     plain = Searcher(cast("Engine", Unlabelled(index)))
-    asked = {topic.id: topic for topic in example.wordings}
+    topics = {topic.id: topic for topic in example.wordings}
     cases = []
     citing = citation_judge(model)
     with watched(default_judge(model)) as judge:
         for question in example.questions:
-            topic = asked[question.id]
+            topic = topics[question.id]
             hidden = topic.how == "no_labels"
             case = argue(
                 plain if hidden else searcher,
@@ -196,8 +196,8 @@ def _argue(
                 citation_judge=judge.alongside(citing),
                 plan=argue_plan(ArgueSpec()),
             )
-            shown = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
-            cases.append(with_settings(case, index=shown))
+            description = f"the bundled example ({len(index)} passages{', labels hidden' * hidden})"
+            cases.append(with_settings(case, index=description))
     _write_reports(folder, cases)
     return cases, runs
 
@@ -220,7 +220,7 @@ def _measured(
 
 
 def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, list[str]]:
-    """Search for all questions as they are argued, and write the run."""
+    """Search for all questions as `argue` does, and write the run."""
     from pnyx.cases.retrieved_documents import search_text
     from pnyx.core.records import RunEntry
     from pnyx.formats import write_run
@@ -228,8 +228,8 @@ def _search(searcher: Searcher, example: Example, folder: Path) -> dict[str, lis
 
     runs, entries = {}, []
     tag = searcher.plan.scoring.model
-    asked = [replace(question, text=search_text(question)) for question in example.questions]
-    for result in searcher.search(asked, k=100):
+    questions = [replace(question, text=search_text(question)) for question in example.questions]
+    for result in searcher.search(questions, k=100):
         topic, hits = result.question.id, result.hits
         runs[topic] = [h.doc_id for h in hits]
         entries += [RunEntry(topic, h.doc_id, h.rank, h.score, tag) for h in hits]
@@ -250,7 +250,7 @@ def _write_reports(folder: Path, cases: list[Case]) -> None:
 
 
 def _as_called() -> str:
-    """Return how this command was called, so that what is printed works in the same shell."""
+    """Return how this command was called, so that printed commands work in the same shell."""
     called, on_path = Path(sys.argv[0]), shutil.which("pnyx")
     if called.name != "pnyx" or (on_path and Path(on_path).resolve() == called.resolve()):
         return "pnyx"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 _LONGEST_REPLY = 256
-"""Far more than the answer takes: models that think before they answer need it."""
+"""Far more tokens than the answer takes: reasoning models need them."""
 _SPENT = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "without_usage", "cost_usd")
 
 
@@ -41,7 +41,7 @@ _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 
 class DoctorSpec(ModelSpec):
-    """What is examined."""
+    """Options of `pnyx doctor`."""
 
     llm: tuple[LanguageModelName, ...] = file_opt(
         (),
@@ -59,7 +59,7 @@ class DoctorSpec(ModelSpec):
 def command(spec: DoctorSpec, as_json: bool) -> None:
     """Show what is installed, what an endpoint supports, and what will be used.
 
-    Without --llm and $PNYX_LLM nothing is asked over the network. Each --llm is sent a few small
+    Without --llm and $PNYX_LLM, no network request is made. Each --llm is sent a few small
     requests (their number and tokens are shown), within a minute for all. They bypass the
     judgement store, since they test the server's current state. Exit status 2: something required
     or named cannot be used.
@@ -85,7 +85,7 @@ def command(spec: DoctorSpec, as_json: bool) -> None:
 
 
 def _endpoints(specs: Sequence[str], chosen: DoctorSpec) -> list[dict[str, Any]]:
-    """Probe each endpoint in turn; they share a minute, and none stops another."""
+    """Probe each endpoint in turn, within a minute for all; a failure does not stop the others."""
     rows = []
     deadline = time.monotonic() + _SECONDS
     for left, spec in zip(range(len(specs), 0, -1), specs, strict=True):
@@ -98,7 +98,7 @@ def _endpoints(specs: Sequence[str], chosen: DoctorSpec) -> list[dict[str, Any]]
 
 
 def _endpoint(spec: str, chosen: DoctorSpec, seconds: float) -> dict[str, Any]:
-    """Return what one endpoint can do; InputError where the specification cannot be used."""
+    """Return the capabilities of one endpoint; InputError if its specification is invalid."""
     from pnyx.models.chat.ledger import Ledger
     from pnyx.models.chat.open_endpoint import endpoint_from
     from pnyx.models.chat.prices import price_of
@@ -121,7 +121,7 @@ def _endpoint(spec: str, chosen: DoctorSpec, seconds: float) -> dict[str, Any]:
     finally:
         if (close := getattr(model, "close", None)) is not None:
             close()
-    method = None  # how `--probability auto` will have P(yes)
+    method = None  # how `--probability auto` will obtain P(yes)
     with contextlib.suppress(ValueError):
         if probed.reply is not None:
             method = "stated" if probability(probed.reply) is None else "token"
@@ -134,7 +134,7 @@ def _endpoint(spec: str, chosen: DoctorSpec, seconds: float) -> dict[str, Any]:
 
 
 def _question() -> tuple[Any, Callable[[Reply], float | None]]:
-    """Return a request as a judge makes it, and what reads P(yes) of a reply's tokens, if any."""
+    """Return a request as a judge makes it, and the reader of P(yes) from tokens, if any."""
     from pnyx.judging.forms import form_of
     from pnyx.judging.forms.base import FormCall
     from pnyx.judging.llm.judge import Asking
@@ -168,7 +168,7 @@ def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:
         judge_why += f"{', '.join(packaged['needs_llm'])} need one"
         writer_why = "it quotes sentences from the passages; a language model would write"
     elif not models:
-        judge_why = writer_why = f"nothing that {by} names can be used"
+        judge_why = writer_why = f"nothing named by {by} can be used"
     elif len(models) > 1:
         judge, judge_why = " + ".join(models), f"a panel of the models named by {by}{but}"
         writer_why = "pnyx argue takes one model: give it one --llm"
@@ -180,7 +180,7 @@ def _will_use(report: dict[str, Any], by: str) -> dict[str, str]:
 
 
 def _problems(report: dict[str, Any]) -> list[str]:
-    """Return a line for each thing that is needed or named and cannot be used."""
+    """Return a line for each required or named component that cannot be used."""
     lines = []
     for name, package in report["dependencies"].items():
         if not package["enough"]:
@@ -203,7 +203,7 @@ def installed() -> dict[str, Any]:
     core: dict[str, dict[str, Any]] = {}
     extras: dict[str, dict[str, dict[str, Any]]] = {}
     lines: list[str] = []
-    with contextlib.suppress(metadata.PackageNotFoundError):  # it runs without being installed
+    with contextlib.suppress(metadata.PackageNotFoundError):  # run from source, not installed
         lines = metadata.requires("pnyx") or []
     for match in filter(None, map(_REQUIREMENT.match, lines)):
         name, least, marker = match[1], match[2], match[3] or ""
@@ -245,7 +245,7 @@ def plugged() -> list[dict[str, str]]:
     from pnyx.search.engine import EngineType
 
     types = (ReportMeasure, PerspectiveMeasure)
-    # Reading each registry finds out what is left out.
+    # Loading each registry shows which plugins are skipped.
     plugins("commands", COMMANDS), plugins("judges"), all_formats(), prompt_names()
     list(loaded("measures", {**REPORT_MEASURES, **PERSPECTIVE_MEASURES}, types))
     expected: dict[str, Any] = {
@@ -301,7 +301,7 @@ def packaged() -> dict[str, Any]:
         row["needs_llm"] = [name for name in TASKS if name not in row["tasks"]]
     row["local"] = {"model": None, "notice": "", "problem": ""}
     try:
-        model = endpoint_from("local")  # nothing is loaded
+        model = endpoint_from("local")  # the model is not loaded
         row["local"] |= {"model": model.model, "notice": getattr(model, "notice", "")}
     except PnyxError as error:
         row["local"]["problem"] = str(error)
@@ -309,7 +309,7 @@ def packaged() -> dict[str, Any]:
 
 
 def stored(path: str | None) -> dict[str, Any]:
-    """Return where the judgement store is and what it holds. None is made, none is changed."""
+    """Return the location and contents of the judgement store, without creating or changing it."""
     from pnyx.judging.store.maintenance import store_stats
     from pnyx.judging.store.store import default_store_path
 
@@ -329,7 +329,7 @@ def stored(path: str | None) -> dict[str, Any]:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers a version begins with; trailing zeros do not count."""
+    """Return the leading numbers of a version, without trailing zeros."""
     match = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
     numbers = [int(part) for part in match.group().split(".")] if match else [0]
     while len(numbers) > 1 and not numbers[-1]:
@@ -338,7 +338,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def _writable(file: Path) -> bool:
-    """Say whether the store could be written or, where there is none, made."""
+    """Return whether the store can be written or, if missing, created."""
     if file.exists():
         return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
     folder = file.parent

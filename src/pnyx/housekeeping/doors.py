@@ -12,7 +12,7 @@ COMMANDS: Final = (
         "pnyx.housekeeping.demo:command",
         10,
         "Documents",
-        "The main task on the bundled example: search, argue both sides, judge, report.",
+        "Run the main task on the bundled example: search, argue both sides, judge, report.",
     ),
     CommandDoor(
         "doctor",
@@ -40,7 +40,7 @@ COMMANDS: Final = (
         "pnyx.housekeeping.repeat:command",
         40,
         "Housekeeping",
-        "Make results again from their record, and compare them byte by byte.",
+        "Reproduce results from their record, and compare them byte by byte.",
     ),
     CommandDoor(
         "store",

@@ -57,7 +57,7 @@ def list_() -> Outcome:
 
 
 class ShowSpec(Spec):
-    """What is shown."""
+    """Options of `pnyx prompt show`."""
 
     item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
     batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
@@ -70,7 +70,7 @@ class ShowSpec(Spec):
 @click.argument("prompt")
 @click.argument("items", required=False)
 def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
-    """Show what PROMPT (a name, a task or a .toml file) becomes for an item of ITEMS.
+    """Show the request that PROMPT (a name, a task or a .toml file) makes for an item of ITEMS.
 
     Without ITEMS the task's own example is shown, and sample inputs for a prompt that is not asked
     about items, such as argue. What is printed is what is sent: the messages, the JSON schema of
@@ -105,13 +105,13 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
     prompts = {} if loaded.name == task.many and spec.batch > 1 else {task.name: loaded}
     asking = Asking(prompts, probability=spec.probability, batch=spec.batch, sample=spec.sample)
     if items is not None:
-        given = task.read(items)
+        read_items = task.read(items)
     else:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "example.jsonl"
             path.write_text(task.example + "\n", encoding="utf-8")
-            given = task.read(str(path))
-    questions = _in_format(task, loaded, given)
+            read_items = task.read(str(path))
+    questions = _in_format(task, loaded, read_items)
     calls = ([question for _, question in u] for u in asking.units(list(enumerate(questions))))
     for call in calls:
         if spec.item is None or any(question.id == spec.item for question in call):
@@ -120,7 +120,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
 
 
 def _schema(name: str) -> Mapping[str, Any] | None:
-    """Return the schema of the reply of a writer's prompt; None for other prompts."""
+    """Return the reply schema of a writer's prompt; None for other prompts."""
     from pnyx.cases.replies import points_reply, sentences_reply
     from pnyx.judging.llm.reading import schema_of
 
@@ -131,7 +131,7 @@ def _schema(name: str) -> Mapping[str, Any] | None:
 def _in_format(
     task: Task, prompt: Prompt, questions: Sequence[JudgeQuestion]
 ) -> Sequence[JudgeQuestion]:
-    """Return what the first format that names a prompt asks with it; points are not made up."""
+    """Return the first format's question with this prompt; points are not invented."""
     form = next((form for form in task.formats if prompt.name in form.prompts), None)
     if form is None:
         return questions
@@ -153,8 +153,8 @@ def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuesti
         "schema": request.schema,
         "parameters": parameters,
     }
-    shown = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
-    lines = [f"prompt {prompt.label}, {shown}", f"prompt_hash {request.hash}"]
+    settings = ", ".join(f"{name} {value:g}" for name, value in parameters.items())
+    lines = [f"prompt {prompt.label}, {settings}", f"prompt_hash {request.hash}"]
     lines += [f"\n--- {message.role}\n{_visible(message.content)}" for message in request.messages]
     schema = "set by the command that asks"
     if request.schema is not None:
@@ -164,7 +164,7 @@ def _shown(prompt: Prompt, request: ChatRequest, questions: Sequence[JudgeQuesti
 
 
 def _visible(text: str) -> str:
-    """Return a text that does nothing to a terminal: control characters are spelt out."""
+    """Return a text that is safe for a terminal: control characters are spelt out."""
     return "".join(
         c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
     )

@@ -1,4 +1,4 @@
-"""`pnyx repeat`: results made again from their record, and compared byte by byte."""
+"""`pnyx repeat`: reproduce results from their record, and compare them byte by byte."""
 
 from __future__ import annotations
 
@@ -36,47 +36,47 @@ from pnyx.judging.answers import ANSWERS, MANIFEST
 EXIT_DIFFERS = 1
 
 _WHY = ("judge", "prompts", "plan", "settings", "counts")
-"""What manifests of one command say of why its results differ, first things first."""
+"""Manifest entries that may explain why results differ, the most important first."""
 
 
 class RepeatSpec(TrustSpec, heading="Repeating"):
-    """Where inputs and replies are, where results go, and what a record cannot choose."""
+    """Options of `pnyx repeat`."""
 
     inputs: FileName = file_opt(
         ".", "Folder in which relative paths of the record are looked up.", metavar="DIR"
     )
     store: FileName | None = file_opt(
         None,
-        "File with the replies of the language models; none is asked.",
+        "Store with the replies of the language models; no model is asked.",
         default_text="$PNYX_STORE, else the user's data folder",
     )
     out: FileName | None = out_opt(
         None,
-        "Folder for what is made again.",
+        "Folder for the reproduced results.",
         metavar="DIR",
         writes="files",
-        default_text="removed after it is compared",
+        default_text="a temporary folder",
     )
 
 
 @verb("repeat")
 @click.argument("record", type=Raw())
 def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
-    """Make results again as RECORD says, and tell whether they are the same bytes.
+    """Reproduce the results of RECORD, and check that they are byte-identical.
 
     RECORD is a results folder of pnyx judge, judge report or nuggets assign, or a manifest:
     manifest.json of such a folder, or FILE.manifest.json beside a leaderboard of pnyx measure
-    report --strict. It names the command with all its options, what was read with hashes, prompts,
-    judges, seeds and versions.
-    Inputs are compared with their hashes before anything is done. No language model is asked: copy
-    the judgement store of the first machine (pnyx store export), and name it with --store.
+    report --strict. It names the command with all its options, the hashes of its inputs, and its
+    prompts, judges, seeds and versions. Inputs are compared with their hashes before anything is
+    done. No language model is asked: copy the judgement store of the original machine (pnyx store
+    export), and name it with --store.
 
     RECORD may come from a stranger, so it chooses only packaged models and files of this machine.
     If it names a language model, a judge of a plugin or an address (an index in a cluster, a data
     set to download), the command ends with exit status 2 and says which --with to add. No other
     network connection is opened.
 
-    Exit status 0: the same bytes. 1: not the same; one line says what differs.
+    Exit status 0: byte-identical. 1: different; one line says what differs.
 
     \b
     Example:
@@ -92,25 +92,27 @@ def command(record: str, spec: RepeatSpec, as_json: bool) -> int:
         return _end(record, problem, (), as_json)
     expected = _expected(manifest)
     if not expected:
-        raise InputError("its command wrote no file that could be compared", path=record)
+        raise InputError("its command wrote no comparable file", path=record)
     with contextlib.ExitStack() as stack:
         out = spec.out or stack.enter_context(tempfile.TemporaryDirectory(prefix="pnyx-repeat-"))
         problem = _again(manifest, spec, Path(out).absolute())
-        made = {name: input_hash(str(Path(out) / name)) for name in expected}
-        different = [name for name, sha256 in expected.items() if made[name] != sha256]
+        hashes = {name: input_hash(str(Path(out) / name)) for name in expected}
+        different = [name for name, sha256 in expected.items() if hashes[name] != sha256]
         if different and not problem:
             problem = _explained(manifest, folder, Path(out), different[0])
     here = ((name, input_hash(str(folder / Path(name).name))) for name in expected)
-    edited = [Path(name).name for name, found in here if found not in (None, expected[name])]
+    edited = [Path(name).name for name, digest in here if digest not in (None, expected[name])]
     if edited and not problem:
-        problem = f"{edited[0]} was changed after it was written; its record makes another"
+        problem = (
+            f"{edited[0]} was changed after it was written; its record produces a different file"
+        )
     return _end(record, problem, expected, as_json)
 
 
 def _read(path: str) -> tuple[dict[str, Any], Path]:
-    """Return a manifest with its record, and the folder that holds it."""
-    place = Path(path) / MANIFEST if Path(path).is_dir() else Path(path)
-    manifest = read_json(place)
+    """Return a manifest with its record, and its folder."""
+    manifest_path = Path(path) / MANIFEST if Path(path).is_dir() else Path(path)
+    manifest = read_json(manifest_path)
     record = (manifest or {}).get("record")
     if manifest is None or not isinstance(record, dict):
         raise InputError(
@@ -121,20 +123,20 @@ def _read(path: str) -> tuple[dict[str, Any], Path]:
     check_record(record, path)
     for name in (*record["writes"].values(), *_expected(manifest)):
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise InputError(f"a file made again would be outside its folder: {name!r}", path=path)
-    return manifest, place.parent
+            raise InputError(f"a reproduced file would be outside its folder: {name!r}", path=path)
+    return manifest, manifest_path.parent
 
 
 def _expected(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return file -> SHA-256 of what the record's command wrote, below the folders of outputs."""
-    found = dict(manifest["record"].get("outputs", {}))
+    """Return the SHA-256 of each file that the recorded command wrote in its output folders."""
+    outputs = dict(manifest["record"].get("outputs", {}))
     if "answers_sha256" in manifest:
-        found[f"out/{ANSWERS}"] = manifest["answers_sha256"]
-    return found
+        outputs[f"out/{ANSWERS}"] = manifest["answers_sha256"]
+    return outputs
 
 
 def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
-    """Run the recorded command with its outputs below a folder; return why it failed, if it did."""
+    """Run the recorded command with its outputs in a folder; return why it failed, if it did."""
     from pnyx.cli import app
 
     record = manifest["record"]
@@ -143,7 +145,9 @@ def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
         stack.enter_context(environment_of(record))
         stack.enter_context(network_limited_to(allowed_addresses(record, spec.values())))
         stack.enter_context(contextlib.chdir(spec.inputs))
-        outputs = {option: str(out / place) for option, place in record["writes"].items()}
+        outputs = {
+            option: str(out / written_path) for option, written_path in record["writes"].items()
+        }
         words = arguments_of(record, outputs, from_store(record, stored))
         for path in outputs.values():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -156,15 +160,15 @@ def _again(manifest: Mapping[str, Any], spec: RepeatSpec, out: Path) -> str:
 
 
 def _explained(manifest: Mapping[str, Any], folder: Path, out: Path, name: str) -> str:
-    """Return which file differs, where, and what else is not as recorded."""
+    """Return which file differs, where, and what else differs from the record."""
     first = _first_difference(folder / Path(name).name, out / name)
     return f"{Path(name).name} differs{first}{''.join(_reasons(manifest, out))}"
 
 
-def _first_difference(recorded: Path, made: Path) -> str:
-    if not (recorded.is_file() and made.is_file()):
+def _first_difference(recorded: Path, repeated: Path) -> str:
+    if not (recorded.is_file() and repeated.is_file()):
         return ""
-    with recorded.open("rb") as first, made.open("rb") as second:
+    with recorded.open("rb") as first, repeated.open("rb") as second:
         for number, (before, now) in enumerate(zip(first, second, strict=False), 1):
             if before != now:
                 return f" from line {number} on"
@@ -172,22 +176,22 @@ def _first_difference(recorded: Path, made: Path) -> str:
 
 
 def _reasons(manifest: Mapping[str, Any], out: Path) -> Iterator[str]:
-    """Yield what is not as it was when the record was made."""
+    """Yield what has changed since the record was made."""
     here = {"pnyx": __version__, **versions()}
     then = {"pnyx": manifest.get("pnyx"), **manifest["record"].get("versions", {})}
     for name, was in then.items():
         if here.get(name) != was:
             yield f"; {name} is {here.get(name)}, was {was}"
-    made = read_json(out / "out" / MANIFEST) or {}
+    repeated = read_json(out / "out" / MANIFEST) or {}
     for name in _WHY:
-        if made and made.get(name) != manifest.get(name):
-            now, was = (shorten(one.get(name), 120) for one in (made, manifest))
+        if repeated and repeated.get(name) != manifest.get(name):
+            now, was = (shorten(record.get(name), 120) for record in (repeated, manifest))
             yield f"; {name}: {now}, was {was}"
             return
 
 
 def _end(record: str, problem: str, expected: Any, as_json: bool) -> int:
-    """Say what came of it, and return the exit status."""
+    """Print the outcome, and return the exit status."""
     import json
 
     if as_json:

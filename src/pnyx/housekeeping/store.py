@@ -1,4 +1,4 @@
-"""`pnyx store`: what the judgement store holds; clear out, export and merge stores."""
+"""`pnyx store`: inspect, clean, export and merge judgement stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pnyx.display.results import in_units, many_replies, store_lines
 
 
 class StoreSpec(Spec, rare="store"):
-    """Which store is meant."""
+    """The judgement store to use."""
 
     store: str | None = file_opt(
         None, "The store.", default_text="$PNYX_STORE, else the user's data folder"
@@ -24,11 +24,11 @@ class StoreSpec(Spec, rare="store"):
 
 
 class TargetSpec(StoreSpec):
-    """Which store they are added to."""
+    """The judgement store to add replies to."""
 
     store: str | None = file_opt(
         None,
-        "The store that they are added to, made if need be.",
+        "The store to add the replies to, created if missing.",
         "--store",
         "--out",
         default_text="$PNYX_STORE, else the user's data folder",
@@ -36,7 +36,7 @@ class TargetSpec(StoreSpec):
 
 
 class ClearSpec(StoreSpec):
-    """Which replies are deleted."""
+    """Selects replies to delete."""
 
     older_than: str | None = opt(
         None, "Only replies older than this: 36h, 90d, 12w.", metavar="AGE"
@@ -46,24 +46,24 @@ class ClearSpec(StoreSpec):
         None, "Only replies that ended this way: length, refusal ...", metavar="REASON"
     )
     damaged: bool = opt(False, "Only damaged replies.")
-    unreadable: bool = opt(False, "Only replies in which no answer could be read.")
+    unreadable: bool = opt(False, "Only replies without a readable answer.")
     dry_run: bool = opt(False, "Only say what would be deleted.")
 
     @property
     def age(self) -> timedelta | None:
-        """How old they are: a whole number of hours, days or weeks."""
+        """The minimum age: a whole number of hours, days or weeks."""
         if self.older_than is None:
             return None
         match = re.fullmatch(r"([0-9]{1,15})([hdw])", self.older_than)
         if match is None:
-            shown = shorten(self.older_than, 40)
-            raise OptionError(f"--older-than: found {shown!r}, expected e.g. 36h, 90d or 12w")
+            age = shorten(self.older_than, 40)
+            raise OptionError(f"--older-than: found {age!r}, expected e.g. 36h, 90d or 12w")
         hours = int(match[1]) * {"h": 1, "d": 24, "w": 168}[match[2]]
         return timedelta(hours=min(hours, 24 * 999_999_999))
 
 
 class ExportSpec(StoreSpec):
-    """Which replies are exported, and where to."""
+    """Options of `pnyx store export`."""
 
     model: str | None = opt(None, "Only the replies of this model.", metavar="NAME")
     out: str = out_opt("-", "File to write; .gz compresses.", default_text="- (stdout)")
@@ -73,7 +73,7 @@ class ExportSpec(StoreSpec):
 def command() -> None:
     """Inspect, clean and export the judgement store, or merge the stores of several machines.
 
-    Every reply of a language model is kept in it, so that none is paid for twice.
+    It keeps every reply of a language model, so that no reply is paid for twice.
 
     \b
     Example:
@@ -102,7 +102,7 @@ def stats(spec: StoreSpec) -> Outcome:
 def gc(spec: ClearSpec) -> Outcome:
     """Delete replies that meet all criteria given (at least one), and shrink the file.
 
-    What is deleted is asked, and paid, again when it is needed. Judges may run meanwhile.
+    Deleted replies are requested, and paid for, again when needed. Judges may run meanwhile.
 
     \b
     Example:
@@ -140,10 +140,10 @@ def gc(spec: ClearSpec) -> Outcome:
 
 @verb("export", group=command, restricts=True)
 def export(spec: ExportSpec, as_json: bool) -> Outcome | None:
-    """Write every reply as a line of JSON, with what was asked, sorted by key.
+    """Write every reply as a line of JSON, with its request, sorted by key.
 
-    Equal stores make equal files. With --json and --out FILE, standard output gets a summary; with
-    --no-text the lines say neither what was asked nor what was replied, and no store can read them.
+    Equal stores produce equal files. With --json and --out FILE, standard output gets a summary.
+    With --no-text the lines contain neither requests nor replies, and no store can read them.
 
     \b
     Example:
@@ -162,10 +162,10 @@ def export(spec: ExportSpec, as_json: bool) -> Outcome | None:
 @verb("merge", group=command, short_help="Add the replies of other stores.")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 def merge(others: tuple[str, ...], spec: TargetSpec) -> Outcome:
-    """Add the replies of each OTHER (a store or an exported file) that are missing.
+    """Add the missing replies from each OTHER (a store or an exported file).
 
-    Where both have a reply to the same request, that of the store stays. All or nothing: an error
-    in any OTHER leaves the store as it was.
+    If both have a reply to the same request, the store keeps its own. All or nothing: an error in
+    any OTHER leaves the store as it was.
 
     \b
     Example:
@@ -183,6 +183,6 @@ def merge(others: tuple[str, ...], spec: TargetSpec) -> Outcome:
             f"{source.present:,} present already"
         )
         if source.conflicts:
-            line += f", {source.conflicts:,} with another text than the store's, which stays"
+            line += f", {source.conflicts:,} differ from the store's reply, which is kept"
         lines.append(line)
     return Outcome({**totals, "sources": list(map(asdict, merged))}, "\n".join(lines))

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pnyx.formats import Format, TrackRules
 
 MAX_JSON_FAULTS = 10_000
-"""So many faults go into the JSON output; it must be held whole, and nobody reads more."""
+"""Most faults in the JSON output, which is held in memory."""
 
 _WARNED = 5
-"""Warnings of one category that are shown; a whole run may share one."""
+"""Warnings shown of each category; a whole run may share one category."""
 
 
 class ValidateSpec(Spec, rare="strict strict_files"):
-    """What the file is checked against."""
+    """Options of `pnyx validate`."""
 
     format: str | None = opt(None, "Format of FILE.", metavar="NAME", default_text="recognised")
     track: str | None = opt(
@@ -44,7 +44,7 @@ class ValidateSpec(Spec, rare="strict strict_files"):
         "The track's topics or requests: limits, texts, missing and unknown topics.",
         needs="track",
     )
-    strict: bool = opt(False, "Count warnings as faults: those of a run, or with --track.")
+    strict: bool = opt(False, "Count warnings about a run, or from --track, as faults.")
     strict_files: bool = opt(
         False, "Count files and documents without text and unreadable files as faults."
     )
@@ -55,11 +55,11 @@ class ValidateSpec(Spec, rare="strict strict_files"):
 def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     """Check FILE (a corpus, questions, run, qrels, responses, nuggets or index) for faults.
 
-    Prints `FILE: ok (FORMAT, N records)`, of an index what it has, and exits 0, or a line
-    `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is recognised; an
-    index may be an address. docs/formats.md lists the formats. Warnings do not change the status:
-    with --track, what the track warns of; of a run, ranks that disagree with scores, ranks
-    below 1, several tags, equal scores, more than 1,000 documents of a topic.
+    Prints `FILE: ok (FORMAT, N records)`, or the features of an index, and exits 0; or prints a
+    line `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is
+    recognised; an index may be an address. docs/formats.md lists the formats. Warnings do not
+    change the status: those of the track (--track), and those about a run: ranks that disagree
+    with scores, ranks below 1, several tags, equal scores, more than 1,000 documents of a topic.
 
     \b
     Example:
@@ -71,7 +71,7 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
     name = spec.format
     if engine_type(file) or _is_index(file):
         if name is not None or spec.track is not None:
-            raise OptionError("--format and --track are of files, and this is an index")
+            raise OptionError("--format and --track require a file, and this is an index")
         return _check_index(file, as_json=as_json)
     from pnyx.formats import check, find_format, track_rules
     from pnyx.formats.runs.run_checks import checked_run
@@ -100,7 +100,7 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
 
 
 def _is_index(file: str) -> bool:
-    """Whether it is an index, also one that has lost its manifest."""
+    """Whether a path is an index, even one without a manifest."""
     manifest = Path(file, "manifest.json")
     try:
         return file != "-" and (
@@ -112,30 +112,30 @@ def _is_index(file: str) -> bool:
 
 
 def _check_index(file: str, *, as_json: bool) -> int:
-    """Check an index, print the outcome and what it has, and return the exit status."""
+    """Check an index, print the outcome and its features, and return the exit status."""
     from pnyx.search.open_engine import verify_index
 
     try:
         index = verify_index(file)
     except InputError as error:
-        if error.path is None:  # an address that is none: not shown, it may hold a password
+        if error.path is None:  # an invalid address is not shown: it may hold a password
             raise
         return _Findings(file, as_json=as_json).report((error,), "pnyx-index")
-    known = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
-    counts = {name: info.documents if info else 0 for name, info in known.items()}
+    features = {name: index.feature_info(name) for name in ("quality", "vectors", "clusters")}
+    counts = {name: info.documents if info else 0 for name, info in features.items()}
     if as_json:
         result = {"file": file, "format": "pnyx-index", "ok": True, "records": len(index)}
         click.echo(json.dumps({**result, "features": counts, "faults": [], "fault_count": 0}))
         return 0
-    shown = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
-    shown += [f"no {name}" for name, n in counts.items() if not n]
-    _say_ok(file, ", ".join(["index", many(len(index), "document"), *shown]))
+    parts = [f"{name} of {n}" if n != len(index) else name for name, n in counts.items() if n]
+    parts += [f"no {name}" for name, n in counts.items() if not n]
+    _say_ok(file, ", ".join(["index", many(len(index), "document"), *parts]))
     return 0
 
 
 def _say_ok(file: str, kind: str) -> None:
-    shown = "standard input" if file == "-" else escaped(file)
-    click.echo(f"{shown}: ok ({kind})")
+    name = "standard input" if file == "-" else escaped(file)
+    click.echo(f"{name}: ok ({kind})")
 
 
 # --track -----------------------------------------------------------------------------------------
@@ -147,7 +147,8 @@ def _by_track(
     """Check a run or requests by the rules of a track, and return the exit status."""
     from pnyx.formats import Options, check_requests, check_run, read_requests
 
-    # Lines that lack what tells a response from a document are a run's, too: they say what lacks.
+    # Lines that could be responses or documents are treated as a run, whose reader reports what is
+    # missing.
     if file_format.kind not in ("responses", "questions") and file_format.name != "jsonl":
         kinds = "a run of responses, requests or nugget banks"
         raise InputError(f"found {file_format.name}, --track checks {kinds}", path=file)
@@ -162,7 +163,7 @@ def _by_track(
 
 
 def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: ValidateSpec) -> None:
-    """Refuse nugget banks that the track does not take; what it asks of them is the format's."""
+    """Raise if the track does not take this format of nugget banks."""
     if not rules.nuggets:
         raise InputError(
             f"found {file_format.name}, {rules.track} takes no nugget banks", path=file
@@ -176,7 +177,7 @@ def _check_banks(file: str, file_format: Format, rules: TrackRules, spec: Valida
 
 
 class _Findings:
-    """Prints findings as they come: errors on standard output, warnings on standard error."""
+    """Prints findings as they are made: errors on standard output, warnings on standard error."""
 
     def __init__(self, file: str, *, strict: bool = False, as_json: bool) -> None:
         self._file, self._strict, self._json = file, strict, as_json

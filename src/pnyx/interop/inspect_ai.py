@@ -1,4 +1,4 @@
-"""A scorer for Inspect (`inspect_ai`): does the text that was given support what the model says?"""
+"""A scorer for Inspect (`inspect_ai`): does the given text support the model's answer?"""
 
 from __future__ import annotations
 

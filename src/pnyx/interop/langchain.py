@@ -38,8 +38,8 @@ class PnyxRetriever(BaseRetriever):  # type: ignore[misc]
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
-        found = self.documents.search(query, self.k, **self.options)
+        results = self.documents.search(query, self.k, **self.options)
         return [
             Document(page_content=row.pop("text"), id=row["id"], metadata=row)
-            for row in found.rows()
+            for row in results.rows()
         ]

@@ -27,11 +27,11 @@ class PnyxRetriever(BaseRetriever):  # type: ignore[misc]
         self._k, self._options = k, options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = self._collection.search(query_bundle.query_str, self._k, **self._options)
+        results = self._collection.search(query_bundle.query_str, self._k, **self._options)
         return [
             NodeWithScore(
                 node=TextNode(text=row.pop("text"), id_=row["id"], metadata=row),
                 score=row.pop("score"),
             )
-            for row in found.rows()
+            for row in results.rows()
         ]

@@ -33,11 +33,13 @@ class PnyxRetriever(pt.Transformer):  # type: ignore[misc]
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Return the ranking of each query."""
-        asked = [Question(str(q), text) for q, text in zip(inp["qid"], inp["query"], strict=True)]
+        questions = [
+            Question(str(q), text) for q, text in zip(inp["qid"], inp["query"], strict=True)
+        ]
         rows = [
-            (found.question.id, found.question.text, hit.id, hit.rank - 1, hit.score, hit.text)
-            for found in self._collection.search(asked, self._k, **self._options)
-            for hit in found
+            (result.question.id, result.question.text, hit.id, hit.rank - 1, hit.score, hit.text)
+            for result in self._collection.search(questions, self._k, **self._options)
+            for hit in result
         ]
         return pd.DataFrame(rows, columns=_RANKED)
 
@@ -45,9 +47,9 @@ class PnyxRetriever(pt.Transformer):  # type: ignore[misc]
 class PnyxReranker(pt.Transformer):  # type: ignore[misc]
     """Ranks documents by a judge's probability that they are relevant.
 
-    Takes `qid`, `query`, `docno`, `text`. What the judge leaves unscored stands last in the order
-    that it had, and never counts as judged not relevant: `judged` says which documents have a
-    verdict.
+    Takes `qid`, `query`, `docno`, `text`. Documents that the judge leaves unscored come last, in
+    their former order, and never count as judged not relevant: `judged` says which documents have
+    a verdict.
 
     Args:
         judge: answers questions of relevance; by default the packaged judge.
@@ -62,21 +64,21 @@ class PnyxReranker(pt.Transformer):  # type: ignore[misc]
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Return the documents in their new order."""
-        asked = [
+        questions = [
             Support(f"{row.qid}/{row.docno}", row.text, row.query, "relevance", group=str(row.qid))
             for row in inp.itertuples()
         ]
-        answers = ask(self._judge, asked)
-        given = [_chance(answer) for answer in answers]
-        judged = [probability is not None for probability in given]
-        order = [-1.0 - n if p is None else p for n, p in enumerate(given)]
+        answers = ask(self._judge, questions)
+        probabilities = [_chance(answer) for answer in answers]
+        judged = [probability is not None for probability in probabilities]
+        order = [-1.0 - n if p is None else p for n, p in enumerate(probabilities)]
         ranked = inp.assign(score=order, judged=judged)
         ranked["rank"] = ranked.groupby("qid")["score"].rank(ascending=False, method="first") - 1
         return ranked.astype({"rank": int}).sort_values(["qid", "rank"], ignore_index=True)
 
 
 def _chance(answer: Answer) -> float | None:
-    """Return the probability of yes; of a verdict without one it is 1 or 0, None of none."""
+    """Return the probability of yes; 1 or 0 for a verdict without one, None without a verdict."""
     if not isinstance(answer, Judged):
         return None
     return float(bool(answer.value)) if answer.probability is None else answer.probability

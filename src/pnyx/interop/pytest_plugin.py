@@ -3,7 +3,7 @@
 def test_the_judge(pnyx_check):
     pnyx_check("results.csv", judge="verdict", human="label").require(kappa=0.6)
 
-pytest imports this file at every start: nothing of Pnyx is imported before the fixture is used.
+pytest imports this file at every start, so Pnyx is imported only when the fixture is used.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class RequiredCheck:
     check: Check
 
     def require(self, *, undecided: Literal["fail", "skip"] = "fail", **bars: float) -> None:
-        """Fail the test unless every judge reaches these bars; the message is the check in words.
+        """Fail the test unless every judge reaches these minima; the message summarises the check.
 
         Args:
             undecided: what to do if the labels cannot decide it yet: fail the test, or skip it.
-            bars: measure -> the least value that is good enough; the most where lower is better.
-                Without any, a kappa of 0.6, of ratings an ordinal alpha of 0.667.
+            bars: measure -> the least acceptable value, or the greatest if lower is better. By
+                default a kappa of 0.6, or for ratings an ordinal alpha of 0.667.
 
         Raises:
             InputError: a measure is unknown, or the table does not allow it.

@@ -1,4 +1,4 @@
-"""A Starlette application of routes: guarded, with the files that pages load, errors as pages."""
+"""A guarded Starlette application of routes, with static files and error pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Lifespan = Callable[[Any], Any]
 _WORDS: Mapping[int, str] = {
     404: "There is no such page.",
     405: "This page takes no such request.",
-    500: "Something went wrong here; the server's own output says what.",
+    500: "Internal error; see the output of the server.",
 }
 
 
@@ -39,10 +39,10 @@ def build_app(
     """Return an ASGI application of these routes, of `/healthz` and `/static/NAME`.
 
     Args:
-        routes: what it answers.
-        site: what its pages show.
-        token: what requests must bring; empty for none (see `Guard`).
-        others: further tokens that open it as well.
+        routes: of its pages.
+        site: shown on its pages.
+        token: that requests must carry; empty for none (see `Guard`).
+        others: further accepted tokens.
         lifespan: what is open while it runs (Starlette's).
         state: what `/healthz` says in place of `ok`.
 
@@ -62,19 +62,17 @@ def build_app(
         lifespan=lifespan,
     )
     app.state.site, app.state.health = site, state or (lambda: "ok")
-    # Outside of Starlette's own layers, whose answers it guards, too.
+    # Outside Starlette's own layers, to guard their responses too.
     return Guard(app, token, others)
 
 
 async def sent_form(request: Request) -> FormData:
-    """Return the form that a page sent; InputError: a field comes twice, or is a file."""
+    """Return the submitted form; InputError if a field is repeated or is a file."""
     sent = await request.form()
     names: set[str] = set()
     for name, value in sent.multi_items():
         if name in names:
-            raise InputError(
-                f"the form has the field {shorten(name, 40)!r} twice, expected it once"
-            )
+            raise InputError(f"the form has the field {shorten(name, 40)!r} twice, expected once")
         if not isinstance(value, str):
             await sent.close()
             raise InputError(f"the field {shorten(name, 40)!r} is a file, expected text")
@@ -90,7 +88,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
 
 
 def see(address: str) -> Response:
-    """Return what leads a browser to another page."""
+    """Return a redirect to another page."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(address, 303)
@@ -102,7 +100,7 @@ def event(name: str, value: Any) -> str:
 
 
 def not_found(what: str) -> Exception:
-    """Return what to raise where an address names what is not there."""
+    """Return the error for an address that does not exist."""
     from starlette.exceptions import HTTPException
 
     return HTTPException(404, what)
@@ -120,9 +118,9 @@ async def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
         raise not_found("no such file")
-    # The address of a file changes when the file does.
-    kept = {"cache-control": "private, max-age=31536000, immutable"}
-    return Response(static_file(name), media_type=STATIC[name][2], headers=kept)
+    # The address of a file changes with its content.
+    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(static_file(name), media_type=STATIC[name][2], headers=headers)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -131,9 +129,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
-    said = getattr(error, "detail", "")
+    detail = getattr(error, "detail", "")
     standard = HTTPStatus(status).phrase
-    words = said if said and said != standard else _WORDS.get(status, "")
+    words = detail if detail and detail != standard else _WORDS.get(status, "")
     answer = _answer(request, status, words)
     if status == 405:
         answer.headers["allow"] = ", ".join(sorted(_methods(request)))
@@ -141,18 +139,18 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> set[str]:
-    """Return what an address takes, by all of its routes."""
+    """Return the methods of an address, over all of its routes."""
     from starlette.routing import Match, Route
 
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in request.app.routes:
         if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
-    return found
+            methods |= route.methods or set()
+    return methods
 
 
 def _answer(request: Request, status: int, reason: str) -> Response:
-    """Return an error as a page to browsers, as JSON under `/v1/` and to who asks for it."""
+    """Return an error as a page to browsers; as JSON under `/v1/` or on request."""
     from starlette.responses import JSONResponse
 
     title = HTTPStatus(status).phrase

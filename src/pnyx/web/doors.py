@@ -15,7 +15,7 @@ COMMANDS: Final = (
         "pnyx.web.label.commands:command",
         70,
         "Judges",
-        "Let people answer what judges are asked, in a browser.",
+        "Let people answer the judges' questions in a browser.",
     ),
     CommandDoor(
         "view",

@@ -1,7 +1,7 @@
-"""Pages from templates, for a server and for files on a disk alike. Knows nothing of HTTP.
+"""Render pages from templates, both for a server and for files on disk.
 
-A page is a template and its values; it leads to other pages through `Links` alone, so the same
-template serves both. Every value is escaped by Jinja2.
+Independent of HTTP. A page is a template and its values. It links to other pages only through
+`Links`, so the same template serves both. Jinja2 escapes every value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}")
 _KEPT_BACK: Final = re.compile(
     r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|index|static", re.IGNORECASE
 )
-"""Names that Windows does not give to files, and those that an export itself needs."""
+"""File names reserved by Windows, and those that an export itself needs."""
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _INDENTED: Final = re.compile(r"\n\s+")
 
@@ -33,9 +33,11 @@ _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/sv
 
 
 def _files(room: str, folder: str, *names: str) -> dict[str, tuple[str, str, str]]:
-    """Return the named files of a folder, or all that pages can load."""
-    found = names or sorted(one.name for one in resources.files(room).joinpath(folder).iterdir())
-    kinds = {name: _KINDS.get(name[name.rfind(".") :]) for name in found}
+    """Return the named files of a folder, or all that pages may load."""
+    filenames = names or sorted(
+        file.name for file in resources.files(room).joinpath(folder).iterdir()
+    )
+    kinds = {name: _KINDS.get(name[name.rfind(".") :]) for name in filenames}
     return {name: (room, folder, kind) for name, kind in kinds.items() if kind}
 
 
@@ -43,12 +45,12 @@ STATIC: Final[Mapping[str, tuple[str, str, str]]] = {
     **_files(_VIEW, "templates", "tokens.css", "case.css", "report.js"),
     **_files(_ROOM, "static"),
 }
-"""Files that pages load: name -> package, folder, media type. A page loads nothing else."""
+"""Files that pages load: name -> package, folder, media type. Pages load nothing else."""
 
 
 @cache
 def static_file(name: str) -> bytes:
-    """Return a file of `STATIC`; KeyError where it is none."""
+    """Return a file of `STATIC`; KeyError if it does not exist."""
     room, folder, _ = STATIC[name]
     return resources.files(room).joinpath(folder, name).read_bytes()
 
@@ -68,11 +70,15 @@ def _digest(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _portable(name: str) -> str:
-    """Return a `slug` that is another's on no disk: small letters and digits, else with a hash."""
-    made = slug(name)
-    if made == made.lower() and not made.endswith(".") and not _KEPT_BACK.fullmatch(made):
-        return made
-    return f"{made.rstrip('.')}-{_digest(made)}"
+    """Return a `slug` that is unique on any disk: lower-case letters and digits, or a hash."""
+    slugged = slug(name)
+    if (
+        slugged == slugged.lower()
+        and not slugged.endswith(".")
+        and not _KEPT_BACK.fullmatch(slugged)
+    ):
+        return slugged
+    return f"{slugged.rstrip('.')}-{_digest(slugged)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ class Links:
     """Addresses of pages.
 
     Attributes:
-        root: what leads to the first page: `/` on a server, `../` as often as needed in a file.
+        root: path to the first page: `/` on a server, `../` as often as needed in a file.
         files: whether pages are files, which are named `.html`.
     """
 
@@ -90,31 +96,31 @@ class Links:
     def to(self, *parts: str, anchor: str = "", **query: Any) -> str:
         """Return the address of a page by its parts, e.g. `topic`, the topic's id.
 
-        Parts are made plain by `slug`, for files so that they differ on every disk. `query` is left
-        out of files, which have none.
+        Parts are simplified by `slug`, for files so that they differ on any file system. Files
+        have no `query`.
         """
         path = self.path(*parts)
-        asked = {k: v for k, v in query.items() if v not in (None, "")}
-        asking = f"?{urlencode(asked)}" if asked and not self.files else ""
+        parameters = {k: v for k, v in query.items() if v not in (None, "")}
+        asking = f"?{urlencode(parameters)}" if parameters and not self.files else ""
         return f"{self.root}{path}{asking}" + (f"#{quote(anchor)}" if anchor else "")
 
     def has(self, *parts: str) -> bool:
-        """Return whether there is such a page: of an export some are left out."""
+        """Return whether the page exists: an export leaves some out."""
         return bool(parts)
 
     def path(self, *parts: str) -> str:
-        """Return where a page is, without what leads to the first page."""
+        """Return the path of a page relative to the first page."""
         if not self.files:
             return "/".join(map(slug, parts))
         return f"{'/'.join(map(_portable, parts)) or 'index'}.html"
 
     def file(self, *parts: str, ending: str) -> str:
-        """Return the address of a file that stands beside a page: its parts, then its name."""
+        """Return the address of a file next to a page: its parts, then its name."""
         plain = map(_portable if self.files else slug, parts)
         return f"{self.root}{'/'.join(plain)}.{ending}"
 
     def static(self, name: str) -> str:
-        """Return the address of a file of `STATIC`, which changes when the file does."""
+        """Return the address of a file of `STATIC`; it changes with the file."""
         if self.files:
             return f"{self.root}static/{name}"
         return f"{self.root}static/{name}?{_version(name)}"
@@ -127,28 +133,28 @@ def _version(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages of one application show."""
+    """Values shown on all pages of one application."""
 
     name: str  # what is served, e.g. `my.index`
     nav: Sequence[tuple[str, Sequence[str]]] = ()  # label and address of each page in the head
     scripts: Sequence[str] = field(default=())  # files of `STATIC` that every page loads
-    reload: int = 0  # seconds after which a page loads itself again; 0: never
+    reload: int = 0  # seconds after which a page reloads; 0: never
 
 
 def render(template: str, site: Site, links: Links, **values: Any) -> str:
     """Return a page as HTML; `values` may be hostile.
 
-    `template` is a file under `serve/templates/`. Beside `values` it knows `site`, `links` and
-    `version`; `here` among the values is the parts of this page's own address.
+    `template` is a file under `serve/templates/`. In addition to `values` it has `site`, `links`
+    and `version`; `here` among the values is the parts of this page's own address.
     """
-    known = {"here": (), "site": site, "links": links, "version": __version__, "once": None}
-    known["layout"] = "base.html.j2"
-    return environment().get_template(template).render(known | values)
+    context = {"here": (), "site": site, "links": links, "version": __version__, "once": None}
+    context["layout"] = "base.html.j2"
+    return environment().get_template(template).render(context | values)
 
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return what renders the templates: it makes harmless and escapes whatever is put in."""
+    """Return the template environment, which sanitises and escapes all values."""
     import jinja2
     from jinja2.ext import Extension
 
@@ -161,7 +167,7 @@ def environment() -> jinja2.Environment:
         def preprocess(self, source: str, *_: object, **__: object) -> str:
             return _INDENTED.sub("\n", source)
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         extensions=[Unindented],
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(room) for room in (_ROOM, _VIEW)]),
         autoescape=True,
@@ -170,7 +176,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_harmless(),
     )
-    made.filters |= {
+    templates.filters |= {
         "number": number,
         "interval": interval,
         "withheld": withheld_line,
@@ -182,7 +188,7 @@ def environment() -> jinja2.Environment:
         "judge": short_name,
         "undated": undated_name,
     }
-    return made
+    return templates
 
 
 def _content(text: str) -> Any:
@@ -196,7 +202,7 @@ def _content(text: str) -> Any:
 
 
 def _harmless() -> Callable[[Any], Any]:
-    """Return what takes control characters and overrides out of text; HTML stays as it is."""
+    """Return text without control characters and overrides; HTML is unchanged."""
     from markupsafe import Markup
 
     from pnyx.display.text import clean

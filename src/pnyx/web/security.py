@@ -1,6 +1,6 @@
-"""What every request passes: host names, the token, other sites, and what an answer may load.
+"""Checks of every request (host name, token, origin), and security headers of responses.
 
-Plain ASGI, so that a stream passes as it is sent.
+Plain ASGI, so that streams are not buffered.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _HEADERS: Final = {
     "cache-control": "no-store",
 }
 _KEPT: Final = frozenset({"cache-control"})
-"""Headers that an answer may set otherwise."""
+"""Headers that a response may override."""
 
 MAX_BODY: Final = 1024 * 1024
 """Longest body of a request, in bytes."""
 
 _BODY_SECONDS: Final = 60.0
-"""Longest time that a body is waited for."""
+"""Longest time to wait for a body."""
 _DRAIN: Final = 64 * MAX_BODY
 _DRAIN_SECONDS: Final = 10.0
-"""What is taken in of a body that was refused: bytes beyond `MAX_BODY`, and for how long."""
+"""How much of a rejected body is read: bytes beyond `MAX_BODY`, and for how long."""
 
 COOKIE: Final = "pnyx_token"
 _SIGN_IN: Final = "/sign-in"
@@ -57,11 +57,11 @@ whoever this browser was signed in as before.</p>
 """
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN: Final = frozenset({"/healthz"})
-"""Addresses that need no token."""
+"""Addresses that require no token."""
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host to listen on, or of a request, is this machine alone."""
+    """Return whether a host to listen on, or of a request, is this machine only."""
     if host.casefold().rstrip(".") == "localhost":
         return True
     try:
@@ -71,18 +71,21 @@ def is_loopback(host: str) -> bool:
 
 
 def is_secure(scheme: str, headers: Mapping[str, str]) -> bool:
-    """Tell whether a browser uses HTTPS, up to a proxy; a lie keeps back one's own cookie only."""
+    """Return whether a browser uses HTTPS, as far as the proxy.
+
+    A false claim only affects the client's own cookie.
+    """
     forwarded = headers.get("x-forwarded-proto", "").partition(",")[0].strip()
     first = headers.get("forwarded", "").partition(",")[0].replace('"', "").casefold()
-    parts = [one.strip() for one in first.split(";")]
+    parts = [part.strip() for part in first.split(";")]
     return "https" in (forwarded.casefold(), scheme) or "proto=https" in parts
 
 
 class Guard:
-    """ASGI middleware: refuses what may not pass, and adds headers to what does.
+    """ASGI middleware: rejects forbidden requests, and adds security headers to responses.
 
-    - Without a token only requests to this machine's own names pass, so that no web page reaches
-      the application by a name that it made lead here.
+    - Without a token, only requests to this machine's own names pass, so that no web page can
+    reach the application by DNS rebinding.
     - With one, a request brings it: `Authorization: Bearer TOKEN`, or the cookie that a visit of
       any page with `?token=TOKEN` sets.
     - Where there are several tokens, each stands for a person: a link with one asks before it signs
@@ -102,7 +105,7 @@ class Guard:
         self.app, self.token, self.others = app, token, tuple(others)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Reject a request, or pass it on."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -110,7 +113,7 @@ class Guard:
             return
         request = _Request(scope)
         bounded = _Bounded(receive)
-        if "expect" not in request.headers:  # who expects a word first has sent nothing yet
+        if "expect" not in request.headers:  # with it, a client has sent nothing yet
             send = bounded.draining(send)
         refusal = self._refusal(request)
         if refusal is not None:
@@ -129,11 +132,11 @@ class Guard:
         await self.app(scope, bounded, _with_headers(send))
 
     def _refusal(self, request: _Request) -> tuple[int, str] | None:
-        """Return the status and reason of a refusal; None where the request may pass."""
+        """Return the status and reason of a rejection; None if the request may pass."""
         if request.length > MAX_BODY:
             return 413, f"the body has {request.length:,} bytes, expected at most {MAX_BODY:,}"
         if not self.token and not is_loopback(request.host):
-            return 421, "this address serves its own machine alone"
+            return 421, "this address serves only its own machine"
         if self.token and request.path not in _OPEN and not self._brought(request.tokens):
             return 401, "expected the token: a header 'Authorization: Bearer TOKEN', or ?token="
         if request.method not in _SAFE and request.is_foreign:
@@ -141,11 +144,11 @@ class Guard:
         return None
 
     def _brought(self, tokens: Iterable[str]) -> str:
-        """Return the first of the tokens that opens it; empty for none."""
-        known = (self.token, *self.others) if self.token else ()
-        for one in tokens:
-            for wanted in known:
-                if hmac.compare_digest(one.encode(), wanted.encode()):
+        """Return the first valid token; empty for none."""
+        tokens_known = (self.token, *self.others) if self.token else ()
+        for token in tokens:
+            for wanted in tokens_known:
+                if hmac.compare_digest(token.encode(), wanted.encode()):
                     return wanted
         return ""
 
@@ -153,15 +156,15 @@ class Guard:
         """Whether a link's token may be another person's than the browser's."""
         if not self.others or request.signs_in:
             return False
-        known = self._brought(request.cookies)
-        if known:
-            return known != brought
-        # A cookie that is there does not come with a visit from another site.
+        session = self._brought(request.cookies)
+        if session:
+            return session != brought
+        # The cookie is not sent with requests from another site.
         return request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 
 class _Request:
-    """What a request's head says."""
+    """The headers of a request."""
 
     def __init__(self, scope: Scope) -> None:
         self.method, self.path, self.scheme = scope["method"], scope["path"], scope["scheme"]
@@ -178,14 +181,14 @@ class _Request:
 
     @property
     def length(self) -> int:
-        given = self.headers.get("content-length", "0")
-        return int(given) if given.isascii() and given.isdecimal() else 0
+        length = self.headers.get("content-length", "0")
+        return int(length) if length.isascii() and length.isdecimal() else 0
 
     @property
     def tokens(self) -> Iterable[str]:
         if (
             self.method == "GET" or self.signs_in
-        ) and "token" in self.query:  # first: a new link makes one another
+        ) and "token" in self.query:  # first: a new link may sign in as another person
             yield self.query["token"]
         scheme, _, bearer = self.headers.get("authorization", "").partition(" ")
         if scheme.casefold() == "bearer":
@@ -208,7 +211,7 @@ class _Request:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether a browser sent it for a page of another site; other clients say neither."""
+        """Whether a browser sent it for a page of another site; other clients do not say."""
         site = self.headers.get("sec-fetch-site")
         if site is not None:
             return site not in ("same-origin", "none")
@@ -217,39 +220,39 @@ class _Request:
             return False
         try:
             return bool(urlsplit(origin).netloc != self.authority)
-        except ValueError:  # no address at all
+        except ValueError:  # not a valid address
             return True
 
 
 def _signed_in(request: _Request, token: str) -> dict[str, str]:
-    """Return the headers that keep the token in a cookie and lead to the page without it."""
+    """Return the headers that store the token in a cookie and redirect to the page without it."""
     rest = urlencode([(k, v) for k, v in request.query.items() if k != "token"])
     # One slash, and no backslash: two of either would name another host.
     path = "" if request.signs_in else quote(request.path.lstrip("/"), errors="replace")
-    place = f"/{path}" + (f"?{rest}" if rest else "")
+    target = f"/{path}" + (f"?{rest}" if rest else "")
     cookie: SimpleCookie = SimpleCookie({COOKIE: token})
     secure = is_secure(request.scheme, request.headers)
-    kept = {"httponly": True, "samesite": "Strict", "path": "/", "secure": secure}
-    for name, value in kept.items():
+    attributes = {"httponly": True, "samesite": "Strict", "path": "/", "secure": secure}
+    for name, value in attributes.items():
         cookie[COOKIE][name] = value
-    return {"location": place, "set-cookie": cookie.output(header="").strip()}
+    return {"location": target, "set-cookie": cookie.output(header="").strip()}
 
 
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = list(message.get("headers", ()))
-            names = {name.decode("latin-1").lower() for name, _ in given}
+            headers = list(message.get("headers", ()))
+            names = {name.decode("latin-1").lower() for name, _ in headers}
             added = {k: v for k, v in _HEADERS.items() if not (k in _KEPT and k in names)}
-            kept = [(k, v) for k, v in given if k.decode("latin-1").lower() not in added]
-            message["headers"] = kept + [(k.encode(), v.encode()) for k, v in added.items()]
+            remaining = [(k, v) for k, v in headers if k.decode("latin-1").lower() not in added]
+            message["headers"] = remaining + [(k.encode(), v.encode()) for k, v in added.items()]
         await send(message)
 
     return sending
 
 
 class _Bounded:
-    """Receives a body of at most `MAX_BODY` bytes, whatever its head says, within a minute."""
+    """Receives a body of at most `MAX_BODY` bytes, whatever its headers say, within a minute."""
 
     def __init__(self, receive: Receive) -> None:
         self.receive, self.left = receive, MAX_BODY
@@ -259,7 +262,7 @@ class _Bounded:
     async def __call__(self) -> Message:
         from starlette.exceptions import HTTPException
 
-        if self.whole:  # what comes now is that the client left
+        if self.whole:  # the next message is the disconnect
             return await self.receive()
         self.until = self.until or asyncio.get_running_loop().time() + _BODY_SECONDS
         try:
@@ -277,7 +280,7 @@ class _Bounded:
         self.whole = not message.get("more_body", False)
 
     def draining(self, send: Send) -> Send:
-        """Return what takes in a body's rest before an answer, which a reset would lose."""
+        """Return a sender that first reads the body's rest: a reset would lose the response."""
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 _WAIT_SECONDS: Final = 3
 HEAD_SECONDS = 10.0
-"""Longest time that the head of a request is waited for."""
+"""Longest time to wait for the headers of a request."""
 _PORT: Final = 8321
 _PORTS: Final = 100
-"""The usual port, and how many from it on are tried where none was named."""
+"""The default port, and how many ports from it are tried if none is given."""
 
 
 def check_server(spec: ServerSpec) -> None:
-    """Refuse (OptionError) to listen where others can reach without a token that can be sent."""
+    """Raise OptionError if others can reach the address and there is no valid token."""
     token = spec.token
     if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
         raise OptionError("--token: expected printable ASCII characters")
     if token is None and not is_loopback(spec.host):
         raise OptionError(
-            f"--host {shorten(spec.host, 60)}: others can reach this address, so --token TOKEN (or "
-            "PNYX_TOKEN) must say what visitors bring; 127.0.0.1 needs none"
+            f"--host {shorten(spec.host, 60)}: others can reach this address, so it requires "
+            f"--token TOKEN (or PNYX_TOKEN); 127.0.0.1 does not"
         )
 
 
@@ -43,10 +43,10 @@ def run_app(
     tokens: Mapping[str, str] | None = None,
     on_start: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve an ASGI application until Ctrl-C; `say` is told where, once it can be reached.
+    """Serve an ASGI application until Ctrl-C.
 
-    `tokens` are visitors' own, by name; each is told its address. `on_start` gets the address of
-    the first page.
+    `say` gets its address once it can be reached. `tokens` are those of visitors, by name; the
+    address of each is printed. `on_start` gets the address of the first page.
 
     Raises:
         OptionError: see `check_server`.
@@ -75,7 +75,7 @@ def run_app(
 
 
 def _timed() -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP protocol with a time limit for the head and the rest of a request."""
+    """Return uvicorn's HTTP protocol with a time limit for the headers and body of a request."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Timed(H11Protocol):
@@ -98,7 +98,7 @@ def _timed() -> type[asyncio.Protocol]:
             self._stop()
 
         def _look(self) -> None:
-            """Begin to count where a head is waited for; it goes on whatever trickles in."""
+            """Start the timer when waiting for headers; incoming bytes do not reset it."""
             if self.cycle is not None and not self.cycle.response_complete:
                 self._stop()
             elif self.ends is None and not self.transport.is_closing():
@@ -113,7 +113,7 @@ def _timed() -> type[asyncio.Protocol]:
 
 
 def _listening(spec: ServerSpec) -> socket.socket:
-    """Return a socket at the port that was named, else at the first free one from the usual on."""
+    """Return a socket at the given port, or else at the first free one from the default."""
     ports = range(_PORT, _PORT + _PORTS) if spec.port is None else (spec.port,)
     for port in ports:
         try:
@@ -124,14 +124,14 @@ def _listening(spec: ServerSpec) -> socket.socket:
                 continue
             reason = getattr(error, "strerror", None) or str(error)
             named = port if len(ports) == 1 else f"{ports[0]} to {ports[-1]}"
-            place = f"--host {shorten(spec.host, 60)} --port {named}"
-            raise InputError(f"{place}: cannot listen there: {reason}") from error
+            options = f"--host {shorten(spec.host, 60)} --port {named}"
+            raise InputError(f"{options}: cannot listen there: {reason}") from error
     raise AssertionError("no port was tried")
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, kind, protocol, _, address = found[0]
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Benchmarks in the making: questions with opposing perspectives (BERDS), debates (ConQRet)."""
+"""Building benchmarks: questions with opposing perspectives (BERDS), debates (ConQRet)."""
 
 import lazy_loader
 

@@ -93,8 +93,8 @@ class LuceneIndex:
         if scoring.model == AUTO:
             raise ValueError("auto names no model before choose_scoring has chosen one")
         if scoring.model not in MODELS:
-            found = f"a Lucene index is searched by words alone, not by {scoring.model}"
-            raise InputError(f"{found}: expected {' or '.join(MODELS)}", path=self.path)
+            problem = f"a Lucene index is searched by words alone, not by {scoring.model}"
+            raise InputError(f"{problem}: expected {' or '.join(MODELS)}", path=self.path)
         check_least("k", k, 1)
         searched = self._searcher(scoring.model, scoring.parameters)
         query = self._query(text)
@@ -157,11 +157,11 @@ class LuceneIndex:
 
     def numbers(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """See `DocumentIndex`."""
-        found = list(map(self._number, ids))
-        for doc_id, number in zip(ids, found, strict=True):
+        numbers = list(map(self._number, ids))
+        for doc_id, number in zip(ids, numbers, strict=True):
             if number is None:
                 raise InputError(f"has no document {shorten(doc_id, 60)!r}", path=self.path)
-        return np.array(found, dtype=np.int64)
+        return np.array(numbers, dtype=np.int64)
 
     def documents_at(self, numbers: Sequence[int]) -> Iterator[Evidence]:
         """See `DocumentIndex`."""
@@ -183,16 +183,16 @@ class LuceneIndex:
         if values is None:  # stored beside the texts, which takes several times as long
             stored, only = self._reader.storedFields(), java("java.util.Set").of(_ID)
             return [str(stored.document(number, only).get(_ID)) for number in numbers]
-        found = {}
+        ids = {}
         for number in sorted(numbers):  # values can be read forwards only
             values.advanceExact(number)
-            found[number] = str(values.binaryValue().utf8ToString())
-        return [found[number] for number in numbers]
+            ids[number] = str(values.binaryValue().utf8ToString())
+        return [ids[number] for number in numbers]
 
     def _record(self, number: int) -> Evidence:
         with told(self.path):
-            found = self._reader.storedFields().document(number)
-            doc_id, raw, contents = map(found.get, (_ID, _RAW, _CONTENTS))
+            fields = self._reader.storedFields().document(number)
+            doc_id, raw, contents = map(fields.get, (_ID, _RAW, _CONTENTS))
         texts = (None if text is None else str(text) for text in (raw, contents))
         try:
             return record_of(str(doc_id), *texts)
@@ -234,8 +234,8 @@ class LuceneIndex:
         with self._making:
             if key not in self._made:
                 self._made[key] = make()
-            made: T = self._made[key]
-            return made
+            value: T = self._made[key]
+            return value
 
 
 def _term_query(field: str, term: str) -> Any:
@@ -265,7 +265,7 @@ def state_of(address: str) -> tuple[int | str, ...]:
         path = folder_of(address)
     except (IndexFolderError, InputError) as error:
         raise OSError(str(error)) from error
-    commits = [(own.st_mtime_ns, own.st_size, p.name) for p, own in _commits(path)]
+    commits = [(stat.st_mtime_ns, stat.st_size, p.name) for p, stat in _commits(path)]
     return max(commits, default=())
 
 

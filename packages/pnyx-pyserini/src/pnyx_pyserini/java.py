@@ -48,8 +48,8 @@ def _start() -> None:
         jpype.startJVM(str(library), *_OPTIONS, classpath=list(map(str, JARS)))
     except (OSError, RuntimeError, ValueError, jpype.JException) as error:
         why = escaped(str(error), 200)
-        told = "is another one running in this process, as that of pyserini?"
-        raise PnyxError(f"Java cannot be started ({why}): {told}") from error
+        hint = "is another one running in this process, as that of pyserini?"
+        raise PnyxError(f"Java cannot be started ({why}): {hint}") from error
     logging = jpype.JClass("java.util.logging.LogManager")
     logging.getLogManager().reset()  # Lucene's advice on its own speed is for its developers
 

@@ -24,17 +24,19 @@ def folder_of(address: str) -> Path:
         raise InputError(f"{SCHEME} names no index, expected {SCHEME}FOLDER or {SCHEME}NAME")
     if Path(rest).is_dir() or "/" in rest or os.sep in rest:
         return Path(rest)
-    kept = _cache()
-    names = sorted(entry.name for entry in kept.iterdir()) if kept.is_dir() else []
-    found = [name for name in names if _stands_for(rest, name) and (kept / name).is_dir()]
-    if len(found) == 1:
-        return kept / found[0]
-    if found:
-        known = ", ".join(found)
-        raise IndexFolderError(f"{len(found)} of that name in {kept}: {known}", path=address)
+    cache = _cache()
+    names = sorted(entry.name for entry in cache.iterdir()) if cache.is_dir() else []
+    matches = [name for name in names if _stands_for(rest, name) and (cache / name).is_dir()]
+    if len(matches) == 1:
+        return cache / matches[0]
+    if matches:
+        names_found = ", ".join(matches)
+        raise IndexFolderError(
+            f"{len(matches)} of that name in {cache}: {names_found}", path=address
+        )
     fetch = f"python -m pyserini.search.lucene --index {shorten(rest, 60)} fetches it"
     how = f"{fetch}, or unpack its archive and name the folder (docs/lucene.md)"
-    raise IndexFolderError(f"is neither a folder nor in {kept}: {how}", path=address)
+    raise IndexFolderError(f"is neither a folder nor in {cache}: {how}", path=address)
 
 
 def _cache() -> Path:

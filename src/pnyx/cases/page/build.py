@@ -1,4 +1,4 @@
-"""From a case to what a page shows of it."""
+"""Build the page model of a case."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from pnyx.search.split_documents import place_of, shown_title
 from pnyx.stats.base import Measured
 
 _OPENING = 400
-"""Characters shown of a passage that is on no side."""
+"""Characters shown of a passage that is on neither side."""
 
 
 def view_case(case: Case) -> CaseView:
-    """Number, word and cut a case for showing; hostile text comes out harmless (not escaped)."""
+    """Number, phrase and cut a case for display; hostile text is sanitised but not escaped."""
     numbers = _numbers(case)
     spans = {doc_id: _spans(case, doc_id, number) for doc_id, number in numbers.items()}
     sides = tuple(_side(case, side, numbers, spans) for side in case.sides)
     groups = [group for view in sides for group in view.groups]
     stated = [s for g in groups for s in (g.conclusion, *g.premises) if s is not None]
     citations = [c for sentence in stated for c in sentence.citations]
-    known = {m.name: m for view in sides for m in view.measures}
+    measures = {m.name: m for view in sides for m in view.measures}
     return CaseView(
         question=one_line(case.question.text) or "(no question)",
         claims=(one_line(case.claims[0]), one_line(case.claims[1])),
@@ -55,17 +55,19 @@ def view_case(case: Case) -> CaseView:
             _reference(case, doc_id, number, spans[doc_id], citations)
             for doc_id, number in numbers.items()
         ),
-        judges=tuple((short_name(one), one, card) for one, card in _pairs(case.judges.items())),
+        judges=tuple(
+            (short_name(judge), judge, card) for judge, card in _pairs(case.judges.items())
+        ),
         introduced=tuple(map(one_line, introduced(case.judges))),
         settings=tuple(
             (label[:1].upper() + label[1:], value) for label, value in _pairs(case.settings.items())
         ),
-        measures=tuple(known.values()),
+        measures=tuple(measures.values()),
         sentences=sum(view.sentences for view in sides),
         citations=len(citations),
         scored=sum(c.verdict.state != "unscored" for c in citations),
         quoted=sum(s.state == "quoted" for s in stated),
-        undecided=tuple(_undecided(case, one) for one in case.undecided),
+        undecided=tuple(_undecided(case, passage) for passage in case.undecided),
         less_sure=sum(len(side.less_sure) for side in case.sides),
         certainty=percent(case.certainty),
         number=said_of_number(case),
@@ -100,7 +102,7 @@ def _key(side: ArguedSide, position: int, number: int) -> str:
 
 
 def _spans(case: Case, doc_id: str, number: int) -> dict[str, Span]:
-    """Return citation key -> where its evidence stands in the document, if anywhere."""
+    """Return the position of each citation's evidence in its document, if found."""
     document = case.documents.get(doc_id)
     if document is None:
         return {}
@@ -143,7 +145,7 @@ def _verdict(check: Check, answer: Answer | None) -> VerdictView:
 
 
 def _threshold(answer: Judged) -> str:
-    """Say from which probability a judge says yes, where that is not one half."""
+    """Return a judge's threshold for yes, in words, if it is not one half."""
     threshold = answer.provenance.details.get("threshold", 0.5)
     if answer.probability is None or not isinstance(threshold, float) or threshold == 0.5:
         return ""
@@ -172,7 +174,7 @@ def _side(
         problems=tuple(one_line(problem) for problem in side.problems),
         empty=one_line(why_empty(case, side)),
         uncited=tuple(_undecided(case, document) for document in side.uncited),
-        less_sure=tuple(_undecided(case, one) for one in side.less_sure),
+        less_sure=tuple(_undecided(case, passage) for passage in side.less_sure),
     )
 
 
@@ -182,9 +184,11 @@ def _groups(side: ArguedSide, sentences: Sequence[SentenceView]) -> tuple[GroupV
     for view, sentence in zip(sentences, side.response.sentences, strict=True):
         if view.is_conclusion or not groups:
             chance = side.chance(sentence)
-            said = "" if chance is None else f"{likelihood(chance)}, {percent(chance)}"
+            phrase = "" if chance is None else f"{likelihood(chance)}, {percent(chance)}"
             groups.append(
-                GroupView(view, (), said) if view.is_conclusion else GroupView(None, (view,), said)
+                GroupView(view, (), phrase)
+                if view.is_conclusion
+                else GroupView(None, (view,), phrase)
             )
         else:
             groups[-1] = replace(groups[-1], premises=(*groups[-1].premises, view))
@@ -231,9 +235,9 @@ def _sentence(
 def _measure(name: str, measured: Measured) -> MeasureView:
     wording = measure_wording(name)
     value, low, high = measured.value, measured.low, measured.high
-    interval, plot, shown = "", None, "unscored"
+    interval, plot, number = "", None, "unscored"
     if value is not None:
-        shown = f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
+        number = f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.2f}"
     if value is not None and low is not None and high is not None:
         interval = f"[{low:.2f}, {high:.2f}]"
         if 0 <= low <= high <= 1 and 0 <= value <= 1:
@@ -241,7 +245,7 @@ def _measure(name: str, measured: Measured) -> MeasureView:
     return MeasureView(
         name=name,
         label=wording.label,
-        value=shown,
+        value=number,
         interval=interval,
         base=f"{measured.scored} of {measured.asked} scored",
         meaning=wording.meaning,
@@ -259,7 +263,7 @@ def _reference(
         doc_id=doc_id,
         id=shown_id,
         title=(one_line(shown_title(document)) if document else "") or shown_id,
-        place=one_line(place_of(document)) if document else "",
+        passage_label=one_line(place_of(document)) if document else "",
         source=one_line(document.source) if document else "",
         url=web_address(document.url) if document else "",
         stance=_label(document),
@@ -275,26 +279,28 @@ def _quality(case: Case, doc_id: str) -> str:
     return "" if share is None else f"predicted better than {share:.0%} of all passages"
 
 
-def _undecided(case: Case, one: Undecided) -> UndecidedView:
-    document = case.documents.get(one.doc_id)
-    checks = [("Argues a side?", "", _verdict("relevance", one.relevance))]
-    checks += [(f"Serves {s}?", s, _verdict("stance", answer)) for s, answer in one.stance.items()]
-    shown_id = one_line(one.doc_id)
+def _undecided(case: Case, passage: Undecided) -> UndecidedView:
+    document = case.documents.get(passage.doc_id)
+    checks = [("Argues a side?", "", _verdict("relevance", passage.relevance))]
+    checks += [
+        (f"Serves {s}?", s, _verdict("stance", answer)) for s, answer in passage.stance.items()
+    ]
+    shown_id = one_line(passage.doc_id)
     return UndecidedView(
         id=shown_id,
         title=(one_line(shown_title(document)) if document else "") or shown_id,
-        place=one_line(place_of(document)) if document else "",
+        passage_label=one_line(place_of(document)) if document else "",
         url=web_address(document.url) if document else "",
         opening=shorten(one_line(document.text), _OPENING) if document else "",
         checks=tuple(
-            CheckView(said, s, _unsure(verdict) if s or verdict.state == "no" else verdict)
-            for said, s, verdict in checks
+            CheckView(question, s, _unsure(verdict) if s or verdict.state == "no" else verdict)
+            for question, s, verdict in checks
         ),
     )
 
 
 def _unsure(verdict: VerdictView) -> VerdictView:
-    """Return a verdict that decided nothing, without its yes or no."""
+    """Return a verdict that was not decisive, without its yes or no."""
     if verdict.state == "unscored":
         return verdict
     word = "not sure enough"
@@ -303,7 +309,7 @@ def _unsure(verdict: VerdictView) -> VerdictView:
 
 
 def _label(document: Evidence | None) -> str:
-    """Return the stance that the corpus gives, with what it is on."""
+    """Return the corpus's stance, with its topic."""
     if not isinstance(document, Argument) or document.stance is None:
         return ""
     topic = one_line(label_topic(document))

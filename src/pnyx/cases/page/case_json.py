@@ -9,5 +9,5 @@ from pnyx.cases.rows import case_row
 
 
 def render_json(case: Case) -> str:
-    """Return the case as `pnyx argue --json` prints it."""
+    """Return the case in the format of `pnyx argue --json`."""
     return json.dumps(case_row(case).model_dump(), ensure_ascii=False, indent=2) + "\n"

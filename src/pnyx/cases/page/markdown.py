@@ -44,17 +44,18 @@ def render_markdown(case: Case) -> str:
 
 
 def _undecided(page: CaseView) -> Iterator[list[str]]:
-    """Yield the passages about the question that are on no side."""
+    """Yield the passages about the question that are on neither side."""
     if page.undecided:
         yield ["## Undecided passages"]
         yield ["They argue a side, but it is not clear which; cited for neither."]
-        yield [_not_cited(one) for one in page.undecided]
+        yield [_not_cited(passage) for passage in page.undecided]
 
 
-def _not_cited(one: UndecidedView) -> str:
-    said = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in one.checks)
-    place = f", {escape_markdown(one.place)}" if one.place else ""
-    return f"- **{escape_markdown(one.title)}**{place}, {said}: {escape_markdown(one.opening)}"
+def _not_cited(passage: UndecidedView) -> str:
+    checks = "; ".join(f"{c.question} {escape_markdown(c.verdict.phrase)}" for c in passage.checks)
+    position = f", {escape_markdown(passage.passage_label)}" if passage.passage_label else ""
+    title, opening = escape_markdown(passage.title), escape_markdown(passage.opening)
+    return f"- **{title}**{position}, {checks}: {opening}"
 
 
 def _side(side: SideView, certainty: str) -> Iterator[str]:
@@ -112,14 +113,14 @@ def _text(sentence: SentenceView) -> str:
 
 
 def _marks(sentence: SentenceView, quoted: bool) -> str:
-    """Return a sentence's citations and label, and how it is supported unless all are `quoted`."""
+    """Return a sentence's label and citations, and its support unless all are `quoted`."""
     numbers = "".join(f" [{c.number}]" for c in sentence.citations)
     support = "" if quoted else f": {sentence.wording.sign} {sentence.wording.word}"
     return f"{numbers} ({sentence.label}{support})"
 
 
 def _reference(ref: ReferenceView) -> Iterator[str]:
-    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.place)]
+    about = [f"**{escape_markdown(ref.title)}**", escape_markdown(ref.passage_label)]
     about += [escape_markdown(ref.source)]
     about += [f"id {escape_markdown(ref.id)}", markdown_link(ref.url)]
     if ref.quality:
@@ -131,8 +132,8 @@ def _reference(ref: ReferenceView) -> Iterator[str]:
         quote = cited.evidence
         if len(quote) > _MAX_QUOTE:
             quote = quote[: _MAX_QUOTE - 1] + "…"
-        shown = f": “{escape_markdown(quote)}”" if quote else ""
-        yield f"  - {cited.label}: {escape_markdown(cited.verdict.phrase)}{shown}"
+        quoted = f": “{escape_markdown(quote)}”" if quote else ""
+        yield f"  - {cited.label}: {escape_markdown(cited.verdict.phrase)}{quoted}"
     for check in ref.checks:
         yield f"  - {check.question} {escape_markdown(check.verdict.phrase)}"
 

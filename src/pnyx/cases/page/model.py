@@ -1,7 +1,7 @@
-"""What a page shows of a case, and its words for verdicts and figures.
+"""The page model of a case, and the words for verdicts and figures.
 
-All text is numbered, cut, and ready to be escaped and printed. References are numbered across both
-sides in the order of their first citation; sentences are labelled P1, P2 ... and C1, C2 ...
+All text is numbered, cut and sanitised, but not escaped. References are numbered across both sides
+in the order of their first citation; sentences are labelled P1, P2 ... and C1, C2 ...
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERDICT_WORDS: dict[Check, tuple[str, str]] = {
     "relevance": ("argues a side", "argues neither side"),
     "stance": ("serves this side", "does not serve this side"),
 }
-"""What yes and no are called, for each check."""
+"""The words for yes and no, for each check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class SideWording:
 
 
 def side_wording(side: Side, name: str) -> SideWording:
-    """Return how a side is named on a page, by what it is called after "the case for"."""
+    """Return the names of a side on a page, from its words after "the case for"."""
     return SideWording(side[0].upper(), side.capitalize(), f"The case for {name}")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureWording:
-    """A figure's label and what it says in plain words."""
+    """A figure's label and its meaning in plain words."""
 
     label: str
     meaning: str
@@ -60,29 +60,29 @@ MEASURES: dict[str, MeasureWording] = {
     "sentence_precision": MeasureWording(
         "Sentence precision",
         "Of the sentences that were scored, the share that each passage they cite supports (signs "
-        "✓ and ~). Quoted ones (=) support themselves, and are apart. 1 means that every scored "
+        "✓ and ~). Quoted ones (=) support themselves and are excluded. 1 means that every scored "
         "sentence is backed by all its sources; it does not mean that the sources are right.",
     ),
     "citation_precision": MeasureWording(
         "Citation precision",
         "Of the citations that were scored, quotations apart, the share whose passage supports the "
-        "sentence that cites it. Higher than sentence precision where only some of a sentence's "
+        "sentence that cites it. Higher than sentence precision if only some of a sentence's "
         "passages support it.",
     ),
 }
 
 
 def measure_wording(name: str) -> MeasureWording:
-    """Return the wording of a measure; one that is not listed is shown under its own name."""
-    known = MEASURES.get(name)
-    if known is not None:
-        return known
+    """Return the wording of a measure; an unlisted one keeps its name."""
+    wording = MEASURES.get(name)
+    if wording is not None:
+        return wording
     return MeasureWording(name.replace("_", " ").strip().capitalize() or "Measure", "")
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One verdict; `phrase` also says who gave it with what probability."""
+    """One verdict; `phrase` also names the judge and the probability."""
 
     state: State
     word: str
@@ -99,7 +99,7 @@ class CitationView:
 
     number: int
     key: str  # unique in the page, e.g. `pro-3-2`
-    anchor: str  # leads to the marked words, else to the passage
+    anchor: str  # links to the marked words, or else to the passage
     label: str
     sentence: str
     sentence_id: str
@@ -109,7 +109,7 @@ class CitationView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
-    """A sentence with its citations and the state that their verdicts add up to."""
+    """A sentence with its citations and the combined state of their verdicts."""
 
     id: str
     label: str
@@ -122,9 +122,10 @@ class SentenceView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A conclusion with the premises given for it; None where premises stand alone.
+    """A conclusion with its premises.
 
-    `likelihood` is how likely the passage cited first argues the side: words and percentage.
+    None if premises have no conclusion. `likelihood` is the probability that the passage cited
+    first argues the side: words and percentage.
     """
 
     conclusion: SentenceView | None
@@ -147,7 +148,7 @@ class MeasureView:
 
 @dataclass(frozen=True, slots=True)
 class SideView:
-    """One side of the question; `uncited` and `less_sure` passages are listed, not argued with.
+    """One side of the question; `uncited` and `less_sure` passages are listed but not used.
 
     `warning` says that the documents may not argue this side.
     """
@@ -170,7 +171,7 @@ class SideView:
 
 @dataclass(frozen=True, slots=True)
 class CheckView:
-    """A verdict on a whole passage; `question` says what was asked, `side` for which side."""
+    """A verdict on a whole passage; `question` is the question, `side` the side it is about."""
 
     question: str
     side: str
@@ -179,17 +180,17 @@ class CheckView:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceView:
-    """A cited passage: where it is from, its text cut at its evidence, and all verdicts on it."""
+    """A cited passage: its source, its text cut around its evidence, and all its verdicts."""
 
     number: int
-    doc_id: str  # as the index has it
+    doc_id: str  # as in the index
     id: str
     title: str
-    place: str  # which passage of its document it is
+    passage_label: str  # position of the passage in its document
     source: str
     url: str  # a web address or empty
     stance: str  # the corpus's own label with its topic
-    quality: str  # predicted, among all passages
+    quality: str  # predicted quality, among all passages
     segments: tuple[Segment, ...]
     checks: tuple[CheckView, ...]
     cited_by: tuple[CitationView, ...]
@@ -197,11 +198,11 @@ class ReferenceView:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedView:
-    """A passage about the question that is not argued with: its source, opening and verdicts."""
+    """A passage about the question that is not used: its source, opening and verdicts."""
 
     id: str
     title: str
-    place: str  # which passage of its document it is
+    passage_label: str  # position of the passage in its document
     url: str
     opening: str
     checks: tuple[CheckView, ...]
@@ -213,11 +214,11 @@ class CaseView:
 
     question: str
     claims: tuple[str, str]
-    claimed: bool  # whether the claims are people's own, not the question with yes and no
+    claimed: bool  # whether the claims were given, instead of the question with yes and no
     sides: tuple[SideView, ...]
     references: tuple[ReferenceView, ...]
     judges: tuple[tuple[str, str, str], ...]  # short name, id and card
-    introduced: tuple[str, ...]  # short names, with what is known in short
+    introduced: tuple[str, ...]  # short names, each with a short card
     settings: tuple[tuple[str, str], ...]
     measures: tuple[MeasureView, ...]
     sentences: int

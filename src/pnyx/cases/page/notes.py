@@ -1,4 +1,4 @@
-"""What a page says of a case in a sentence: its doubts, its labels, what became of passages."""
+"""Notes on a case, one sentence each: its doubts, its labels, and the passages' sides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pnyx.stats.base import Measured
 
 
 def said_of_placing(case: Case) -> str:
-    """Say where the retrieved passages went, in one sentence."""
+    """Say how the retrieved passages were assigned, in one sentence."""
     parts = [f"{side.considered} on the {side.side} side" for side in case.sides]
     less = sum(len(side.less_sure) for side in case.sides)
     parts += [f"{less} less likely on a side"] if less else []
@@ -24,30 +24,30 @@ def said_of_placing(case: Case) -> str:
     if case.passed_over:
         text += f"; {case.passed_over} argue neither side"
     if case.unscored:
-        text += f"; on {case.unscored} of them a verdict is missing"
-    return text + ". One that serves both sides is counted on each."
+        text += f"; for {case.unscored} of them a verdict is missing"
+    return text + ". One that argues both sides is counted on each."
 
 
 def said_of_number(case: Case) -> str:
-    """Say how many of the passages read probably argue a side; empty where unknown."""
+    """Say how many of the passages read probably argue a side; empty if unknown."""
     number, cited = case.expected_about, {d for s in case.sides for d in s.response.references}
     if number.value is None:
         return ""
     missing = number.read - number.scored
-    known = f" ({missing} without a verdict not counted)" if missing else ""
+    excluded = f" ({missing} without a verdict not counted)" if missing else ""
     return (
-        f"Probably about {number.value:.0f} of the {passages(number.read)} read{known} "
+        f"Probably about {number.value:.0f} of the {passages(number.read)} read{excluded} "
         f"{'argues' if number.read == 1 else 'argue'} a side of the question; {len(cited)} cited."
     )
 
 
 _SHOWN_TOPICS = 5
 _NEAR = 0.3
-"""Least probability with which a topic whose labels do not count is named."""
+"""Least probability from which a topic with ignored labels is named."""
 
 
 def doubts(case: Case) -> tuple[str, ...]:
-    """Warn of what a model could not tell, and of sides that are empty or may not be argued."""
+    """Warn of questions left unanswered by a model, and of empty or doubtful sides."""
     lines = list(map(one_line, case.question_notes))
     lines += [case.weighed.doubt] if case.weighed is not None and case.weighed.doubt else []
     for side in case.sides:
@@ -60,30 +60,31 @@ def doubts(case: Case) -> tuple[str, ...]:
 
 
 def near_said(topics: Sequence[LabelledTopic]) -> tuple[tuple[str, str], ...]:
-    """Return topics that a question may mean, each on one line, and how many passages each has."""
-    shown = ((one_line(match.topic), passages(count)) for match, count in topics)
-    return tuple((topic, count) for topic, count in shown if topic)
+    """Return topics that a question may mean, one line each, with their numbers of passages."""
+    cleaned = ((one_line(match.topic), passages(count)) for match, count in topics)
+    return tuple((topic, count) for topic, count in cleaned if topic)
 
 
 def asked_back(case: Case) -> tuple[str, ...]:
-    """Return the line that asks whether a near topic was meant; nothing where none is near."""
+    """Return the line that asks whether a near topic was meant, if there is one."""
     near = near_said(case.near_topics)
-    said = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
-    return (f"Did you mean {said}?",) if near else ()
+    suggestions = " or ".join(f"“{shorten(topic, 100)}” ({count})" for topic, count in near)
+    return (f"Did you mean {suggestions}?",) if near else ()
 
 
 def label_notes(topics: Sequence[LabelledTopic]) -> tuple[str, ...]:
-    """Say which labels of the corpus count and why, then which nearly do; a line each."""
+    """Say which labels of the corpus count and why, then which nearly do; one line each."""
     lines = []
     others = 0
     for match, count in topics:
-        said = f"“{shorten(one_line(match.topic), 100)}” ({passages(count)})"
+        topic = f"“{shorten(one_line(match.topic), 100)}” ({passages(count)})"
         if match.used:
-            lines.append(f"Labels on {said} count: the topic {match.reason}.")
+            lines.append(f"Labels on {topic} count: the topic {match.reason}.")
         elif match.same + match.opposite >= _NEAR and len(lines) < _SHOWN_TOPICS:
             sure = f"same {match.same:.2f}, opposite {match.opposite:.2f}"
             lines.append(
-                f"Labels on {said} do not count: it is too unsure whether the topic asks the same "
+                f"Labels on {topic} do not count: it is too uncertain whether the topic asks the "
+                f"same "
                 f"({sure}); --topic names it."
             )
         else:
@@ -103,12 +104,12 @@ def said_of_precision(
     support: Mapping[tuple[int, str], Answer],
     measures: Mapping[str, Measured],
 ) -> str:
-    """Return sentence precision, and how much is quoted, which it leaves out; empty for neither."""
-    apart, of = quoted(response, support), len(response.sentences)
+    """Return sentence precision, and how much is quoted (excluded from it); empty for neither."""
+    verbatim, of = quoted(response, support), len(response.sentences)
     precision = measures.get("sentence_precision")
     if precision is None:
-        return "; quoted verbatim" if apart else ""
+        return "; quoted verbatim" if verbatim else ""
     share = "nothing scored" if precision.value is None else f"{precision.value:.2f}"
     counts = f"{precision.scored} of {precision.asked} scored"
-    more = f"; {apart} of {of} sentences quoted verbatim, apart" if apart else ""
+    more = f"; {verbatim} of {of} sentences quoted verbatim" if verbatim else ""
     return f"; sentence precision {share} ({counts}{more})"

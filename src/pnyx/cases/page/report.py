@@ -1,7 +1,7 @@
-"""One argued question as one HTML file: no network, no outside file, works without scripts.
+"""One argued question as one HTML file: no network, no external files, works without scripts.
 
-Everything from documents, writers and judges passes Jinja2's autoescape. Should that ever fail, the
-page's Content Security Policy names its own style and script by their SHA-256 and forbids all else.
+Everything from documents, writers and judges passes Jinja2's autoescape. As a second defence, the
+page's Content Security Policy allows only its own style and script, by SHA-256.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _POLICY = (
 
 
 def page_policy(style: str, script: str = "") -> str:
-    """Return the policy of a page with these inline texts alone; no script without one."""
+    """Return the policy of a page with only these inline texts.
+
+    Scripts are forbidden without one.
+    """
     allowed = _pin(script) if script else "'none'"
     return _POLICY.format(script=allowed, style=_pin(style))
 
@@ -36,7 +39,7 @@ def page_policy(style: str, script: str = "") -> str:
 def render_html(case: Case) -> str:
     """Return the report of a case as one self-contained HTML document; its text may be hostile.
 
-    It can be encoded as UTF-8, opens from disk and asks the network for nothing.
+    It can be encoded as UTF-8, opens from disk and makes no network requests.
     """
     from markupsafe import Markup
 
@@ -56,7 +59,7 @@ def render_html(case: Case) -> str:
 
 
 def case_values(case: Case) -> dict[str, Any]:
-    """Return what the templates `case_head`, `case_body` and `case_drawer` show of a case."""
+    """Return the values for the templates `case_head`, `case_body` and `case_drawer`."""
     page = view_case(case)
     return {
         "page": page,
@@ -67,7 +70,7 @@ def case_values(case: Case) -> dict[str, Any]:
 
 
 def _legend(page: CaseView) -> dict[State, StateWording]:
-    """Return the states that are on the page; all where it has no sentence."""
+    """Return the states on the page; all if it has no sentences."""
     groups = [group for side in page.sides for group in side.groups]
     stated = [s for group in groups for s in (group.conclusion, *group.premises) if s is not None]
     used = {s.state for s in stated} | {c.verdict.state for s in stated for c in s.citations}
@@ -76,7 +79,7 @@ def _legend(page: CaseView) -> dict[State, StateWording]:
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return what renders the templates; it escapes whatever is put in."""
+    """Return the template environment, which escapes all values."""
     import jinja2
 
     return jinja2.Environment(
@@ -90,7 +93,7 @@ def environment() -> jinja2.Environment:
 
 @cache
 def template_file(name: str) -> str:
-    """Return a file that is put into the page as it is; it must not end its element."""
+    """Return a file to insert unchanged into the page; it must not close its element."""
     text = resources.files("pnyx.display").joinpath("templates", name).read_text("utf-8")
     if "</" in text:
         raise ValueError(f"{name} would end its element early")

@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from pnyx.stats.base import Measured
 
 _MEASURES = "measures.json"
-_RATES_GONE = "the corrected share of yes is given wherever some answers have no label"
-_MOST, _END = 50, 10  # Groups that a table shows; with more, so many of either end
+_RATES_GONE = "the corrected share of yes is reported if some answers have no label"
+_MOST, _END = 50, 10  # groups that a table shows; of more, this many lowest and highest ones
 
 _HELP = """Measure a judge's ANSWERS (answers.jsonl, or the results folder that holds it):
 {what}.
 
-Without --labels it is said in words how many are a yes, or what the ratings are on average, with
-intervals. pnyx measure RESULTS does the same without naming the task.
+Without --labels it prints how many answers are yes, or the mean ratings, with intervals. pnyx
+measure RESULTS does the same without naming the task.
 
 {more}Answers and labels are joined on id (and dimension). Yes/no answers get F1, accuracy, average
 precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
 ranking by probability; graded labels Spearman's correlation; ratings Spearman, accuracy and
-mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and
-with how many of the questions asked it rests on: unscored answers are left out and counted.
-docs/measures.md defines each. A results folder also gets measures.json.
-Exit status 3: some of the labelled questions are unscored.
+mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and the
+number of questions it is based on: unscored answers are excluded and counted. docs/measures.md
+defines each. A results folder also gets measures.json. Exit status 3: some of the labelled
+questions are unscored.
 
 \b
 Example:
@@ -51,8 +51,9 @@ Example:
   pnyx measure {task} answers.jsonl --labels labels.jsonl --json
 """
 
-_UNSURE = """Labels may say where people were unsure (uncertain). If some answers have no label, the
-share of yes among all is also corrected for the judge's errors; labels must be a random sample's.
+_UNSURE = """Labels may mark where people were unsure (uncertain). If some answers have no label,
+the share of yes among all is also corrected for the judge's errors; the labelled answers must be a
+random sample.
 """
 _TASKS = {
     "support": (
@@ -67,7 +68,7 @@ _TASKS = {
     ),
     "quality": ("ratings, by dimension", ""),
 }
-"""Task -> what its answers are, and what more there is to say of its labels."""
+"""Task -> what its answers are, and a note on its labels."""
 
 
 @click.group(name="measure", cls=Group, no_args_is_help=True)
@@ -149,9 +150,9 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
     Without --qrels and --labels: how many answers are supported, and the mean of each dimension.
 
     Two formats score each document (listwise-rag-fine, support). A score, as a share of the scale,
-    is taken for the probability that the document is relevant, and from .5 on for a yes; measures
-    are those of pnyx measure relevance. The items must give their documents ids, and their topic
-    as group. --labels are joined on ITEM/DOCUMENT. Documents that nobody judged are left out and
+    is read as the probability that the document is relevant, and from 0.5 as a yes; measures are
+    those of pnyx measure relevance. The items must give their documents ids, and their topic as
+    group. --labels are joined on ITEM/DOCUMENT. Documents that nobody judged are left out and
     counted, as are those without a score. Exit status 3: some labelled documents are unscored.
 
     \b
@@ -242,7 +243,7 @@ def _measure_joined(
 
 
 def _notes(result: Agreement) -> list[str]:
-    """Return what a reader of the numbers must know, a line each."""
+    """Return notes that a reader of the numbers must know, one per line."""
     counts = result.counts
     notes = [f"warning: {note}"] if (note := result.joined.scale_note) else []
     if counts["unscored"]:
@@ -252,13 +253,13 @@ def _notes(result: Agreement) -> list[str]:
         (counts["without_probability"], "answers have no probability"),
         (counts["answers_without_label"], "answers have no label and are left out"),
         (counts["labels_without_answer"], "labels have no answer and are left out"),
-        (counts["tied_labels"], "labels are tied between annotators and count as no label"),
+        (counts["tied_labels"], "labels are tied between annotators and are ignored"),
     ):
         if count:
             notes.append(f"{count} {what}")
     ranked, groups = result.macro_groups.get("map"), len(result.per_group)
     if ranked is not None and ranked < groups:
-        notes.append(f"{groups - ranked} of {groups} groups have no relevant pair, so no nDCG, MAP")
+        notes.append(f"{groups - ranked} of {groups} groups have no relevant pair: no nDCG, no MAP")
     return notes + few_warning(result.bootstrap, result.clusters, result.clustered_by)
 
 
@@ -299,7 +300,7 @@ def _report(result: Agreement) -> list[Part]:
             left = len(part) - len(ends)
             note = (
                 f"the {_END} lowest and the {_END} highest {title}s by {names[0]}; "
-                f"{left:,} {title}s are left out, which --json has"
+                f"--json also has the other {left:,}"
             )
             parts.append(_grid(title, ends, names, [note] if left else []))
     drawn = draws_legend(f"{result.clusters} {result.clustered_by}s", result.bootstrap)
@@ -313,12 +314,12 @@ def _counts(result: Agreement) -> str:
 
 def _measures(result: Agreement) -> Table:
     means = {"mean over groups": result.macro, "mean over dimensions": result.dimension_mean}
-    shown = {title: part for title, part in means.items() if part}
+    nonempty = {title: part for title, part in means.items() if part}
     columns = [Column("measure", "measure"), Column("value, 95 % interval", "figure")]
     columns += [Column("answers", "counts")]
-    columns += [Column(title, "figure") for title in shown]
+    columns += [Column(title, "figure") for title in nonempty]
     rows = [
-        (name, m, m, *(part[name] for part in shown.values()))
+        (name, m, m, *(part[name] for part in nonempty.values()))
         for name, m in result.measures.items()
     ]
     return Table(columns, rows)
@@ -327,7 +328,7 @@ def _measures(result: Agreement) -> Table:
 def _ends(
     part: Mapping[str, Mapping[str, Measured]], name: str
 ) -> Mapping[str, Mapping[str, Measured]]:
-    """Return what of many groups tells most: those with the lowest and highest values."""
+    """Return the groups with the lowest and highest values."""
     if len(part) <= _MOST:
         return part
     values = {key: value for key in part if (value := part[key][name].value) is not None}
@@ -341,7 +342,7 @@ def _grid(
     names: Sequence[str],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return a row of values for each group or dimension, with how many it rests on."""
+    """Return a row of values for each group or dimension, with its number of answers."""
     columns = [Column(title), *(Column(name, "figure") for name in names)]
     columns.append(Column("answers", "counts"))
     rows: list[Sequence[Any]] = [
@@ -358,6 +359,6 @@ for _door in room_commands("measure").values():
 command.command_of = command_of_results
 command.gone = {
     "review": "pnyx view shows where a judge and labels differ, pnyx label relevance ITEMS "
-    "--out LABELS has people answer anew, pnyx measure relevance ANSWERS --labels LABELS says who "
+    "--out LABELS lets people label again, pnyx measure relevance ANSWERS --labels LABELS says who "
     "is right"
 }

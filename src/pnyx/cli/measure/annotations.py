@@ -1,4 +1,4 @@
-"""`pnyx measure thresholds` and `amount`: what annotations are worth."""
+"""`pnyx measure thresholds` and `amount`: measures of relevance annotations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _ShownSpec(PlotSpec, heading="Shown"):
 
 
 class ThresholdsSpec(BootstrapSpec, _ShownSpec, TruthSpec):
-    """What annotations are held against, and what of that is shown."""
+    """Options of `pnyx measure thresholds`."""
 
 
 @verb("thresholds", restricts=True, short_help="F1 by threshold on the probability, and by k.")
@@ -91,7 +91,7 @@ def _notes(result: Thresholds) -> list[str]:
             f"questions: {number(held_out.value)} {interval(held_out)}"
         )
     gain = f"{number(result.gain.value)} {interval(result.gain)}"
-    notes.append(f"by threshold higher than by k, both so chosen: {gain}")
+    notes.append(f"threshold minus k, both chosen on the other questions: {gain}")
     return notes
 
 
@@ -105,7 +105,7 @@ def _report(result: Thresholds, at: Sequence[float]) -> list[Part]:
     ]
 
 
-def _curve(name: str, curve: Curve, shown: Sequence[float], best: float) -> Table:
+def _curve(name: str, curve: Curve, ticks: Sequence[float], best: float) -> Table:
     columns = (
         Column(name),
         Column("F1, 95 % interval", "figure"),
@@ -117,13 +117,13 @@ def _curve(name: str, curve: Curve, shown: Sequence[float], best: float) -> Tabl
         (f"{at:g}" + (" best" if at == best else ""), curve.f1[i], curve.precision[i].value,
          curve.recall[i].value, curve.mean_f1[i])
         for i, at in enumerate(curve.at)
-        if at in shown or at == best
+        if at in ticks or at == best
     ]  # fmt: skip
     return Table(columns, rows)
 
 
 class AmountSpec(PlotSpec, JudgedSpec, heading="Shown"):
-    """What of annotations is counted, and how it is shown."""
+    """Options of `pnyx measure amount`."""
 
     topics: str | None = topics_opt(None, "Questions, to show their text.")
     at: tuple[float, ...] = opt(
@@ -179,12 +179,12 @@ def _amounts(counts: Mapping[str, Amount], names: dict[str, str], at: Sequence[f
     columns += [Column(name, "number") for name in ("expected", "mean")]
     columns += [Column(f"from {t:g}", "number") for t in at]
     rows = []
-    for question, one in counts.items():
+    for question, amount in counts.items():
         counted = [
-            f"{count} ({count / one.documents:.1%})" if one.documents else str(count)
-            for count in one.reaching.values()
+            f"{count} ({count / amount.documents:.1%})" if amount.documents else str(count)
+            for count in amount.reaching.values()
         ]
-        expected = None if one.mean is None else f"{one.expected:.1f}"
+        expected = None if amount.mean is None else f"{amount.expected:.1f}"
         name = escaped(names.get(question) or question, 60) or "-"
-        rows.append((name, one.documents, one.unscored, expected, one.mean, *counted))
+        rows.append((name, amount.documents, amount.unscored, expected, amount.mean, *counted))
     return Table(columns, rows)

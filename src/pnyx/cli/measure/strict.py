@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def enough(shares: dict[str, float], what: str, least: float) -> dict[str, float]:
-    """Return shares; InputError: one is below the least."""
+    """Return the shares; InputError if one is below the minimum."""
     low = min(shares, key=shares.__getitem__)
     if shares[low] < least:
         raise InputError(
@@ -26,7 +26,7 @@ def enough(shares: dict[str, float], what: str, least: float) -> dict[str, float
 def said_strictly(
     rules: Sequence[str], of: str, judged: Mapping[str, float]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what --json and the notes also say of runs by the rules of a campaign."""
+    """Return what --json and the notes add for runs under the rules of a campaign."""
     shares = ", ".join(f"{escaped(name)} {share:.0%}" for name, share in judged.items())
     row = {"rules": rules, "judged": judged, "record": record_of_command()}
     return row, [*rules, f"judged of {of}: {shares}"]

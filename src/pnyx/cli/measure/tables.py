@@ -1,4 +1,4 @@
-"""What measuring commands share: names of runs, the baseline, tests, draws and `--plot`."""
+"""Shared by measuring commands: names of runs, the baseline, tests, draws and `--plot`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PlotSpec(Spec):
     plot: FileName | None = out_opt(None, "Draw it.", metavar="FILE.svg")
 
     def check_plot(self) -> None:
-        """Refuse a name that is not that of an SVG picture."""
+        """Raise OptionError if the file name does not end in .svg."""
         if self.plot is not None and not self.plot.endswith(".svg"):
             raise OptionError(f"--plot {escaped(self.plot)}: expected a name that ends in .svg")
 
@@ -45,16 +45,16 @@ class PlotSpec(Spec):
 def named_runs(
     runs: Sequence[str], baseline: str | None, *others: str | None
 ) -> tuple[dict[str, str], str | None]:
-    """Return name -> file of the runs, and the name of the baseline, which may be a further one."""
+    """Return the files of the runs by name, and the baseline's name; it may be an extra run."""
     twice = next((p for p in runs if p != "-" and runs.count(p) > 1), None)
     if twice is not None:
         raise InputError("the run is given twice", path=twice)
     names = dict(zip(run_names(runs), runs, strict=True))
     if baseline is not None and baseline not in names and baseline not in runs:
         if not Path(baseline).exists():
-            known = escaped(", ".join(runs), 200)
+            expected = escaped(", ".join(runs), 200)
             raise InputError(
-                f"--baseline {escaped(baseline)}: is neither a file nor one of {known}"
+                f"--baseline {escaped(baseline)}: is neither a file nor one of {expected}"
             )
         runs = [baseline, *runs]
         names = dict(zip(run_names(runs), runs, strict=True))
@@ -66,10 +66,10 @@ def named_runs(
 
 
 def listed(topics: Sequence[str], what: str = "topic") -> str:
-    """Return how many topics these are, and the first of them."""
-    shown = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
+    """Return the number of topics, and the first of them."""
+    examples = ", ".join(escaped(topic, 30) for topic in topics[:_LISTED])
     more = f" and {len(topics) - _LISTED} more" if len(topics) > _LISTED else ""
-    return f"{many(len(topics), what)} ({shown}{more})"
+    return f"{many(len(topics), what)} ({examples}{more})"
 
 
 def runs_table(
@@ -117,7 +117,7 @@ def runs_table(
 
 
 def topics_table(run: Any, what: str, cell: Callable[[Any], Any] = attrgetter("value")) -> Table:
-    """Return a row for each topic of a run, with what `cell` makes of its values."""
+    """Return a row for each topic of a run, its values formatted by `cell`."""
     columns = [Column(what, "name"), *(Column(name, "number") for name in run.measures)]
     rows = [
         (escaped(topic, 40), *(cell(values.get(name)) for name in run.measures))
@@ -129,7 +129,7 @@ def topics_table(run: Any, what: str, cell: Callable[[Any], Any] = attrgetter("v
 def differences_table(
     compared: Sequence[Comparison], test: str, *names: str, title: str = ""
 ) -> Table:
-    """Return a row for each difference, after the fields that it is named by (run, less ...)."""
+    """Return a row for each difference; its first fields name it (run, less ...)."""
     rows = []
     for c in compared:
         *cells, corrected, effect = difference_cells(c)
@@ -142,19 +142,20 @@ def differences_table(
 
 
 def compared_legend(result: Any) -> list[str]:
-    """Say what marks a difference to the baseline, and what the tests against a margin show."""
+    """Explain the marks of differences to the baseline, and the tests against a margin."""
     if result.baseline is None:
         return []
     from pnyx.stats.significance import ONE_SIDED
 
-    marks = f"{_BETTER} {_WORSE} higher, lower than {escaped(result.baseline, 40)}: "
+    marks = f"{_BETTER} {_WORSE} significantly higher, lower than {escaped(result.baseline, 40)}: "
     lines = [marks + test_legend(result.test, result.comparisons)]
     margin = next((c.against.margin for c in result.comparisons if c.against), None)
     if margin is not None:
-        level = f"{ONE_SIDED:g}".removeprefix("0")
+        level = f"{ONE_SIDED:g}"
         lines.append(
-            f"not lower: than the baseline by {margin:g} or more, one-sided p (Holm) < {level}; "
-            "equivalent: nor higher; inconclusive: shown neither"
+            f"not lower: not below the baseline by {margin:g} or more, one-sided p (Holm) < "
+            f"{level}; "
+            "equivalent: not above it either; inconclusive: neither was shown"
         )
     return list(map(OwnWords, lines))
 
@@ -166,13 +167,13 @@ def untested_note(comparisons: Sequence[Comparison], topics: str) -> list[str]:
 
 
 def run_notes(name: str, notes: Sequence[tuple[object, str]], rearranged: int) -> list[str]:
-    """Return those notes on a run of which the first part is true, and one on its order."""
+    """Return the notes on a run that apply, and one on its order."""
     lines = [note for true, note in notes if true]
     if rearranged:
         have = "1 topic has" if rearranged == 1 else f"{rearranged} topics have"
         lines.append(
-            f"{have} another order by rank than by score; the score counts, equal ones by document "
-            "id, last first (trec_eval)"
+            f"{have} a different order by rank than by score; the score counts, ties by document "
+            f"id in descending order (trec_eval)"
         )
     return [f"{escaped(name, 40)}: {line}" for line in lines]
 
@@ -204,14 +205,14 @@ def mark(c: Comparison | None) -> str:
 
 
 def test_legend(test: str, comparisons: Sequence[Comparison]) -> str:
-    """Say what marks a significant difference."""
+    """Explain the mark of a significant difference."""
     tests = many(sum(c.p_holm is not None for c in comparisons), "comparison")
     named = "t-test" if test == "t" else "randomisation test"
-    return f"p < .05 in a two-sided paired {named}, Holm-Bonferroni over {tests}"
+    return f"p < 0.05 in a two-sided paired {named}, Holm-Bonferroni over {tests}"
 
 
 def few_warning(bootstrap: Bootstrap, count: int, what: str) -> list[str]:
-    """Return a line where intervals come from draws of too few topics, or questions."""
+    """Return a warning if intervals come from too few topics or questions."""
     few = f"{many(count, what)} {'is' if count == 1 else 'are'} few"
     warning = f"warning: {few}: the intervals are too narrow"
     return [warning] if bootstrap.draws and count < _FEW else []

@@ -1,7 +1,7 @@
-"""A server of the Model Context Protocol: a language model searches, argues and judges by it.
+"""A server of the Model Context Protocol: a language model can search, argue and judge.
 
-The model gets documents as data: each answer that holds their texts says that they are not to be
-trusted. Standard output carries the protocol alone.
+Documents are passed to the model as data: each answer with their texts warns that they are
+untrusted. Standard output carries only the protocol.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pnyx.web.ask.service import AskService
 
 _MOST: Final = 20
-"""Documents of one answer: their texts go into a model's context."""
+"""Most documents in one answer: their texts fill a model's context."""
 _TEXT: Final = 2000
 """Characters of a text that are shown."""
 
@@ -57,18 +57,18 @@ Task = Literal["support", "relevance", "stance", "quality", "nugget", "preferenc
 
 
 class Answer(DescribedRow):
-    """An answer that holds texts which others wrote."""
+    """An answer with texts written by others."""
 
     warning: str = UNTRUSTED
     """How to treat the texts."""
 
 
 class FoundAnswer(Answer, SearchRow):
-    """What was found, as `/v1/search` answers; long texts are cut."""
+    """Search results, as `/v1/search` returns them; long texts are cut."""
 
 
 class CoverageAnswer(Answer, CoverageRow):
-    """Perspectives on a question, as `/v1/perspectives` answers."""
+    """Perspectives on a question, as `/v1/perspectives` returns them."""
 
 
 class CitedRow(DescribedRow):
@@ -85,14 +85,14 @@ class CitedRow(DescribedRow):
 
 
 class ArgumentAnswer(Answer, CaseRow):
-    """Both sides of a question, as `/v1/argue` answers, with the texts that are cited."""
+    """Both sides of a question, as `/v1/argue` returns them, with the cited texts."""
 
     documents: list[CitedRow]
     """Those that are cited."""
 
 
 def build_mcp(service: AskService) -> MCPServer:
-    """Return the server, whose tools ask a service.
+    """Return the server, whose tools call a service.
 
     Raises:
         MissingExtra: the package mcp is not installed.
@@ -103,7 +103,7 @@ def build_mcp(service: AskService) -> MCPServer:
         raise MissingExtra("a server of the Model Context Protocol", "serve") from error
     from mcp_types import ToolAnnotations
 
-    # What a model of the server's costs, and what is stored, changes nothing that others see.
+    # Costs and stored replies of the server's model change nothing that others see.
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     server: Any = MCPServer(
         f"pnyx {service.name}", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
@@ -111,12 +111,12 @@ def build_mcp(service: AskService) -> MCPServer:
     tools = _Tools(service)
     for tool in (tools.search, tools.perspectives, tools.argue, tools.judge):
         server.tool(annotations=reading)(tool)
-    made: MCPServer = server
-    return made
+    typed_server: MCPServer = server
+    return typed_server
 
 
 class _Tools:
-    """The tools, each a method; a model reads their docstrings and the descriptions of fields."""
+    """The tools, one per method. The model reads their docstrings and field descriptions."""
 
     def __init__(self, service: AskService) -> None:
         self._service = service
@@ -133,21 +133,21 @@ class _Tools:
         """Find the best documents on a question. Ask again with stance for what one side says."""
         row = {} if stance is None else {"stance": stance, "depth": 30}
         with _told():
-            found = await self._service.search(question, row, k=k)
-            return _answer(FoundAnswer, search_row(found))
+            result = await self._service.search(question, row, k=k)
+            return _answer(FoundAnswer, search_row(result))
 
     async def perspectives(
         self,
         question: Question,
-        k: Annotated[int, Field(ge=1, le=_MOST, description="Documents held against them.")] = 10,
+        k: Annotated[int, Field(ge=1, le=_MOST, description="Documents compared with them.")] = 10,
     ) -> CoverageAnswer:
         """List the distinct views on a question, and which the best documents do not cover.
 
         Search for the words of a view that is missing before you conclude that nothing supports it.
         """
         with _told():
-            found = await self._service.perspectives(question, k=k)
-            return _answer(CoverageAnswer, found)
+            coverage = await self._service.perspectives(question, k=k)
+            return _answer(CoverageAnswer, coverage)
 
     async def argue(
         self,
@@ -206,7 +206,7 @@ class _Tools:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Tell a model in one line what went wrong."""
+    """Report an error to the model in one line."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     try:
@@ -216,22 +216,22 @@ def _told() -> Iterator[None]:
 
 
 def _cut(value: Any) -> Any:
-    """Return JSON values with long texts cut and half characters, which cannot be sent, as `?`."""
+    """Return JSON values with long texts cut, and lone surrogates, which cannot be sent, as `?`."""
     if isinstance(value, str):
         text = value.encode("utf-8", "replace").decode()
         return text if len(text) <= _TEXT else f"{text[:_TEXT]} [...]"
     if isinstance(value, dict):
-        return {_cut(name): _cut(one) for name, one in value.items()}
+        return {_cut(name): _cut(item) for name, item in value.items()}
     return list(map(_cut, value)) if isinstance(value, list) else value
 
 
-def _answer(made: type[A], row: DescribedRow, **more: Any) -> A:
-    return made.model_validate(_cut({"warning": UNTRUSTED, **row.model_dump(), **more}))
+def _answer(model: type[A], row: DescribedRow, **more: Any) -> A:
+    return model.model_validate(_cut({"warning": UNTRUSTED, **row.model_dump(), **more}))
 
 
 def _cited(case: Case) -> list[dict[str, str]]:
     return [
-        {"id": doc_id, "title": one.title, "text": one.text, "url": one.url}
-        for doc_id, one in case.documents.items()
+        {"id": doc_id, "title": document.title, "text": document.text, "url": document.url}
+        for doc_id, document in case.documents.items()
         if any(doc_id in side.response.references for side in case.sides)
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 _GONE: Final = 499
-"""Status of what nobody reads, as nginx calls it."""
+"""nginx's status for a client that closed the connection."""
 
 
 class UnreadableError(InputError):
@@ -53,40 +53,40 @@ class _Api:
         self._service = service
 
     async def search(self, request: Request) -> Response:
-        asked = _query(request)
-        question, k, facet = (asked.pop(name, None) for name in ("q", "k", "facet"))
+        parameters = _query(request)
+        question, k, facet = (parameters.pop(name, None) for name in ("q", "k", "facet"))
         count = FOUND if k is None else k
-        found = self._service.search(_question(question, "q"), asked, k=count, facet=facet)
-        return _json(search_values(await while_there(request, found)))
+        results = self._service.search(_question(question, "q"), parameters, k=count, facet=facet)
+        return _json(search_values(await while_there(request, results)))
 
     async def perspectives(self, request: Request) -> Response:
-        asked = _query(request)
-        question, k = (asked.pop(name, None) for name in ("q", "k"))
+        parameters = _query(request)
+        question, k = (parameters.pop(name, None) for name in ("q", "k"))
         count = FOUND if k is None else k
-        found = self._service.perspectives(_question(question, "q"), asked, k=count)
-        return _json((await while_there(request, found)).model_dump())
+        coverage = self._service.perspectives(_question(question, "q"), parameters, k=count)
+        return _json((await while_there(request, coverage)).model_dump())
 
     async def argue(self, request: Request) -> Response:
-        asked = await _body(request)
-        question = _question(asked.pop("question", None), "question")
+        options = await _body(request)
+        question = _question(options.pop("question", None), "question")
         if "text/event-stream" in request.headers.get("accept", ""):
-            return await _stream(request, self._service, question, asked)
-        case = await while_there(request, self._service.case(question, asked))
+            return await _stream(request, self._service, question, options)
+        case = await while_there(request, self._service.case(question, options))
         return _json(case_row(case).model_dump())
 
     async def judge(self, request: Request) -> Response:
-        asked = await _body(request)
-        known = ("task", "items", "options")
-        for name in asked:
-            if name not in known:
-                found = shorten(name, 40)
-                raise InputError(f"{found!r} is no field, expected: {', '.join(known)}")
-        task, options = asked.get("task"), asked.get("options") or {}
+        body = await _body(request)
+        expected = ("task", "items", "options")
+        for name in body:
+            if name not in expected:
+                short = shorten(name, 40)
+                raise InputError(f"{short!r} is not a field, expected: {', '.join(expected)}")
+        task, options = body.get("task"), body.get("options") or {}
         if not isinstance(task, str):
             raise InputError("task: expected the name of a task")
         if not isinstance(options, Mapping):
             raise InputError("options: expected an object")
-        judged = self._service.judge_items(task, asked.get("items") or [], options)
+        judged = self._service.judge_items(task, body.get("items") or [], options)
         return _json((await while_there(request, judged)).model_dump())
 
     async def openapi(self, _: Request) -> Response:
@@ -101,13 +101,13 @@ def _json(row: Any, status: int = 200, headers: Mapping[str, str] | None = None)
 
     try:
         content = to_json(row, inf_nan_mode="null")
-    except ValueError:  # half characters, which documents may hold: they are escaped
+    except ValueError:  # Lone surrogates, which documents may contain, are escaped.
         content = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
     return Response(content, status, headers, "application/json")
 
 
 def _told(handler: Handler) -> Handler:
-    """Return a handler whose errors are one line as JSON."""
+    """Return a handler that reports errors as one line of JSON."""
 
     async def handling(request: Request) -> Response:
         try:
@@ -121,7 +121,7 @@ def _told(handler: Handler) -> Handler:
 
 
 def status_of(error: PnyxError) -> tuple[int, dict[str, str]]:
-    """Return the HTTP status of an error, and what else its answer says."""
+    """Return the HTTP status of an error, and further headers of its response."""
     if isinstance(error, Busy):
         return 503, {"retry-after": str(error.after)}
     if isinstance(error, LeftError):
@@ -138,55 +138,55 @@ def _question(question: Any, name: str) -> str:
 
 
 def _query(request: Request) -> dict[str, Any]:
-    """Return the parameters of an address; one that is given twice is a list or refused."""
+    """Return the query parameters; a repeated one is a list or an error."""
     from pnyx.search.options import SearchSpec
 
     many = {f.name for f, _ in open_fields(SearchSpec) if isinstance(f.default, tuple)}
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name in many:
-            found.setdefault(name, []).append(value)
-        elif name in found:
+            parameters.setdefault(name, []).append(value)
+        elif name in parameters:
             raise InputError(f"{shorten(name, 40)}: given twice, expected once")
         else:
-            found[name] = value
-    return found
+            parameters[name] = value
+    return parameters
 
 
 async def _body(request: Request) -> dict[str, Any]:
     """Return the JSON object of a request's body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        found = shorten(kind or "none", 40)
-        raise UnreadableError(f"content-type: found {found}, expected application/json")
+        content_type = shorten(kind or "none", 40)
+        raise UnreadableError(f"content-type: found {content_type}, expected application/json")
     try:
-        asked = parse_json(await request.body())
+        body = parse_json(await request.body())
     except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"the body is no JSON: {shorten(str(error))}") from error
-    if not isinstance(asked, dict):
-        raise UnreadableError("the body is no JSON object")
-    return asked
+        raise UnreadableError(f"the body is not JSON: {shorten(str(error))}") from error
+    if not isinstance(body, dict):
+        raise UnreadableError("the body is not a JSON object")
+    return body
 
 
 # A stream -----------------------------------------------------------------------------------------
 
 
 async def _stream(
-    request: Request, service: AskService, question: str, asked: Mapping[str, Any]
+    request: Request, service: AskService, question: str, options: Mapping[str, Any]
 ) -> Response:
-    """Return the steps of an argument as events; what is refused at once is refused by status."""
+    """Stream the steps of an argument as events; immediate errors get an HTTP status."""
     from starlette.responses import StreamingResponse
 
-    steps = service.argue(question, asked)
+    steps = service.argue(question, options)
     first = await while_there(request, anext(steps))
 
     async def events() -> AsyncIterator[str]:
         async with contextlib.aclosing(steps):
             try:
-                yield event(first.name, first.known)
+                yield event(first.name, first.values)
                 async for step in steps:
-                    known = step.known if step.case is None else case_row(step.case).model_dump()
-                    yield event(step.name, known)
+                    data = step.values if step.case is None else case_row(step.case).model_dump()
+                    yield event(step.name, data)
             except PnyxError as error:
                 yield event("error", {"status": status_of(error)[0], "message": str(error)})
 

@@ -1,6 +1,6 @@
-"""What the HTTP API and the tools of MCP answer, as types.
+"""Types of the answers of the HTTP API and the MCP tools.
 
-They make the description of the API; hits and cases are those of `--json` (`pnyx.search.rows`,
+The API's description is made from them; hits and cases are those of `--json` (`pnyx.search.rows`,
 `pnyx.cases.rows`).
 """
 
@@ -22,43 +22,43 @@ class FacetRow(ClusterRow):
     """A topic among the best documents."""
 
     terms: list[str]
-    """Words that tell it from other topics."""
+    """Words that distinguish it from other topics."""
     count: int
-    """How many of the best 100 documents are on it."""
+    """How many of the best 100 documents belong to it."""
 
 
 class SearchRow(DescribedRow):
-    """What was found for a question."""
+    """Search results for a question."""
 
     question: QuestionRow
     """The question."""
     search: str
-    """How was searched, in words."""
+    """How the search was done, in words."""
     hits: list[HitRow]
     """Documents, best first."""
     facets: list[FacetRow]
     """Topics of the best 100 documents, the most frequent first; empty without topic clusters."""
     facet: int | None
-    """The topic whose documents alone are listed."""
+    """The topic to which the list is restricted."""
     candidates: int
-    """How many documents the ranking model found."""
+    """How many documents the ranking model retrieved."""
     problems: list[str]
-    """What a reader must know, one line each."""
+    """Notes for the reader, one line each."""
     unscored: int
-    """How many questions to a judge or a language model have no answer."""
+    """How many questions to a judge or a language model were left unanswered."""
 
 
 class SupportRow(DescribedRow):
     """A document that supports a perspective."""
 
     id: str
-    """Of the document."""
+    """Id of the document."""
     probability: float | None
-    """That it supports the perspective."""
+    """Probability that it supports the perspective."""
 
 
 class CoveredRow(DescribedRow):
-    """A perspective, and the documents found that support it."""
+    """A perspective, and the retrieved documents that support it."""
 
     id: str
     """Of the perspective."""
@@ -67,13 +67,13 @@ class CoveredRow(DescribedRow):
     stance: Stance | None
     """Its side; null where it is not known."""
     state: Literal["covered", "missing", "unscored"]
-    """`missing` only where every verdict is there, and none is a yes."""
+    """`missing` only if every verdict was given and none is a yes."""
     documents: list[SupportRow]
-    """Documents found that support it, best first."""
+    """Retrieved documents that support it, best first."""
     scored: int
-    """Of how many documents there is a verdict."""
+    """For how many documents there is a verdict."""
     asked: int
-    """Of how many documents one was asked for."""
+    """For how many documents a verdict was requested."""
     taken_from: list[str]
     """Ids of the documents it was taken from."""
 
@@ -88,25 +88,25 @@ class CoverageRow(DescribedRow):
     perspectives: list[CoveredRow]
     """The perspectives."""
     documents: list[str]
-    """Ids of the documents that were held against them, best first."""
+    """Ids of the documents that were compared with them, best first."""
     judge: str
-    """Who told; empty where nobody was asked."""
+    """The judge; empty if none was asked."""
     card: str
-    """How far that judge can be trusted."""
+    """How reliable that judge is."""
     problems: list[str]
-    """What a reader must know, one line each."""
+    """Notes for the reader, one line each."""
     unscored: int
-    """How many questions to a judge or a language model have no answer."""
+    """How many questions to a judge or a language model were left unanswered."""
 
 
 class AnswerRow(VerdictFieldsRow, CellRow):
-    """A line of answers.jsonl; fields of the item that are unknown are carried along."""
+    """A line of answers.jsonl; unknown fields of the item are kept."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class CountsRow(PartialRow):
-    """How many lines have a value."""
+    """Counts of lines with and without a value."""
 
     asked: int
     """Lines."""
@@ -115,11 +115,11 @@ class CountsRow(PartialRow):
     unscored: int
     """Lines without one."""
     reasons: dict[str, int]
-    """Why -> how many, the most frequent first."""
+    """Reason -> number of lines, the most frequent first."""
     partly_ranked: int = 0
-    """Rankings that lack documents; only where there are some."""
+    """Incomplete rankings; only if there are some."""
     read_leniently: int = 0
-    """Replies that were read although they kept to no form; only where there are some."""
+    """Replies that were read although malformed; only if there are some."""
 
 
 class AnswersRow(DescribedRow):
@@ -130,18 +130,18 @@ class AnswersRow(DescribedRow):
     judge: str
     """Who answered."""
     card: str
-    """How far that judge can be trusted."""
+    """How reliable that judge is."""
     answers: list[AnswerRow]
     """In the order of the items."""
     counts: CountsRow
-    """How many are scored of how many asked."""
+    """How many of the items are scored."""
 
 
 class HealthRow(DescribedRow):
     """Whether the server answers."""
 
     status: Literal["ok", "warming"]
-    """`warming` while what the first question needs is loaded; requests are answered meanwhile."""
+    """`warming` while models for the first question are loaded; requests are answered meanwhile."""
     version: str
     """Of Pnyx."""
 
@@ -170,16 +170,16 @@ ROWS: dict[str, type[DescribedRow]] = {
     "Health": HealthRow,
     "Error": ErrorRow,
 }
-"""Name in the description -> what a route answers."""
+"""Name in the description -> type of a route's answer."""
 
 
 def search_row(answer: SearchAnswer) -> SearchRow:
-    """Return what was found as JSON has it."""
+    """Return search results as JSON values."""
     return SearchRow.model_validate(search_values(answer))
 
 
 def search_values(answer: SearchAnswer) -> dict[str, Any]:
-    """Return what `search_row` holds, as JSON values that are not checked again."""
+    """Return the values of `search_row` as JSON, without validating them again."""
     return {
         "question": {"id": answer.question.id, "text": answer.question.text},
         "search": answer.described,

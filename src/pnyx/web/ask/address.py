@@ -1,4 +1,4 @@
-"""What the address of a page of results says: the question, how many, which of them."""
+"""The address of a page of results: the question, the number of results, and filters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pnyx.web.ask.choices import MOST_HITS, question_text, whole
 from pnyx.web.rendering import Links, slug
 
 PAGE: Final = 20
-"""Documents of a page, and how many more each time."""
+"""Documents on a page, and how many are added each time."""
 
 STANDINGS: Final[Mapping[str, str]] = {
     "pro": "For",
@@ -21,7 +21,7 @@ STANDINGS: Final[Mapping[str, str]] = {
     "undecided": "Undecided",
     "off": "Another matter",
 }
-"""Where a document stands on the question, in the order shown."""
+"""The sides of a question that a document can be on, in display order."""
 
 
 def standings(question: str) -> Mapping[str, str]:
@@ -41,8 +41,8 @@ BANDS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, how many documents are looked at, and the filters that are chosen."""
+class SearchQuery:
+    """A question, the number of documents to show, and the chosen filters."""
 
     question: str
     count: int = PAGE
@@ -50,28 +50,31 @@ class Asked:
     topic: str = ""  # the number of a topic cluster, as text
     quality: str = ""  # of `BANDS`
 
-    def with_(self, **changes: Any) -> Asked:
-        """Return it with other choices."""
+    def with_(self, **changes: Any) -> SearchQuery:
+        """Return a copy with other choices."""
         return replace(self, **changes)
 
     def fields(self) -> dict[str, str]:
-        """Return what the address holds: name -> value, nothing that is as usual."""
+        """Return the query parameters, without those at their defaults."""
         count = "" if self.count == PAGE else str(self.count)
-        held = {"q": self.question, "n": count, "side": self.side, "topic": self.topic}
-        return {k: v for k, v in (held | {"quality": self.quality}).items() if v}
+        values = {"q": self.question, "n": count, "side": self.side, "topic": self.topic}
+        return {k: v for k, v in (values | {"quality": self.quality}).items() if v}
 
     def link(self, links: Links, anchor: str = "") -> str:
         """Return the address of these results."""
         return links.to(anchor=anchor, **self.fields())
 
 
-def read_asked(given: Mapping[str, Any]) -> Asked:
-    """Read an address's query or a form; drop filters that are none. InputError for the rest."""
-    question = one_line(question_text(given.get("q", "")))
-    count = whole("n", given.get("n") or str(PAGE), 1, MOST_HITS)
-    side, quality = str(given.get("side", "")), str(given.get("quality", ""))
-    topic = str(given.get("topic", ""))
-    return Asked(
+def read_search_query(parameters: Mapping[str, Any]) -> SearchQuery:
+    """Read the query of an address, or a form.
+
+    Invalid filters are dropped; InputError for the rest.
+    """
+    question = one_line(question_text(parameters.get("q", "")))
+    count = whole("n", parameters.get("n") or str(PAGE), 1, MOST_HITS)
+    side, quality = str(parameters.get("side", "")), str(parameters.get("quality", ""))
+    topic = str(parameters.get("topic", ""))
+    return SearchQuery(
         question,
         count,
         side if side in STANDINGS else "",
@@ -81,15 +84,16 @@ def read_asked(given: Mapping[str, Any]) -> Asked:
 
 
 FOUND_PART: Final = "found"
-"""Anchor of the passage that was found, on the page of its document."""
+"""Anchor of the retrieved passage on the page of its document."""
 
 
 def document_link(
     links: Links, doc_id: str, question: str = "", passage: Passage | None = None
 ) -> str:
-    """Return a document's address; an id that is no plain part of one is asked for.
+    """Return a document's address.
 
-    That of a passage opens its document where the passage is.
+    An id that cannot be part of a path becomes a parameter. The address of a passage opens its
+    document at the passage.
     """
     anchor = FOUND_PART if passage is not None and passage.is_part else ""
     if slug(doc_id) == doc_id:

@@ -1,4 +1,4 @@
-"""The application of `pnyx serve`: pages, the HTTP API, and what is opened while it runs."""
+"""The application of `pnyx serve`: pages, the HTTP API, and their resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_asking(service: AskService, token: str = "", *, warm: bool = True) -> Guard:
-    """Return the ASGI application of a service; `warm` loads what the first question needs."""
+    """Return the ASGI application of a service; `warm` loads models in advance."""
 
     @contextlib.asynccontextmanager
     async def running(_: Any) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The pages of an argument: asked for, in the making, finished."""
+"""The pages of an argument: the request, its progress, and the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pnyx.display.text import many, one_line
 from pnyx.judging.open_questions import why_no_sides
 from pnyx.judging.statements import side_names
 from pnyx.web.application import event, html, not_found, see, sent_form
-from pnyx.web.ask.address import Asked, document_link, read_asked
+from pnyx.web.ask.address import SearchQuery, document_link, read_search_query
 from pnyx.web.ask.choices import chosen
 from pnyx.web.ask.pool import SharedResults
 from pnyx.web.rendering import Links
@@ -37,7 +37,7 @@ _KEPT: Final = 64
 _TICKETS: Final = 256
 _LINKS: Final = Links()
 _BEAT: Final = 15.0
-"""Seconds of silence after which a comment is sent, so that nobody takes the stream for dead."""
+"""Seconds of silence after which a comment is sent to keep the stream alive."""
 _FILES: Final[Mapping[str, tuple[str, str]]] = {
     "argument.jsonl": ("JSONL", "application/x-ndjson"),
     "argument.md": ("Markdown", "text/markdown; charset=utf-8"),
@@ -47,7 +47,7 @@ _FILES: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A question to argue, with the claims of pro and con where people named them."""
+    """A question to argue, with the claims of pro and con if given."""
 
     question: str
     claims: tuple[str, str] | None
@@ -68,10 +68,10 @@ class _Wanted:
         )
 
 
-def _read(given: Mapping[str, Any]) -> _Wanted:
-    """Read the query of an address, or a form. Raises as `read_asked` and `chosen` do."""
-    question = read_asked(given).question
-    pair = one_line(str(given.get("pro", ""))), one_line(str(given.get("con", "")))
+def _read(parameters: Mapping[str, Any]) -> _Wanted:
+    """Read the query of an address, or a form. Raises as `read_search_query` and `chosen` do."""
+    question = read_search_query(parameters).question
+    pair = one_line(str(parameters.get("pro", ""))), one_line(str(parameters.get("con", "")))
     if not any(pair):
         return _Wanted(question, None)
     chosen(ArgueSpec(), {"claims": pair}).asked_for(question)
@@ -79,12 +79,12 @@ def _read(given: Mapping[str, Any]) -> _Wanted:
 
 
 class ArgumentPages:
-    """Pages that argue a question, begun by a POST alone, and the latest finished arguments."""
+    """Pages that argue a question, started only by a POST, and the latest finished arguments."""
 
     def __init__(self, service: AskService) -> None:
         self._service = service
         self._kept = SharedResults(_KEPT)
-        """Address -> an argument, and the seconds that it took."""
+        """Address -> an argument, and the seconds it took."""
         self._asked = SharedResults(_TICKETS)
 
     def routes(self) -> list[Route]:
@@ -103,7 +103,9 @@ class ArgumentPages:
     async def _ask(self, request: Request) -> Response:
         wanted = _read(dict(await sent_form(request)))
         if wanted.claims is None and why_no_sides(wanted.question):
-            return see(Asked(wanted.question).link(_LINKS))  # that page says why, in its form
+            return see(
+                SearchQuery(wanted.question).link(_LINKS)
+            )  # that page explains the error in its form
         self._asked.put(wanted, True)
         return see(wanted.link())
 
@@ -118,7 +120,7 @@ class ArgumentPages:
             question=wanted.question,
             claims=wanted.claims,
             headings={side: f"The case for {name}" for side, name in wanted.names.items()},
-            back=Asked(wanted.question).link(_LINKS),
+            back=SearchQuery(wanted.question).link(_LINKS),
             job=job,
             writer=self._service.model_name,
         )
@@ -126,11 +128,11 @@ class ArgumentPages:
     def _check_asked(self, request: Request) -> _Wanted:
         wanted = _read(request.query_params)
         if not self._asked.get(wanted):
-            raise not_found("Nobody has asked here for an argument on this question.")
+            raise not_found("No argument has been requested for this question yet.")
         return wanted
 
     async def _wait(self, request: Request) -> Response:
-        """Answer when the argument is finished: what a page without JavaScript waits for."""
+        """Answer when the argument is finished, for a page without JavaScript."""
         wanted = self._check_asked(request)
         started = time.monotonic()
         case = await self._service.case(wanted.question, wanted.row())
@@ -168,13 +170,13 @@ class ArgumentPages:
         return _LINKS.to("argument", key)
 
     def _find(self, request: Request) -> tuple[Case, float]:
-        kept: tuple[Case, float] | None = self._kept.get(request.path_params["id"])
-        if kept is None:
+        stored: tuple[Case, float] | None = self._kept.get(request.path_params["id"])
+        if stored is None:
             raise not_found(
-                f"There is no such argument now: the server keeps the latest {_KEPT} until it ends."
-                " Ask the question again."
+                f"This argument is no longer available: the server keeps only the latest {_KEPT}. "
+                f"Ask the question again."
             )
-        return kept
+        return stored
 
     async def _argument(self, request: Request) -> Response:
         from pnyx.cases.page.report import case_values
@@ -192,7 +194,7 @@ class ArgumentPages:
             "asking/argument.html.j2",
             **case_values(case),
             document_href=document_href,
-            back=Asked(case.question.text).link(_LINKS),
+            back=SearchQuery(case.question.text).link(_LINKS),
             downloads=[(f[0], _LINKS.to("argument", key, name)) for name, f in _FILES.items()],
             took=f"Made in {seconds:.1f} s.",
         )
@@ -203,9 +205,10 @@ class ArgumentPages:
         name = request.path_params["name"]
         case, _ = self._find(request)
         if name not in _FILES:
-            raise not_found("An argument has no such file.")
+            raise not_found("There is no such file for an argument.")
         text = await asyncio.to_thread(_written(name), case)
-        # Attached, not shown: the report brings a policy of its own, which this one would override.
+        # Sent as an attachment: the report has a security policy of its own, which this one would
+        # override.
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         data = text.encode("utf-8", "replace")
         return Response(data, media_type=_FILES[name][1], headers=headers)
@@ -215,8 +218,12 @@ def _written(name: str) -> Callable[[Case], str]:
     from pnyx.cases.page.markdown import render_markdown
     from pnyx.cases.page.report import render_html
 
-    made = {"argument.jsonl": _jsonl, "argument.md": render_markdown, "argument.html": render_html}
-    return made[name]
+    writers = {
+        "argument.jsonl": _jsonl,
+        "argument.md": render_markdown,
+        "argument.html": render_html,
+    }
+    return writers[name]
 
 
 def _jsonl(case: Case) -> str:
@@ -228,7 +235,7 @@ def _jsonl(case: Case) -> str:
 
 
 async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
-    """Yield each step, and None where none came for a while."""
+    """Yield each step, and None after a while without one."""
     source = steps.__aiter__()
     coming = asyncio.ensure_future(anext(source, None))
     try:
@@ -253,24 +260,24 @@ async def _with_beats(steps: AsyncIterator[Step]) -> AsyncIterator[Step | None]:
 
 
 def _shown(step: Step, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a step in words: what the page's script puts where, as text."""
-    known = step.known
-    side = known.get("side") if known.get("side") in SIDES else None
-    shown: dict[str, Any] = {"name": step.name, "side": side}
+    """Return a step in words, as text for the page's script to insert."""
+    values = step.values
+    side = values.get("side") if values.get("side") in SIDES else None
+    event: dict[str, Any] = {"name": step.name, "side": side}
     if step.name in _SAID:
-        shown["said"] = _SAID[step.name](known, names)
+        event["said"] = _SAID[step.name](values, names)
     if step.name == "writing":
-        shown["note"] = f"from {many(known['documents'], 'document')}"
+        event["note"] = f"from {many(values['documents'], 'document')}"
     if step.name == "written":
-        shown["note"] = many(known["sentences"], "sentence")
-    if step.name == "judged" and known["asked"]:
-        shown["note"] = f"{known['scored']} of {many(known['asked'], 'citation')} have a verdict"
+        event["note"] = many(values["sentences"], "sentence")
+    if step.name == "judged" and values["asked"]:
+        event["note"] = f"{values['scored']} of {many(values['asked'], 'citation')} have a verdict"
     if step.name == "sentence":
-        shown |= {"text": one_line(str(known["text"])), "role": str(known.get("role") or "")}
-        shown["cites"] = many(len(known["citations"]), "citation")
+        event |= {"text": one_line(str(values["text"])), "role": str(values.get("role") or "")}
+        event["cites"] = many(len(values["citations"]), "citation")
     if step.name == "judging":
-        shown |= {"done": known["done"], "asked": known["asked"]}
-    return shown
+        event |= {"done": values["done"], "asked": values["asked"]}
+    return event
 
 
 _SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]] = {
@@ -286,4 +293,4 @@ _SAID: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], str]]
     "written": lambda k, names: f"Checking the citations of the case for {names[k['side']]}",
     "judged": lambda k, names: f"Finished: the case for {names[k['side']]}",
 }
-"""Step -> what is said of it, by what is known and how the sides are named."""
+"""Step -> its description, from its values and the names of the sides."""

@@ -1,4 +1,4 @@
-"""Perspectives on a question, and which of the best documents cover each: found out, and shown."""
+"""Perspectives on a question, and which of the best documents cover each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 def cover(
     question: Question, source: PerspectiveSource, documents: Sequence[Evidence], judge: Judge
 ) -> CoverageRow:
-    """Hold the documents found against each perspective: one passage suffices (BERDS, App. A)."""
+    """Compare the retrieved documents with each perspective.
+
+    One passage suffices (BERDS, App. A).
+    """
     taken = perspectives_of(question, source)
-    asked: list[Support] = []
+    questions: list[Support] = []
     for document in documents:
-        asked += ask_perspectives(document.id, judged_text(document), taken.perspectives)
+        questions += ask_perspectives(document.id, judged_text(document), taken.perspectives)
     verdicts: dict[tuple[str, str], list[Judged | Unscored]] = {}
-    for passage, answer in zip(asked, ask(judge, asked) if asked else [], strict=True):
+    for passage, answer in zip(questions, ask(judge, questions) if questions else [], strict=True):
         key = (passage.extra["perspective_id"], passage.extra["doc_id"])
         verdicts.setdefault(key, []).append(answer)
     rows = [_covered(perspective, documents, verdicts) for perspective in taken.perspectives]
@@ -38,8 +41,8 @@ def cover(
         source=taken.source,
         perspectives=rows,
         documents=[document.id for document in documents],
-        judge=judge.name if asked else "",
-        card=judge.card if asked else "",
+        judge=judge.name if questions else "",
+        card=judge.card if questions else "",
         problems=list(taken.problems),
         unscored=sum(row.asked - row.scored for row in rows) + bool(taken.failed),
     )
@@ -75,7 +78,7 @@ def _covered(
 def coverage_values(
     coverage: CoverageRow, links: Links, titles: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what the page shows beside the rows; `titles` are those of its results, by id."""
+    """Return the template values of the coverage page; `titles` are those of its results, by id."""
     return {
         "views": coverage,
         "summary": _summary(coverage),
@@ -94,5 +97,5 @@ def _summary(coverage: CoverageRow) -> str:
     if counts["missing"]:
         text += f"; {counts['missing']} {'is' if counts['missing'] == 1 else 'are'} missing"
     if counts["unscored"]:
-        text += f"; on {counts['unscored']} a verdict is missing"
+        text += f"; for {counts['unscored']} a verdict is missing"
     return text + "."

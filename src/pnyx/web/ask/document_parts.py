@@ -1,4 +1,4 @@
-"""The passages of a document on its page, in order, the one that was found marked."""
+"""The passages of a document on its page, in order, with the retrieved one marked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class PartView:
-    """A passage of a document; heading and speaker only where they change."""
+    """A passage of a document; heading and speaker only when they change."""
 
     number: int
     segments: tuple[Segment, ...]
@@ -33,44 +33,47 @@ class PartView:
 
 @dataclass(frozen=True, slots=True)
 class PartsView:
-    """The passages that are shown; `cut` says which, if not all."""
+    """The displayed passages; `cut` says which, if not all."""
 
     parts: tuple[PartView, ...] = ()
     cut: str = ""
 
 
 def parts_view(index: DocumentIndex, document: Evidence, marker: Marker) -> PartsView:
-    """Return the passages of the document that a passage is from; none of a whole document."""
+    """Return all passages of a passage's document; none for a whole document."""
     passage = document.passage
     passages = passages_of_document(index, passage.document if passage else document.id)
     if not passages:
         return PartsView()
-    found = -1 if passage is None else passage.number - 1
-    texts = [(one.body or "") if isinstance(one, Argument) else one.text for one in passages]
-    shown = _window(list(map(len, texts)), max(0, found))
+    hit = -1 if passage is None else passage.number - 1
+    texts = [
+        (passage.body or "") if isinstance(passage, Argument) else passage.text
+        for passage in passages
+    ]
+    window = _window(list(map(len, texts)), max(0, hit))
     parts: list[PartView] = []
     before = ("", "")
-    for place in shown:
-        of = passages[place].passage
+    for position in window:
+        of = passages[position].passage
         names = ("", "") if of is None else (of.heading, of.speaker)
         heading, speaker = (
             one_line(name)[:_NAME] if name != last else ""
             for name, last in zip(names, before, strict=True)
         )
-        segments = marker.marked(texts[place][:MOST_CHARACTERS])
-        parts.append(PartView(place + 1, segments, heading, speaker, place == found))
+        segments = marker.marked(texts[position][:MOST_CHARACTERS])
+        parts.append(PartView(position + 1, segments, heading, speaker, position == hit))
         before = names
     cut = ""
-    if len(shown) < len(passages):
-        first, last = shown.start + 1, shown.stop
+    if len(window) < len(passages):
+        first, last = window.start + 1, window.stop
         cut = f"Passages {first:,} to {last:,} of {len(passages):,} are shown."
     return PartsView(tuple(parts), cut)
 
 
-def _window(sizes: Sequence[int], found: int) -> range:
-    """Return the places around the passage that was found which a page has room for."""
-    start = stop = found
-    left = MOST_CHARACTERS - sizes[found]
+def _window(sizes: Sequence[int], hit: int) -> range:
+    """Return the positions around the retrieved passage that fit on a page."""
+    start = stop = hit
+    left = MOST_CHARACTERS - sizes[hit]
     half = left // 2
     while start > 0 and sizes[start - 1] <= half:
         start -= 1

@@ -1,4 +1,4 @@
-"""Questions to begin with, and the topics of labels: what the index says of itself."""
+"""Example questions and the topics of labels, from the index itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pnyx.search.engine import DocumentIndex
 
 _READ: Final = 2000
-"""Documents that are looked at, spread over the index."""
+"""Most documents to look at, spread over the index."""
 _MOST_READ: Final = 20_000
 _MOST_TOPICS: Final = 2000
 _SHOWN: Final = 3
@@ -32,21 +32,25 @@ def example_questions(index: DocumentIndex) -> tuple[str, ...]:
         return ()
     documents = list(_some(index, _READ))
     counts: dict[str, Counter[str]] = {}
-    for one in documents:
-        if isinstance(one, Argument) and one.topic and one.stance in SIDES:
-            counts.setdefault(one_line(one.topic), Counter())[one.stance] += 1
-    both = {topic: min(own[s] for s in SIDES) for topic, own in counts.items() if _asks(topic)}
+    for document in documents:
+        if isinstance(document, Argument) and document.topic and document.stance in SIDES:
+            counts.setdefault(one_line(document.topic), Counter())[document.stance] += 1
+    both = {
+        topic: min(by_side[s] for s in SIDES) for topic, by_side in counts.items() if _asks(topic)
+    }
     ranked = sorted((t for t in both if both[t]), key=lambda t: (-both[t], t))
     if not ranked and has_all(index, "clusters"):
-        found = Counter(t.label for t in index.topics([d.id for d in documents]) if t is not None)
-        ranked = [t for label, _ in found.most_common() if _asks(t := one_line(label))]
+        topics = Counter(t.label for t in index.topics([d.id for d in documents]) if t is not None)
+        ranked = [t for label, _ in topics.most_common() if _asks(t := one_line(label))]
     return tuple(ranked[:_SHOWN])
 
 
 def label_topics(index: DocumentIndex) -> tuple[str, ...]:
     """Return at most 2,000 topics of labels, the most frequent first, of 20,000 documents."""
-    labelled = (one for one in _some(index, _MOST_READ) if isinstance(one, Argument))
-    counts = Counter(one.topic for one in labelled if one.topic and one.stance in SIDES)
+    labelled = (document for document in _some(index, _MOST_READ) if isinstance(document, Argument))
+    counts = Counter(
+        argument.topic for argument in labelled if argument.topic and argument.stance in SIDES
+    )
     return tuple(topic for topic, _ in counts.most_common(_MOST_TOPICS))
 
 

@@ -1,4 +1,4 @@
-"""The question's words in a text: marked, and the stretch that holds most of them."""
+"""The question's words in a text: highlighting, and the excerpt with most of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pnyx.search.polarity import FORM_WORDS
 
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 _READ: Final = 20_000
-"""Characters of a text that an excerpt is looked for in."""
+"""Characters of a text in which to look for an excerpt."""
 _MARKED: Final = 400_000
-"""Characters of a text in which words are marked; what follows is shown as it is."""
+"""Characters of a text in which words are marked; the rest is shown unmarked."""
 
 
 class Marker:
@@ -27,38 +27,38 @@ class Marker:
         self._term = lru_cache(4096)(tokenizer.term)
 
     def marked(self, text: str) -> tuple[Segment, ...]:
-        """Return a whole text, its segments of kind `text` or `mark`, made harmless."""
+        """Return a whole text as sanitised segments of kind `text` or `mark`."""
         spans = [span for span, _ in self._found(text[:_MARKED])]
         return _cut(text, 0, len(text), spans)
 
     def excerpt(self, text: str, length: int = 320) -> tuple[Segment, ...]:
-        """Return the first stretch of about `length` characters that holds most of the question."""
+        """Return the first excerpt of about `length` characters with most words of the question."""
         read = text[:_READ]
-        found = self._found(read)
-        start = _sentence_start(read, _best(found, length), length)
+        matches = self._found(read)
+        start = _sentence_start(read, _best(matches, length), length)
         end = len(text) if len(text) <= start + length else _word_end(read, start + length)
-        segments = _cut(text, start, end, [span for span, _ in found])
+        segments = _cut(text, start, end, [span for span, _ in matches])
         before = (Segment("text", "… "),) if start else ()
         after = (Segment("text", " …"),) if end < len(text.rstrip()) else ()
         return (*before, *segments, *after)
 
     def _found(self, text: str) -> list[tuple[Span, str]]:
-        found = []
+        matches = []
         for match in _WORD.finditer(text) if self._terms else ():
             term = self._term(match[0].lower()) if len(match[0]) < 100 else None
             if term in self._terms:
-                found.append((match.span(), str(term)))
-        return found
+                matches.append((match.span(), str(term)))
+        return matches
 
 
-def _best(found: Sequence[tuple[Span, str]], length: int) -> int:
-    """Return where the stretch begins in which most different words occur."""
+def _best(matches: Sequence[tuple[Span, str]], length: int) -> int:
+    """Return the start of the excerpt with the most distinct words."""
     best, most = 0, (0, 0)
     last = 0
     counts: dict[str, int] = {}
-    for first, ((start, _), term) in enumerate(found):
-        while last < len(found) and found[last][0][1] <= start + length:
-            counts[found[last][1]] = counts.get(found[last][1], 0) + 1
+    for first, ((start, _), term) in enumerate(matches):
+        while last < len(matches) and matches[last][0][1] <= start + length:
+            counts[matches[last][1]] = counts.get(matches[last][1], 0) + 1
             last += 1
         worth = (sum(map(bool, counts.values())), last - first)
         if worth > most:
@@ -68,7 +68,7 @@ def _best(found: Sequence[tuple[Span, str]], length: int) -> int:
 
 
 def _sentence_start(text: str, position: int, length: int) -> int:
-    """Return the start of the sentence that a position is in, or of a word near before it."""
+    """Return the start of the sentence at a position, or of a word shortly before it."""
     if position <= length // 3:
         return 0
     earliest = max(0, position - length // 3)
@@ -80,8 +80,8 @@ def _sentence_start(text: str, position: int, length: int) -> int:
 
 
 def _word_end(text: str, position: int) -> int:
-    found = re.compile(r"\s").search(text, position, position + 40)
-    return found.start() if found else min(position, len(text))
+    match = re.compile(r"\s").search(text, position, position + 40)
+    return match.start() if match else min(position, len(text))
 
 
 def _cut(text: str, start: int, end: int, spans: Sequence[Span]) -> tuple[Segment, ...]:

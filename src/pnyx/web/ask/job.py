@@ -1,4 +1,4 @@
-"""An argument under way: its steps, for everybody who waits for it."""
+"""An argument in progress: its steps, for everybody who waits for it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 class Step:
     """A step of an argument."""
 
-    name: str  # as `pnyx.cases.argument.Tell` has them; `judging`; last `case`
-    known: Mapping[str, Any] = field(default_factory=dict)  # what is known of it, as JSON values
-    case: Case | None = None  # the result, of the last step alone
+    name: str  # those of `pnyx.cases.argument.Tell`; `judging`; at the end `case`
+    values: Mapping[str, Any] = field(default_factory=dict)  # its details, as JSON values
+    case: Case | None = None  # the result, only in the last step
 
 
 class Job:
-    """One argument, made once, its steps followed by many; it ends where everybody has left."""
+    """One argument whose steps many can follow; it stops once everybody has left."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -37,26 +37,26 @@ class Job:
 
     @property
     def left(self) -> bool:
-        """Whether everybody has gone."""
+        """Whether everybody has left."""
         return self.gone.is_set()
 
     def give_up(self) -> None:
-        """End the work at its next step: nobody will wait for it."""
+        """Stop the work at its next step: nobody waits for it."""
         self.gone.set()
 
-    def tell(self, name: str, known: Mapping[str, Any]) -> None:
-        """Take a step, in any thread; LeftError where nobody waits."""
+    def tell(self, name: str, values: Mapping[str, Any]) -> None:
+        """Add a step, from any thread; LeftError if nobody waits."""
         if self.gone.is_set():
             raise LeftError("nobody waits for this any more")
-        self._loop.call_soon_threadsafe(self._add, Step(name, known))
+        self._loop.call_soon_threadsafe(self._add, Step(name, values))
 
-    def count(self, done: int, asked: int, unscored: int) -> None:
-        """Tell how many verdicts there are; see `pnyx.judging.counted_judge.Watched`."""
-        self.tell("judging", {"done": done, "asked": asked, "unscored": unscored})
+    def count(self, done: int, total: int, unscored: int) -> None:
+        """Report the number of verdicts; see `pnyx.judging.counted_judge.Watched`."""
+        self.tell("judging", {"done": done, "asked": total, "unscored": unscored})
 
     def _add(self, step: Step) -> None:
         same = self.steps and self.steps[-1].name == step.name == "judging"
-        if not same:  # who comes late needs no count that was overtaken
+        if not same:  # Latecomers do not need outdated counts.
             self.steps.append(step)
         else:
             self.steps[-1] = step
@@ -67,7 +67,7 @@ class Job:
         self._moved = asyncio.Event()
 
     def end(self, case: Case | None, error: BaseException | None = None) -> None:
-        """Give the result, or what went wrong, to all who follow."""
+        """Pass the result, or the error, to all followers."""
         if case is not None:
             self.steps.append(Step("case", case=case))
         self._error, self._over = error, True
@@ -76,17 +76,17 @@ class Job:
     async def follow(self, gone: Callable[[], None]) -> AsyncGenerator[Step, None]:
         """Yield each step, from the first; `gone` is called when the last follower left."""
         self.followers += 1
-        place = 0
-        shown: Step | None = None
+        position = 0
+        step: Step | None = None
         try:
             while True:
-                while place < len(self.steps):
-                    shown = self.steps[place]
-                    place += 1
-                    yield shown
-                if place and self.steps[place - 1] is not shown:
-                    shown = self.steps[place - 1]
-                    yield shown
+                while position < len(self.steps):
+                    step = self.steps[position]
+                    position += 1
+                    yield step
+                if position and self.steps[position - 1] is not step:
+                    step = self.steps[position - 1]
+                    yield step
                     continue
                 if self._over:
                     break

@@ -1,4 +1,4 @@
-"""A judge's answers to items that were sent, as lines of `answers.jsonl`."""
+"""A judge's answers to submitted items, as lines of `answers.jsonl`."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def judge_items(
     model: StoredModel | None,
     say: Say,
 ) -> AnswersRow:
-    """Ask the server's judge about items, objects as in an items file; InputError, ModelError."""
+    """Judge items, given as objects as in an items file; InputError, ModelError."""
     if task not in TASKS:
-        found = shorten(repr(task), 40)
-        raise InputError(f"task: found {found}, expected one of: {', '.join(TASKS)}")
+        name = shorten(repr(task), 40)
+        raise InputError(f"task: found {name}, expected one of: {', '.join(TASKS)}")
     spec, formatted = judge_choices(server, row)
     formatted.chosen(TASKS[task], spec)
-    form, asked = formatted.prepared(TASKS[task], spec, _questions(task, items))
-    questions = list(asked)
+    form, prepared = formatted.prepared(TASKS[task], spec, _questions(task, items))
+    questions = list(prepared)
     with contextlib.ExitStack() as stack:
         models = [] if model is None else [model]
         opened = stack.enter_context(open_judge(TASKS[task], spec, say, form=form, models=models))
@@ -60,15 +60,17 @@ def _questions(task: str, items: Sequence[Any]) -> list[JudgeQuestion]:
     form = ITEM_FORMATS[TASKS[task].items]
     seen: dict[Any, int] = {}
     questions = []
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         if not isinstance(item, Mapping):
-            raise InputError(f"items[{place}]: found {shorten(repr(item), 40)}, expected an object")
+            raise InputError(
+                f"items[{position}]: found {shorten(repr(item), 40)}, expected an object"
+            )
         try:
             parsed = form.parse(item)
-            first = seen.setdefault(form.identity(parsed), place)
-            if first != place:
-                raise InputError(f"the id of items[{first}] again")
+            first = seen.setdefault(form.identity(parsed), position)
+            if first != position:
+                raise InputError(f"repeats the id of items[{first}]")
             questions.append(TASKS[task].question(Fields(parsed)))
         except InputError as error:
-            raise InputError(f"items[{place}]: {error.problem}") from error
+            raise InputError(f"items[{position}]: {error.problem}") from error
     return questions

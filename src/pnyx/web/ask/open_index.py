@@ -1,4 +1,4 @@
-"""An index that is searched for as long as it stays as it is on the disk, and opened anew then."""
+"""An index that is kept open for searches, and reopened when it changes on the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pnyx.search.pipeline import Searcher
 
 State = tuple[int | str, ...]
-"""What tells one state of the index from another."""
+"""Identifies a state of the index."""
 
 _SEARCHERS: Final = 64
 
@@ -54,7 +54,7 @@ class OpenIndex:
         with self._lock:
             try:
                 changed = index_state(self._where) != self._now.state
-            except OSError:  # being replaced: what is open stays whole
+            except OSError:  # being replaced; the open index remains usable
                 changed = False
             if changed:
                 try:
@@ -66,25 +66,25 @@ class OpenIndex:
 
     @property
     def state(self) -> State:
-        """Of the index as it is on the disk now; opened anew where it changed."""
+        """The current index on the disk; reopened if it has changed."""
         return self._latest().state
 
     @property
     def index(self) -> DocumentIndex:
-        """The index as it is now."""
+        """The current index."""
         return self._latest().index
 
     def searcher(self, spec: SearchSpec) -> Searcher:
-        """Return what searches the index as a spec says; equal specs share one."""
+        """Return a searcher for a spec; equal specs share one."""
         now = self._latest()
         key = repr(spec)
         with self._lock:
             if key in now.searchers:
                 now.searchers.move_to_end(key)
                 return now.searchers[key]
-        made = open_searcher(now.index, spec, self._model, self._judge, self._say)
+        searcher = open_searcher(now.index, spec, self._model, self._judge, self._say)
         with self._lock:
-            kept = now.searchers.setdefault(key, made)
+            shared = now.searchers.setdefault(key, searcher)
             while len(now.searchers) > _SEARCHERS:
                 now.searchers.popitem(last=False)
-            return kept
+            return shared

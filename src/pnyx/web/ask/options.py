@@ -1,4 +1,4 @@
-"""Specs of servers. Light: nothing here loads a web framework."""
+"""Options of servers. Importing this module does not load a web framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ServerSpec(Spec, heading="Server"):
 
     host: Address = opt(
         "127.0.0.1",
-        "Address to listen on; any but this machine's own needs a token.",
+        "Address to listen on; an address that others can reach requires a token.",
         metavar="HOST",
     )
     port: int | None = opt(
@@ -23,8 +23,8 @@ class ServerSpec(Spec, heading="Server"):
     )
     token: Secret | None = opt(
         None,
-        "What visitors must bring: ?token=TOKEN in a browser, else 'Authorization: Bearer TOKEN'. "
-        "Better in the environment, where no list of processes shows it.",
+        "Token that visitors must send: ?token=TOKEN in a browser, else 'Authorization: Bearer "
+        "TOKEN'. Prefer the environment variable, which process lists do not show.",
         env="PNYX_TOKEN",
         metavar="TOKEN",
     )
@@ -54,16 +54,16 @@ class ServedIndexSpec(Spec, heading="Documents"):
 
 
 class ViewSpec(Spec, heading="Pages"):
-    """How results are shown."""
+    """Options for displaying results."""
 
     qrels: FileName | None = file_opt(
         None,
-        "Judgements on which all runs of RESULTS are measured, as by pnyx measure retrieval.",
+        "Judgements to measure all runs of RESULTS on, as in pnyx measure retrieval.",
         metavar="QRELS",
     )
     baseline: FileName | None = opt(
         None,
-        "Run that the others are compared with.",
+        "Baseline: the run that others are compared with.",
         metavar="RUN",
         default_text="the first",
         needs="qrels",
@@ -78,18 +78,18 @@ class ViewSpec(Spec, heading="Pages"):
         None,
         "Judgement store with the prompts and replies behind judgements.",
         metavar="FILE",
-        default_text="the one that the results name",
+        default_text="the one named by the results",
     )
     judgements: int = opt(
         2000,
-        "--export: pages of single judgements at most, and of single sentences: what is unscored "
-        "first, then what the judge was least sure of; 0 for all.",
+        "--export: most pages of single judgements, and of single sentences: unscored ones first, "
+        "then those with the lowest confidence; 0 for all.",
         within="[0, 1000000000]",
         metavar="N",
     )
     watch: bool = opt(
         False,
-        "Follow what changes, until Ctrl-C: open pages load themselves again, --export writes "
-        "again. What is not there yet is waited for.",
+        "Follow changes until Ctrl-C: open pages reload, --export writes again. Waits for results "
+        "that do not exist yet.",
     )
-    fresh: bool = opt(False, "Read everything again, whatever the cache holds.")
+    fresh: bool = opt(False, "Ignore the cache and read everything again.")

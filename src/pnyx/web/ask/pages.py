@@ -1,4 +1,4 @@
-"""The pages of `pnyx serve`: a question, what was found on each side of it, one document."""
+"""The pages of `pnyx serve`: a question, the results on each side, and one document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.judging.open_questions import why_no_sides
 from pnyx.search.split_documents import size_of
 from pnyx.search.topics import labelled_topics, near_topics
 from pnyx.web.application import html, not_found, see, sent_form
-from pnyx.web.ask.address import Asked, read_asked
+from pnyx.web.ask.address import SearchQuery, read_search_query
 from pnyx.web.ask.arguments import ArgumentPages
 from pnyx.web.ask.coverage import coverage_values
 from pnyx.web.ask.examples import example_questions
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _LINKS: Final = Links()
 _COVERED_BY: Final = 10
-"""Best documents that are held against each perspective: as many as a search gives by default."""
+"""Documents compared with each perspective: as many as a search returns by default."""
 
 
 def routes(service: AskService) -> list[BaseRoute]:
-    """Return the routes of all pages; what they answer comes from `service`."""
+    """Return the routes of all pages, answered by `service`."""
     from starlette.routing import Route
 
     pages = _Pages(service)
-    found = [
+    routes = [
         Route("/", pages.ask),
         Route("/sides", pages.sides, methods=["POST"]),
         Route("/perspectives", pages.perspectives, methods=["POST"]),
@@ -50,14 +50,14 @@ def routes(service: AskService) -> list[BaseRoute]:
         Route("/doc/{id}", pages.document),
         *ArgumentPages(service).routes(),
     ]
-    return [Route(r.path, _there(r.endpoint), methods=sorted(r.methods or ())) for r in found]
+    return [Route(r.path, _there(r.endpoint), methods=sorted(r.methods or ())) for r in routes]
 
 
 def _there(page: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
     """Return a page whose work ends when its browser leaves."""
 
     async def answer(request: Request) -> Response:
-        await request.body()  # kept: a form is read of it
+        await request.body()  # kept, since the form is read from it
         return await while_there(request, page(request))
 
     return answer
@@ -67,15 +67,15 @@ class _Pages:
     def __init__(self, service: AskService) -> None:
         self._service = service
         self._standings = Standings(service)
-        self._pace = 0.0  # seconds a document, the last time that sides were told
+        self._pace = 0.0  # seconds per document when sides were last decided
 
     async def ask(self, request: Request) -> Response:
-        """Show the first page or, with a question, what was found on it."""
+        """Show the first page or, with a question, its results."""
         if not request.query_params.get("q", "").strip():
             return await self._first(request)
-        asked = read_asked(request.query_params)
-        page, titles = await self._page(asked, self._standings.known(asked.question, asked.count))
-        covered = self._service.known_perspectives(asked.question, k=_COVERED_BY)
+        query = read_search_query(request.query_params)
+        page, titles = await self._page(query, self._standings.known(query.question, query.count))
+        covered = self._service.known_perspectives(query.question, k=_COVERED_BY)
         views = {"views": None} if covered is None else coverage_values(covered, _LINKS, titles)
         served = self._service.described()
         return self._html(
@@ -84,7 +84,7 @@ class _Pages:
             page=page,
             **views,
             served=served,
-            fields=asked.fields(),
+            fields=query.fields(),
         )
 
     async def _first(self, request: Request) -> Response:
@@ -95,37 +95,40 @@ class _Pages:
         )
 
     async def sides(self, request: Request) -> Response:
-        """Tell the sides: for htmx as the part of the page that they change."""
-        asked = read_asked(dict(await sent_form(request)))
+        """Decide the sides; for htmx, return the part of the page that they change."""
+        query = read_search_query(dict(await sent_form(request)))
         if "hx-request" not in request.headers:
-            await self._standings.tell(asked.question, asked.count)
-            return see(asked.link(_LINKS))
+            await self._standings.tell(query.question, query.count)
+            return see(query.link(_LINKS))
         try:
-            told = await self._standings.tell(asked.question, asked.count)
+            sides = await self._standings.tell(query.question, query.count)
         except PnyxError as error:
-            page, _ = await self._page(asked, None, failed=one_line(str(error)))
+            page, _ = await self._page(query, None, failed=one_line(str(error)))
         else:
-            self._pace = told.seconds / max(1, len(told.placed))
-            page, _ = await self._page(asked, told)
+            self._pace = sides.seconds / max(1, len(sides.placed))
+            page, _ = await self._page(query, sides)
         return self._html(request, "asking/sides.html.j2", page=page)
 
     async def perspectives(self, request: Request) -> Response:
-        """Tell which perspectives are covered: for htmx as that part of the page."""
-        asked = read_asked(dict(await sent_form(request)))
+        """Decide which perspectives are covered; for htmx, return that part of the page."""
+        query = read_search_query(dict(await sent_form(request)))
         if "hx-request" not in request.headers:
-            await self._service.perspectives(asked.question, k=_COVERED_BY)
-            return see(asked.link(_LINKS, anchor="perspectives"))
+            await self._service.perspectives(query.question, k=_COVERED_BY)
+            return see(query.link(_LINKS, anchor="perspectives"))
         try:
-            found = await self._service.perspectives(asked.question, k=_COVERED_BY)
+            coverage = await self._service.perspectives(query.question, k=_COVERED_BY)
         except PnyxError as error:
-            values = {"views": None, "summary": f"This could not be told: {one_line(str(error))}"}
+            values = {"views": None, "summary": f"Not decided: {one_line(str(error))}"}
         else:
-            _, titles = await self._page(asked, None)
-            values = coverage_values(found, _LINKS, titles)
-        return self._html(request, "asking/perspectives.html.j2", **values, fields=asked.fields())
+            _, titles = await self._page(query, None)
+            values = coverage_values(coverage, _LINKS, titles)
+        return self._html(request, "asking/perspectives.html.j2", **values, fields=query.fields())
 
     def _html(self, request: Request, template: str, **values: Any) -> Response:
-        """Return a page, or a part; a language model is asked at a press of a button alone."""
+        """Return a page or a part of it.
+
+        A language model is asked only when a button is pressed.
+        """
         return html(request, template, model=self._service.model_name, **values)
 
     async def document(self, request: Request) -> Response:
@@ -141,38 +144,38 @@ class _Pages:
         return html(request, "asking/document.html.j2", page=page)
 
     async def _page(
-        self, asked: Asked, told: Standing | None, failed: str = ""
+        self, query: SearchQuery, sides: Standing | None, failed: str = ""
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
         started = time.monotonic()
-        found = await self._service.search(asked.question, k=asked.count)
+        answer = await self._service.search(query.question, k=query.count)
         took = time.monotonic() - started
-        marker = Marker(self._service.index.tokenizer, asked.question)
+        marker = Marker(self._service.index.tokenizer, query.question)
         results = await asyncio.to_thread(
-            result_views, found.hits, told.placed if told else None, asked, marker, _LINKS
+            result_views, answer.hits, sides.placed if sides else None, query, marker, _LINKS
         )
-        said = self._said(results, told, took)
+        summary = self._said(results, sides, took)
         page = results_view(
-            asked, results, _LINKS, waiting=told is None, said=said, problems=found.problems,
-            failed=failed,
+            query, results, _LINKS, waiting=sides is None, summary=summary,
+            problems=answer.problems, failed=failed,
         )  # fmt: skip
-        page["asked_back"] = why_no_sides(asked.question)
-        topics = labelled_topics(one.match for one in found.hits)
+        page["asked_back"] = why_no_sides(query.question)
+        topics = labelled_topics(hit.match for hit in answer.hits)
         page["near"] = near_said(near_topics(topics))
-        return page, {result.found.hit.doc_id: result.title for result in results}
+        return page, {result.retrieved.hit.doc_id: result.title for result in results}
 
-    def _said(self, results: Sequence[ResultView], told: Standing | None, took: float) -> str:
-        """Say how many were found, how they stand, and how long that took or takes."""
+    def _said(self, results: Sequence[ResultView], sides: Standing | None, took: float) -> str:
+        """Return the number of results, by side, and how long that took or will take."""
         count = len(results)
         if not count:
             return "Nothing was found."
         of_all = f"{count} of {size_of(self._service.index)}"
-        if told is None:
+        if sides is None:
             wait = "takes some seconds"
             if self._pace:
                 wait = f"takes about {max(1.0, count * self._pace):.0f} s"
-            return f"{of_all}, found in {took:.2f} s. Telling their sides {wait}."
+            return f"{of_all}, found in {took:.2f} s. Deciding their sides {wait}."
         counts = [f"{sum(r.standing == s for r in results)} {w}" for s, w in _COUNTED.items()]
-        return f"{of_all}: {', '.join(counts)}. Sides told in {told.seconds:.1f} s."
+        return f"{of_all}: {', '.join(counts)}. Sides decided in {sides.seconds:.1f} s."
 
 
 _COUNTED: Final = {

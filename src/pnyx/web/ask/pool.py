@@ -1,4 +1,4 @@
-"""Work off the event loop: few threads, a line of limited length, and results that are shared."""
+"""Work off the event loop: few threads, a bounded queue, and shared results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _AGAIN_AFTER: Final = 2
 
 
 class Busy(PnyxError):  # noqa: N818 - reads as what it tells the user
-    """Too many requests wait already; `after` is in how many seconds to ask again."""
+    """Too many requests are waiting; retry `after` this many seconds."""
 
     after = _AGAIN_AFTER
 
 
 class Pool:
-    """Threads (`workers`) for blocking work, of which so much may be `waiting` beside."""
+    """Threads (`workers`) for blocking work, with a queue of at most `waiting` items."""
 
     def __init__(self, name: str, workers: int, waiting: int) -> None:
         self._threads = WorkerThreads(workers, thread_name_prefix=f"pnyx-{name}")
@@ -36,9 +36,9 @@ class Pool:
         self._open = 0
 
     async def run(self, work: Callable[[], T], left: threading.Event | None = None) -> T:
-        """Do work in a thread until nobody waits (`left`, cancelled); Busy: too much waits."""
+        """Do work in a thread until nobody waits (`left`, cancelled); Busy if the queue is full."""
         if self._open >= self._most:
-            raise Busy("the server is busy: too many requests wait already")
+            raise Busy("the server is busy: too many requests are waiting")
         self._open += 1
         loop = asyncio.get_running_loop()
         gone = left or threading.Event()
@@ -58,19 +58,19 @@ class Pool:
     def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             loop.call_soon_threadsafe(self._done)
-        except RuntimeError:  # the loop has ended, and with it the count
+        except RuntimeError:  # the loop has ended, so the count no longer matters
             self._done()
 
     def _done(self) -> None:
         self._open -= 1
 
     def close(self) -> None:
-        """Drop what waits, and do not wait for what is under way."""
+        """Drop queued work, and do not wait for running work."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class SharedResults:
-    """The `most` latest results by key; who asks for what is under way waits for that."""
+    """The `most` latest results by key; requests for a running computation wait for it."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -79,22 +79,22 @@ class SharedResults:
         self._waiters: dict[Hashable, int] = {}
 
     def get(self, key: Hashable) -> Any:
-        """Return what is kept; None where nothing is."""
+        """Return the stored result; None if there is none."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
     def put(self, key: Hashable, value: Any) -> None:
-        """Keep a result in place of the one that was asked for longest ago."""
+        """Store a result in place of the least recently used one."""
         self._kept[key] = value
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
     async def ask(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the kept result, or wait for what `make` gives; no failure is kept."""
-        if (kept := self.get(key)) is not None:
-            return kept
+        """Return the stored result, or wait for `make`; failures are not stored."""
+        if (stored := self.get(key)) is not None:
+            return stored
         task = self._under_way.get(key)
         if task is None:
             task = self._under_way[key] = asyncio.ensure_future(self._make(key, make))
@@ -120,7 +120,7 @@ class SharedResults:
 
 
 async def while_there(request: Request, work: Awaitable[T]) -> T:
-    """Wait for work, and cancel it where the client goes away; LeftError then."""
+    """Wait for work; cancel it and raise LeftError if the client disconnects."""
 
     async def gone() -> None:
         await request.body()
@@ -132,7 +132,7 @@ async def while_there(request: Request, work: Awaitable[T]) -> T:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
-        raise LeftError("the client went away")
+        raise LeftError("the client disconnected")
     finally:
         for task in (working, leaving):
             task.cancel()

@@ -1,4 +1,4 @@
-"""What the page of one document shows: harmless text, not yet escaped."""
+"""The content of a document's page: sanitised text, not yet escaped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pnyx.display.text import Segment, clean, one_line, web_address
 from pnyx.search.features.vectors import VECTORS
 from pnyx.search.hits import has_all
 from pnyx.search.split_documents import shown_title
-from pnyx.web.ask.address import Asked, document_link
+from pnyx.web.ask.address import SearchQuery, document_link
 from pnyx.web.ask.document_parts import MOST_CHARACTERS, parts_view
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ _FIELD: Final = 2000
 def document_view(
     index: DocumentIndex, document: Evidence, marker: Marker, question: str, links: Links
 ) -> dict[str, Any]:
-    """Return what is shown of a document; `question` is what it was found for, or empty."""
+    """Return the content of a document's page.
+
+    `question` is the one it was retrieved for, or empty.
+    """
     title = one_line(shown_title(document))[:_TITLE] or "(no id)"
     split = parts_view(index, document, marker)
     body = "" if split.parts else _body(document)
@@ -51,12 +54,12 @@ def document_view(
         "near": _near(index, document, question, links),
         "extra": list(_extra(document)),
         "question": question,
-        "back": Asked(question).link(links) if question else "",
+        "back": SearchQuery(question).link(links) if question else "",
     }
 
 
 def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segment, ...], str]]:
-    """Yield each premise, and its side where it has one of its own."""
+    """Yield each premise, and its side if it has one of its own."""
     left = _LONGEST
     for premise in document.premises if isinstance(document, Argument) else ():
         if left <= 0 or not premise.text.strip():
@@ -66,15 +69,15 @@ def _premises(document: Evidence, marker: Marker) -> Iterator[tuple[tuple[Segmen
 
 
 def _body(document: Evidence) -> str:
-    """Return the text; of an argument, its own running text where that says anything new."""
+    """Return the text; for an argument, its body if that adds anything."""
     if not isinstance(document, Argument):
         return document.text
     if document.body is None:
         return ""
     parts = (document.conclusion, *(premise.text for premise in document.premises))
-    told = "".join("".join(parts).split())
+    premises = "".join("".join(parts).split())
     left = "".join(document.body.split())
-    return "" if document.premises and left == told else document.body
+    return "" if document.premises and left == premises else document.body
 
 
 def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]]:
@@ -95,7 +98,7 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
         (topic,) = index.topics([document.id])
         if topic is not None:
             yield "Topic", one_line(topic.label)[:_TITLE]
-            yield "Words of it", one_line(", ".join(topic.terms))[:_TITLE]
+            yield "Words in it", one_line(", ".join(topic.terms))[:_TITLE]
     yield "Source", one_line(document.source)[:_TITLE]
     yield "Id", one_line(document.id)[:_TITLE]
     yield "Length", f"{len(document.text.split()):,} words"
@@ -106,27 +109,29 @@ def _facts(index: DocumentIndex, document: Evidence) -> Iterator[tuple[str, str]
 def _near(
     index: DocumentIndex, document: Evidence, question: str, links: Links
 ) -> list[tuple[str, str, str]]:
-    """Return address, title and cosine of the nearest documents; none without vectors.
+    """Return address, title and cosine of the most similar documents; none without vectors.
 
-    Passages of the same document are left out: the page shows them all.
+    Passages of the same document are excluded: the page shows them all.
     """
     if document.id not in index or not has_all(index, VECTORS):
         return []
     parts = 1 if document.passage is None else document.passage.count
     hits = index.nearest(index.vectors([document.id])[0], _NEAR + parts)
     records = index.fetch([hit.doc_id for hit in hits])
-    shown = [
+    neighbours = [
         (record, hit.score)
         for record, hit in zip(records, hits, strict=True)
         if _source(record) != _source(document)
     ][:_NEAR]
     return [
         (
-            document_link(links, one.id, question, one.passage),
-            one_line(shown_title(one))[:_TITLE] or "(no id)",
-            ", ".join(filter(None, (_place(one), getattr(one, "stance", None), f"{cosine:.2f}"))),
+            document_link(links, document.id, question, document.passage),
+            one_line(shown_title(document))[:_TITLE] or "(no id)",
+            ", ".join(
+                filter(None, (_place(document), getattr(document, "stance", None), f"{cosine:.2f}"))
+            ),
         )
-        for one, cosine in shown
+        for document, cosine in neighbours
     ]
 
 

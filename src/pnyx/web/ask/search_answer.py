@@ -1,4 +1,4 @@
-"""A search with all that pages and programs show of it."""
+"""A search with all that pages and the API show."""
 
 from __future__ import annotations
 
@@ -18,33 +18,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What was found for a question."""
+    """Search results for a question."""
 
     question: Question  # as asked
-    described: str  # how was searched, in words
+    described: str  # how the search was done, in words
     hits: tuple[RetrievedDocument, ...]  # best first
     facets: tuple[Facet, ...]  # topics of the best 100, the most frequent first
-    facet: int | None  # the topic whose documents alone are in `hits`
-    candidates: int  # how many the scoring model found
-    problems: tuple[str, ...]  # what a reader must know
+    facet: int | None  # the topic to which `hits` are restricted
+    candidates: int  # how many documents the scoring model retrieved
+    problems: tuple[str, ...]  # notes for the reader
     unscored: int  # questions to a judge or model without an answer
 
 
 def find(
     searcher: Searcher, index: DocumentIndex, question: Question, k: int, facet: int | None = None
 ) -> SearchAnswer:
-    """Search, and say why each document stands where it does; `index` is what is searched."""
-    found = searcher.show(question, max(k, FACETED))
-    ids = [hit.doc_id for hit in found.hits[:FACETED]]
+    """Search, and explain the rank of each document; `index` is the searched index."""
+    results = searcher.show(question, max(k, FACETED))
+    ids = [hit.doc_id for hit in results.hits[:FACETED]]
     clustered = has_all(index, "clusters")
     topics = tuple(facets(index, ids)) if clustered else ()
-    hits = list(found.hits)
+    hits = list(results.hits)
     if facet is not None:
-        known = index.topics(ids) if clustered else [None] * len(ids)
-        hits = [h for h, t in zip(hits, known, strict=False) if t is not None and t.number == facet]
-    listed = list_hits(found, searcher, hits[:k], explained=True)
-    labels = searcher.matcher.problems(label_topic(one.document) for one in listed)
-    language = other_language(question.text, (one.document.text for one in listed))
+        hit_topics = index.topics(ids) if clustered else [None] * len(ids)
+        hits = [
+            h for h, t in zip(hits, hit_topics, strict=False) if t is not None and t.number == facet
+        ]
+    listed = list_hits(results, searcher, hits[:k], explained=True)
+    labels = searcher.matcher.problems(label_topic(hit.document) for hit in listed)
+    language = other_language(question.text, (hit.document.text for hit in listed))
     notes = filter(None, (searcher.note, language))
     return SearchAnswer(
         question,
@@ -52,7 +54,7 @@ def find(
         tuple(listed),
         topics,
         facet,
-        found.candidates,
-        (*notes, *found.problems, *labels),
-        found.unscored,
+        results.candidates,
+        (*notes, *results.problems, *labels),
+        results.unscored,
     )

@@ -1,7 +1,7 @@
 """What `pnyx serve` answers from: one index, one judge, opened once.
 
-Expensive work is done in few threads with lines of limited length; who asks what is under way, or
-was asked lately, shares it. Everything a request may choose is checked in `choices`.
+Expensive work is done in few threads with bounded queues; equal requests share running and recent
+results. `choices` checks everything that a request may choose.
 """
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ _PREPARED_AT_ONCE: Final = 8
 _QUICK: Final = (max(2, min(4, cores())), 400)
 _QUICK_REMOTE: Final = (24, 400)
 _SLOW: Final = (2, 64)
-"""Threads, and how much may wait for one. A cluster and a language model are waited for, so they
-get more."""
+"""Threads, and the length of their queue.
+
+Waiting for a cluster or a language model uses no CPU, so they get more.
+"""
 _SLOW_MODEL: Final = (8, 64)
 _KEPT_SEARCHES: Final = 512
 _KEPT: Final = 64
@@ -66,17 +68,17 @@ _KEPT: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """What the server chooses; requests may choose otherwise as `choices` says."""
+    """The server's options; requests may override those that `choices` allows."""
 
     index: str  # folder of the index
-    search: SearchSpec = field(default_factory=SearchSpec)  # how it is searched
-    argue: ArgueSpec = field(default_factory=ArgueSpec)  # how both sides are argued
+    search: SearchSpec = field(default_factory=SearchSpec)  # options of its search
+    argue: ArgueSpec = field(default_factory=ArgueSpec)  # options of arguments
     model: PaidModelSpec = field(default_factory=PaidModelSpec)  # with its store and its budget
 
 
 @contextlib.contextmanager
 def open_service(asking: ServerSettings, say: Say) -> Iterator[AskService]:
-    """Open what answers; InputError: a choice that cannot be; IndexFolderError: no index."""
+    """Open the service; InputError for an invalid choice, IndexFolderError if there is no index."""
     asking.model.check()
     with open_model(asking.model, say, asking.model) as model:
         service = AskService(asking, model, say)
@@ -87,14 +89,14 @@ def open_service(asking: ServerSettings, say: Say) -> Iterator[AskService]:
 
 
 class AskService:
-    """Answers questions from one index, in one event loop; `ready` once `warm_up` is done."""
+    """Answers questions from one index, in one event loop; `ready` after `warm_up`."""
 
     def __init__(self, asking: ServerSettings, model: StoredModel | None, say: Say) -> None:
         self.asking, self._model, self._say = asking, model, say
         self.judge: Judge = default_judge(model)
         self._citation_judge = citation_judge(model)
         self.opened = OpenIndex(asking.index, model, self.judge, say)
-        self.opened.searcher(asking.search)  # choices that cannot be are refused at the start
+        self.opened.searcher(asking.search)  # invalid choices raise at the start
         open_writer(asking.argue, model)
         self._quick = Pool("search", *(_QUICK_REMOTE if is_remote(asking.index) else _QUICK))
         self._slow = Pool("ask", *(_SLOW if model is None else _SLOW_MODEL))
@@ -109,17 +111,17 @@ class AskService:
 
     @property
     def index(self) -> DocumentIndex:
-        """The index as it is on the disk now; opened anew where it changed."""
+        """The current index on the disk; reopened if it has changed."""
         return self.opened.index
 
     @property
     def documents(self) -> int:
-        """How many documents the index has now."""
+        """The current number of documents in the index."""
         return len(self.opened.index)
 
     @property
     def model_name(self) -> str:
-        """The language model's name; empty where none is asked."""
+        """The language model's name; empty if none is used."""
         return "" if self._model is None else self._model.name
 
     async def work(self, work: Callable[[], T]) -> T:
@@ -128,16 +130,16 @@ class AskService:
 
     def described(self) -> tuple[str, ...]:
         """Return what is served, in words: the size, the search, the judge and the writer."""
-        writer = self.model_name or "sentences are quoted, no language model is asked"
+        writer = self.model_name or "sentences are quoted; no language model is asked"
         searcher = self.opened.searcher(self.asking.search)
         index = self.index
-        known = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
-        size = size_of(index) + (f" with {', '.join(known)}" if known else "")
+        features = [name for name in ("quality", "vectors", "clusters") if has_all(index, name)]
+        size = size_of(index) + (f" with {', '.join(features)}" if features else "")
         judge = f"judge {short_name(self.judge.name)}"
         return size, searcher.described, judge, writer
 
     def close(self) -> None:
-        """Drop what waits; arguments under way end at their next step."""
+        """Drop queued work; running arguments stop at their next step."""
         for job in self._jobs.values():
             job.give_up()
         self._quick.close()
@@ -162,21 +164,21 @@ class AskService:
 
         def once() -> SearchAnswer:
             searcher = self.opened.searcher(spec)
-            asked = Question(question_id(text), text)
-            return find(searcher, self.opened.index, asked, count, number)
+            question = Question(question_id(text), text)
+            return find(searcher, self.opened.index, question, count, number)
 
         def work() -> SearchAnswer:
             try:
                 return once()
-            except IndexFolderError:  # of an index that was replaced meanwhile
+            except IndexFolderError:  # from an index that was replaced meanwhile
                 return once()
 
         key = ("search", text, repr(spec), count, number, self.opened.state)
-        found: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
-        return found
+        answer: SearchAnswer = await self._searches.ask(key, lambda: pool.run(work))
+        return answer
 
     async def document(self, doc_id: str) -> Evidence | None:
-        """Return a document by its id; None where the index has none."""
+        """Return a document by its id; None if the index does not have it."""
 
         def work() -> Evidence | None:
             return find_document(self.opened.index, doc_id)
@@ -192,33 +194,33 @@ class AskService:
         def work() -> CoverageRow:
             from pnyx.judging.students.judge import PackagedJudge
 
-            asked = Question(question_id(text), text)
+            question = Question(question_id(text), text)
             searcher = self.opened.searcher(spec)
-            found = searcher.show(asked, count)
-            documents = searcher.engine.fetch([hit.doc_id for hit in found.hits])
+            results = searcher.show(question, count)
+            documents = searcher.engine.fetch([hit.doc_id for hit in results.hits])
             source = open_perspectives(self.opened.index, spec, self._model, most)
-            return cover(asked, source, documents, PackagedJudge("support"))
+            return cover(question, source, documents, PackagedJudge("support"))
 
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
-        found: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
-        return found
+        coverage: CoverageRow = await self._others.ask(key, lambda: self._slow.run(work))
+        return coverage
 
     def known_perspectives(self, question: str, *, k: int) -> CoverageRow | None:
-        """Return what `perspectives` gave lately; None where it would have to work."""
+        """Return a recent result of `perspectives`; None if it would have to be computed."""
         text, spec, most, count = self._viewed(question, None, k)
         key = ("perspectives", text, repr(spec), most, count, self.opened.state)
-        found: CoverageRow | None = self._others.get(key)
-        return found
+        coverage: CoverageRow | None = self._others.get(key)
+        return coverage
 
     def _viewed(
         self, question: str, row: Mapping[str, Any] | None, k: int | str
     ) -> tuple[str, SearchSpec, int | None, int]:
-        """Return the question, how is searched, how many perspectives and documents at most."""
-        own = dict(row or {})
-        most = own.pop("count", None)
+        """Return the question, the search options, and the most perspectives and documents."""
+        options = dict(row or {})
+        most = options.pop("count", None)
         return (
             question_text(question),
-            chosen(self.asking.search, own),
+            chosen(self.asking.search, options),
             self.asking.search.count if most is None else whole("count", most, 1, MOST_VIEWS),
             whole("k", k, 1, MOST_HITS),
         )
@@ -231,17 +233,17 @@ class AskService:
         """Yield the steps of an argument, last the `Case`; raises as `search` does."""
         text = question_text(question)
         spec, search = chosen_for(self.asking.argue, self.asking.search, row or {})
-        asked = spec.asked_for(text)
+        argued = spec.asked_for(text)
         key = ("argue", text, repr(spec), repr(search), self.opened.state)
-        kept = self._others.get(key)
-        if kept is not None:
-            for step in kept:
+        stored = self._others.get(key)
+        if stored is not None:
+            for step in stored:
                 yield step
             return
         job = self._jobs.get(key)
         if job is None:
             job = self._jobs[key] = Job()
-            asyncio.ensure_future(self._run(key, job, asked, spec, search))  # noqa: RUF006
+            asyncio.ensure_future(self._run(key, job, argued, spec, search))  # noqa: RUF006
         async with contextlib.aclosing(job.follow(lambda: self._forget(key, job))) as steps:
             async for step in steps:
                 yield step
@@ -252,19 +254,19 @@ class AskService:
             async for step in steps:
                 if step.case is not None:
                     return step.case
-        raise LeftError("the argument was given up")
+        raise LeftError("the argument was cancelled")
 
     def _forget(self, key: Any, job: Job) -> None:
         if self._jobs.get(key) is job:
             del self._jobs[key]
 
     async def _run(
-        self, key: Any, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec
+        self, key: Any, job: Job, question: Question, spec: ArgueSpec, search: SearchSpec
     ) -> None:
         case: Case | None = None
         error: BaseException | None = None
         try:
-            case = await self._slow.run(lambda: self._argue(job, asked, spec, search), job.gone)
+            case = await self._slow.run(lambda: self._argue(job, question, spec, search), job.gone)
         except (Exception, asyncio.CancelledError) as failed:
             error = failed
         job.end(case, error)
@@ -272,17 +274,17 @@ class AskService:
             self._others.put(key, tuple(job.steps))
         self._forget(key, job)
 
-    def _argue(self, job: Job, asked: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
+    def _argue(self, job: Job, question: Question, spec: ArgueSpec, search: SearchSpec) -> Case:
         from pnyx.cases.argument import argue
         from pnyx.cases.case import with_settings
 
         if job.left:
-            raise LeftError("nobody waits for this any more")
+            raise LeftError("nobody is waiting for this any more")
         searcher = self.opened.searcher(search)
         judge = Watched(self.judge, job.count)
         case = argue(
             searcher,
-            asked,
+            question,
             judge=judge,
             writer=open_writer(spec, self._model),
             citation_judge=judge.alongside(self._citation_judge),
@@ -305,7 +307,7 @@ class AskService:
     # Warming up ---------------------------------------------------------------------------------
 
     async def warm_up(self) -> None:
-        """Load what the first question needs; `ready` says when that is done."""
+        """Load the models for the first question; `ready` is set when done."""
         started = time.monotonic()
         try:
             await self._quick.run(self._load)
@@ -319,7 +321,7 @@ class AskService:
         await self._prepare_labels()
 
     async def _prepare_labels(self) -> None:
-        """Embed the topics of the index's labels, a few at a time: searches compare with them."""
+        """Embed the topics of the index's labels, a few at a time: searches use them."""
         topics = await self._slow.run(lambda: label_topics(self.opened.index))
         for start in range(0, len(topics), _PREPARED_AT_ONCE):
             some = topics[start : start + _PREPARED_AT_ONCE]
@@ -331,7 +333,7 @@ class AskService:
             return
         words = next(iter(index.documents_at([0]))).text[:200]
         searcher = self.opened.searcher(self.asking.search)
-        if searcher.plan.rerank or searcher.plan.asks_sides:  # those ask, which may cost money
+        if searcher.plan.rerank or searcher.plan.asks_sides:  # asking a model may cost money
             index.retrieve(words, searcher.plan.scoring, FOUND, searcher.embedder)
             return
         find(searcher, index, Question("warm-up", words), FOUND)

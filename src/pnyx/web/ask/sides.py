@@ -1,4 +1,4 @@
-"""Where each document found stands on the question: placed as `pnyx argue` places it."""
+"""The side of each retrieved document on a question, decided as in `pnyx argue`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.search.ranking.good_first import POOL
 from pnyx.web.ask.pool import SharedResults
 
 if TYPE_CHECKING:
-    from pnyx.cases.side_choice import Placed
+    from pnyx.cases.side_choice import PlacedPassage
     from pnyx.web.ask.service import AskService
 
 _KEPT: Final = 128
@@ -22,14 +22,14 @@ _KEPT: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the best documents stand."""
+    """The sides of the best documents."""
 
-    placed: Mapping[str, Placed]  # id -> whether about the question, and its sides
-    seconds: float  # how long it took to tell
+    placed: Mapping[str, PlacedPassage]  # id -> its relevance to the question, and its sides
+    seconds: float  # how long it took to decide them
 
 
 class Standings:
-    """Tells where documents stand, each question once at a time; the latest are kept."""
+    """Decides the sides of documents, each question once at a time; keeps the latest results."""
 
     def __init__(self, service: AskService) -> None:
         self._service = service
@@ -39,34 +39,34 @@ class Standings:
         return (question, k, self._service.opened.state)
 
     def known(self, question: str, k: int) -> Standing | None:
-        """Return where the best `k` documents stand if that was told before; nobody is asked."""
-        found: Standing | None = self._kept.get(self._key(question, k))
-        return found
+        """Return the sides of the best `k` documents if they are stored; no judge is asked."""
+        standing: Standing | None = self._kept.get(self._key(question, k))
+        return standing
 
     async def tell(self, question: str, k: int) -> Standing:
-        """Return where the best `k` documents stand. Raises InputError, ModelError, Busy."""
+        """Return the sides of the best `k` documents. Raises InputError, ModelError, Busy."""
 
         async def make() -> Standing:
             return await self._service.work(lambda: self._tell(question, k))
 
-        found: Standing = await self._kept.ask(self._key(question, k), make)
-        return found
+        standing: Standing = await self._kept.ask(self._key(question, k), make)
+        return standing
 
     def _tell(self, text: str, k: int) -> Standing:
         from pnyx.cases.argument import placing_of
         from pnyx.cases.passage_sides import RANKED
 
         started = time.monotonic()
-        asked = Question(question_id(text), text)
+        question = Question(question_id(text), text)
         asking = self._service.asking
         searcher = self._service.opened.searcher(asking.search)
-        (found,) = searcher.search([asked], max(k, RANKED, POOL))
-        shown = {hit.doc_id for hit in searcher.shown(found, k).hits}
-        last = max((hit.rank for hit in found.hits if hit.doc_id in shown), default=0)
-        read = [hit.doc_id for hit in found.hits[: max(last, RANKED)]]
+        (ranking,) = searcher.search([question], max(k, RANKED, POOL))
+        shown_ids = {hit.doc_id for hit in searcher.shown(ranking, k).hits}
+        last = max((hit.rank for hit in ranking.hits if hit.doc_id in shown_ids), default=0)
+        read = [hit.doc_id for hit in ranking.hits[: max(last, RANKED)]]
         documents = searcher.engine.fetch(read)
         plan = argue_plan(asking.argue)
-        placing = placing_of(searcher, asked, self._service.judge, plan)
-        placed = run_blocking(lambda: placing.place(documents, shown))
-        told = {one.document.id: one for one in placed}
-        return Standing(told, time.monotonic() - started)
+        placing = placing_of(searcher, question, self._service.judge, plan)
+        placed = run_blocking(lambda: placing.place(documents, shown_ids))
+        by_id = {passage.document.id: passage for passage in placed}
+        return Standing(by_id, time.monotonic() - started)

@@ -1,4 +1,4 @@
-"""What the pages of `pnyx serve` show of documents found: harmless text, not yet escaped."""
+"""Views of retrieved documents on the pages of `pnyx serve`: sanitised text, not yet escaped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.judge_names import short_name
 from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import place_of, shown_title
-from pnyx.web.ask.address import BANDS, PAGE, Asked, document_link, standings
+from pnyx.web.ask.address import BANDS, PAGE, SearchQuery, document_link, standings
 from pnyx.web.ask.choices import MOST_HITS
 from pnyx.web.ask.why import WhyView, why_view
 
 if TYPE_CHECKING:
-    from pnyx.cases.side_choice import Placed
+    from pnyx.cases.side_choice import PlacedPassage
     from pnyx.search.engine import Topic
     from pnyx.search.hits import RetrievedDocument
     from pnyx.web.ask.highlights import Marker
@@ -31,23 +31,23 @@ _LONGEST_TOPIC: Final = 60
 _MOST_VALUES: Final = 10
 _TERMS: Final = 3
 _PERHAPS: Final = 0.2
-"""From this probability on, a label that does not count may be about the question all the same."""
+"""From this probability, an ignored label may still be about the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
     """A document in a list."""
 
-    found: RetrievedDocument
+    retrieved: RetrievedDocument
     href: str
     title: str
-    place: str  # which passage of its document it is
+    passage_label: str  # position of the passage in its document
     excerpt: tuple[Segment, ...]
-    standing: str  # of `STANDINGS`, empty while it is not told
-    side_said: str  # who told it, how surely
+    standing: str  # of `STANDINGS`, empty until it is decided
+    side_said: str  # who decided it, with its probability
     verdicts: tuple[str, ...]
     label: str
-    band: str  # of `BANDS`, empty where the quality is unknown
+    band: str  # of `BANDS`, empty if the quality is unknown
     topic: str
     topic_number: str
     topic_href: str
@@ -61,47 +61,51 @@ class ResultView:
 
 def result_views(
     listed: Sequence[RetrievedDocument],
-    placed: Mapping[str, Placed] | None,
-    asked: Asked,
+    placed: Mapping[str, PlacedPassage] | None,
+    query: SearchQuery,
     marker: Marker,
     links: Links,
 ) -> list[ResultView]:
-    """Return what is shown of documents; `placed`, by id, where their sides are told."""
+    """Return the views of documents; `placed` holds their sides by id, if decided."""
     return [
-        _result(one, (placed or {}).get(one.hit.doc_id), asked, marker, links) for one in listed
+        _result(hit, (placed or {}).get(hit.hit.doc_id), query, marker, links) for hit in listed
     ]
 
 
 def _result(
-    one: RetrievedDocument, placed: Placed | None, asked: Asked, marker: Marker, links: Links
+    retrieved: RetrievedDocument,
+    placed: PlacedPassage | None,
+    query: SearchQuery,
+    marker: Marker,
+    links: Links,
 ) -> ResultView:
-    document, doc_id = one.document, one.hit.doc_id
+    document, doc_id = retrieved.document, retrieved.hit.doc_id
     title = one_line(document.title)[:_LONGEST_TITLE]
     text = document.text
     if document.title and text.startswith(document.title):
         text = text[len(document.title) :].lstrip(" .!?\n")
-    share = one.quality_share
-    number = "" if one.topic is None else str(one.topic.number)
+    share = retrieved.quality_share
+    number = "" if retrieved.topic is None else str(retrieved.topic.number)
     standing = _standing(placed)
     return ResultView(
-        found=one,
-        href=document_link(links, doc_id, asked.question, document.passage),
+        retrieved=retrieved,
+        href=document_link(links, doc_id, query.question, document.passage),
         title=title or one_line(shown_title(document))[:_LONGEST_TITLE] or "(no id)",
-        place=one_line(place_of(document))[:_LONGEST_TITLE],
+        passage_label=one_line(place_of(document))[:_LONGEST_TITLE],
         excerpt=marker.excerpt(text),
         standing=standing,
-        side_said=_side_said(placed, standing, standings(asked.question)),
-        verdicts=_verdicts(placed, standings(asked.question)),
-        label=_label(one, placed),
+        side_said=_side_said(placed, standing, standings(query.question)),
+        verdicts=_verdicts(placed, standings(query.question)),
+        label=_label(retrieved, placed),
         band="" if share is None else tuple(BANDS)[2 - min(2, int(share * 3))],
-        topic=_topic_name(one.topic),
+        topic=_topic_name(retrieved.topic),
         topic_number=number,
-        topic_href=asked.with_(topic=number).link(links) if number else "",
-        why=why_view(one.hit.rank, one.why),
+        topic_href=query.with_(topic=number).link(links) if number else "",
+        why=why_view(retrieved.hit.rank, retrieved.why),
     )
 
 
-def _standing(placed: Placed | None) -> str:
+def _standing(placed: PlacedPassage | None) -> str:
     if placed is None:
         return ""
     if placed.sided.side is not None:
@@ -109,8 +113,8 @@ def _standing(placed: Placed | None) -> str:
     return "off" if placed.passed_over else "undecided"
 
 
-def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -> str:
-    """Say who told the side, and how surely."""
+def _side_said(placed: PlacedPassage | None, standing: str, names: Mapping[str, str]) -> str:
+    """Say who decided the side, and with what probability."""
     if placed is None:
         return ""
     if standing == "off":
@@ -127,13 +131,13 @@ def _side_said(placed: Placed | None, standing: str, names: Mapping[str, str]) -
     return _joined("Not likely enough", *chances)
 
 
-def _verdicts(placed: Placed | None, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what the judges said of a document, in their own words."""
+def _verdicts(placed: PlacedPassage | None, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the judges' verdicts on a document, in their own words."""
     if placed is None:
         return ()
-    said = [("Argues a side", placed.relevance)]
-    said += [(names[side], answer) for side, answer in placed.sided.verdicts.items()]
-    return tuple(_verdict(what, answer) for what, answer in said)
+    answers = [("Argues a side", placed.relevance)]
+    answers += [(names[side], answer) for side, answer in placed.sided.verdicts.items()]
+    return tuple(_verdict(what, answer) for what, answer in answers)
 
 
 def _verdict(what: str, answer: Answer) -> str:
@@ -151,26 +155,31 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _label(one: RetrievedDocument, placed: Placed | None) -> str:
-    """Say what the corpus's label is, if it does not tell the side, and whether it is on topic."""
-    if one.stance is None:
+def _label(retrieved: RetrievedDocument, placed: PlacedPassage | None) -> str:
+    """Return the corpus's label, if it does not decide the side, and whether it is on topic."""
+    if retrieved.stance is None:
         return ""
-    same = one.match is not None and one.match.used
-    if same and one.match is not None and one.match.why == "words" and one.match.relation == 1:
-        told = placed is not None and placed.sided.labelled
-        return "" if told else f"labelled {one.stance} on this question"
-    topic = one_line(label_topic(one.document))[:_LONGEST_TITLE]
-    said = f"labelled {one.stance} on “{topic}”" if topic else f"labelled {one.stance}"
-    if one.match is None:
-        return said
+    same = retrieved.match is not None and retrieved.match.used
+    if (
+        same
+        and retrieved.match is not None
+        and retrieved.match.why == "words"
+        and retrieved.match.relation == 1
+    ):
+        judged_label = placed is not None and placed.sided.labelled
+        return "" if judged_label else f"labelled {retrieved.stance} on this question"
+    topic = one_line(label_topic(retrieved.document))[:_LONGEST_TITLE]
+    label = f"labelled {retrieved.stance} on “{topic}”" if topic else f"labelled {retrieved.stance}"
+    if retrieved.match is None:
+        return label
     if same:
-        return f"{said}, which {one.match.reason}"
-    p = one.match.same + one.match.opposite
-    return f"{said}, {'perhaps this' if p >= _PERHAPS else 'another'} question ({probability(p)})"
+        return f"{label}, which {retrieved.match.reason}"
+    p = retrieved.match.same + retrieved.match.opposite
+    return f"{label}, {'perhaps this' if p >= _PERHAPS else 'another'} question ({probability(p)})"
 
 
 def _topic_name(topic: Topic | None) -> str:
-    """Return the words that tell a topic from others; its conclusion where it has none."""
+    """Return the words that distinguish a topic from others, or else its conclusion."""
     if topic is None:
         return ""
     return one_line(", ".join(topic.terms[:_TERMS]) or topic.label)[:_LONGEST_TOPIC]
@@ -180,35 +189,37 @@ def _topic_name(topic: Topic | None) -> str:
 
 
 def results_view(
-    asked: Asked,
+    query: SearchQuery,
     results: Sequence[ResultView],
     links: Links,
     *,
     waiting: bool,
-    said: str,
+    summary: str,
     problems: Sequence[str] = (),
     failed: str = "",
 ) -> dict[str, Any]:
-    """Return a page of results: those that pass the filters, and the filters with counts."""
-    shown = [result for result in results if _passes(result, asked, waiting=waiting)]
+    """Return the template values of a results page: filtered results, and filters with counts."""
+    passing = [result for result in results if _passes(result, query, waiting=waiting)]
     more = ""
-    if len(results) >= asked.count and asked.count < MOST_HITS:
-        more = asked.with_(count=min(MOST_HITS, asked.count + PAGE)).link(links)
+    if len(results) >= query.count and query.count < MOST_HITS:
+        more = query.with_(count=min(MOST_HITS, query.count + PAGE)).link(links)
     lists = []
-    for name, heading in standings(asked.question).items():
-        alike = [result for result in shown if result.standing == name]
+    for name, heading in standings(query.question).items():
+        alike = [result for result in passing if result.standing == name]
         counted = "one document" if len(alike) == 1 else f"{len(alike)} documents"
         lists.append({"name": name, "heading": heading, "said": _OTHERS.get(name) or counted,
-                      "results": alike, "opened": asked.side == name})  # fmt: skip
-    wanted = [one for one in lists if one["name"] in SIDES and asked.side in ("", one["name"])]
+                      "results": alike, "opened": query.side == name})  # fmt: skip
+    wanted = [
+        group for group in lists if group["name"] in SIDES and query.side in ("", group["name"])
+    ]
     return {
-        "question": asked.question, "fields": asked.fields(), "said": said,
-        "problems": list(map(one_line, problems)), "shown": shown, "count": len(results),
+        "question": query.question, "fields": query.fields(), "said": summary,
+        "problems": list(map(one_line, problems)), "shown": passing, "count": len(results),
         "waiting": waiting, "failed": failed, "more": more,
-        "facets": list(_facets(asked, results, links, waiting=waiting)),
-        "chips": list(_chips(asked, results, links)),
-        "sides": [] if asked.side in _OTHERS else wanted,
-        "others": [one for one in lists if one["name"] in _OTHERS and one["results"]],
+        "facets": list(_facets(query, results, links, waiting=waiting)),
+        "chips": list(_chips(query, results, links)),
+        "sides": [] if query.side in _OTHERS else wanted,
+        "others": [group for group in lists if group["name"] in _OTHERS and group["results"]],
     }  # fmt: skip
 
 
@@ -219,45 +230,47 @@ _OTHERS: Final[Mapping[str, str]] = {
 
 
 _FILTERS: Final[Mapping[str, Callable[[ResultView], str]]] = {
-    "side": lambda one: one.standing,
-    "topic": lambda one: one.topic_number,
-    "quality": lambda one: one.band,
+    "side": lambda result: result.standing,
+    "topic": lambda result: result.topic_number,
+    "quality": lambda result: result.band,
 }
 
 
-def _passes(one: ResultView, asked: Asked, *, waiting: bool = False, but: str = "") -> bool:
+def _passes(
+    result: ResultView, query: SearchQuery, *, waiting: bool = False, but: str = ""
+) -> bool:
     for name, value in _FILTERS.items():
-        wanted = getattr(asked, name)
-        if wanted and name != but and not (waiting and name == "side") and value(one) != wanted:
+        wanted = getattr(query, name)
+        if wanted and name != but and not (waiting and name == "side") and value(result) != wanted:
             return False
     return True
 
 
 def _facets(
-    asked: Asked, results: Sequence[ResultView], links: Links, *, waiting: bool
+    query: SearchQuery, results: Sequence[ResultView], links: Links, *, waiting: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield ways to filter: values, how many have each (None: not told yet), where it leads."""
-    topics = {one.topic_number: one.topic for one in results if one.topic_number}
+    """Yield filters: values, how many results have each (None: not decided yet), and links."""
+    topics = {result.topic_number: result.topic for result in results if result.topic_number}
     meanings = {
-        one.topic_number: one_line(one.found.topic.label)[:_LONGEST_TITLE]
-        for one in results
-        if one.found.topic is not None
+        result.topic_number: one_line(result.retrieved.topic.label)[:_LONGEST_TITLE]
+        for result in results
+        if result.retrieved.topic is not None
     }
-    rated = any(one.band for one in results)
+    rated = any(result.band for result in results)
     for name, heading, labels in (
-        ("side", "Side", standings(asked.question)),
+        ("side", "Side", standings(query.question)),
         ("topic", "Topic", topics),
         ("quality", "Quality", BANDS if rated else {}),
     ):
-        some = [one for one in results if _passes(one, asked, waiting=waiting, but=name)]
+        some = [result for result in results if _passes(result, query, waiting=waiting, but=name)]
         counts = Counter(map(_FILTERS[name], some))
         untold = waiting and name == "side"
         offers: list[dict[str, Any]] = [
             {"label": label, "meaning": meanings.get(value, "") if name == "topic" else "",
              "count": None if untold else counts[value],
-             "href": asked.with_(**{name: value}).link(links)
+             "href": query.with_(**{name: value}).link(links)
              if counts[value] and not untold else "",
-             "chosen": getattr(asked, name) == value}
+             "chosen": getattr(query, name) == value}
             for value, label in labels.items()
         ]  # fmt: skip
         if name == "topic":
@@ -266,14 +279,16 @@ def _facets(
             yield {"name": name, "heading": heading, "offers": offers[:_MOST_VALUES]}
 
 
-def _chips(asked: Asked, results: Sequence[ResultView], links: Links) -> Iterator[tuple[str, str]]:
+def _chips(
+    query: SearchQuery, results: Sequence[ResultView], links: Links
+) -> Iterator[tuple[str, str]]:
     """Yield each chosen filter, and the address without it."""
-    topics = {one.topic_number: one.topic for one in results}
+    topics = {result.topic_number: result.topic for result in results}
     for name, labels in (
-        ("side", standings(asked.question)),
+        ("side", standings(query.question)),
         ("topic", topics),
         ("quality", BANDS),
     ):
-        value = getattr(asked, name)
+        value = getattr(query, name)
         if value:
-            yield labels.get(value) or f"topic {value}", asked.with_(**{name: ""}).link(links)
+            yield labels.get(value) or f"topic {value}", query.with_(**{name: ""}).link(links)

@@ -28,16 +28,16 @@ _FACTORS: Final = {
     "Q": ("the predicted quality", "not used"),
     "quality": (
         "the share of documents of lower quality",
-        "its quality is not known, so taken as middling",
+        "its quality is unknown, so the middle is assumed",
     ),
 }
-"""Factor -> what it rests on, and what is said where that is not known."""
+"""Factor -> what it is based on, and what is said if that is unknown."""
 _MOST_WORDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class WhyRow:
-    """A part of a score: what it is called, what it adds or multiplies by, how it comes about."""
+    """A part of a score: its name, what it adds or multiplies by, and how it is computed."""
 
     label: str
     value: str
@@ -46,16 +46,18 @@ class WhyRow:
 
 @dataclass(frozen=True, slots=True)
 class WhyView:
-    """A score in words, and its parts; no rows where the score has none."""
+    """A score in words, and its parts, if any."""
 
     sentence: str
     rows: tuple[WhyRow, ...]
 
 
 def why_view(rank: int, why: Explanation | None) -> WhyView:
-    """Return what is shown of an explanation; without one, that the rank is all that is known."""
+    """Return the view of an explanation; without one, only the rank is known."""
     if why is None:
-        return WhyView(f"It is number {rank} of the ranking; the parts of its score are gone.", ())
+        return WhyView(
+            f"It is number {rank} of the ranking; the parts of its score are not available.", ()
+        )
     parts = why.parts if why.name in ("touche", "hybrid", "good") else (why,)
     sign = " × " if why.combine == "product" else " + "
     score = f"Number {rank} with a score of {_number(why.value)}"
@@ -71,12 +73,12 @@ def _called(part: Explanation) -> str:
 
 
 def _strongest(parts: Sequence[Explanation], combine: str) -> str:
-    """Say which part counts most of two that are added."""
+    """Say which of two added parts counts more."""
     if combine != "sum" or len(parts) != 2:
         return ""
     first, other = sorted(parts, key=lambda part: -part.value)
     if first.value < 1.25 * other.value:
-        return "Both count about alike."
+        return "Both count about the same."
     what = _called(first)
     return f"{what} {'count' if what == 'Words' else 'counts'} most."
 
@@ -93,11 +95,12 @@ def _rows(why: Explanation, parts: Sequence[Explanation]) -> Iterator[WhyRow]:
 
 def _relevance_rows(part: Explanation) -> Iterator[WhyRow]:
     """Return what relevance is made of: the document's own score, its parts, its neighbours."""
-    own, near = part.parts
-    said = f"{own.weight:g} × {_number(own.raw or 0.0)}, its own score: {_parts_said(own.parts)}"
+    score, near = part.parts
+    weighted = f"{score.weight:g} × {_number(score.raw or 0.0)}"
+    explanation = f"{weighted}, its own score: {_parts_said(score.parts)}"
     others = f"{near.weight:g} × {_number(near.raw or 0.0)}, the documents most like it"
-    yield WhyRow("Relevance", _number(part.value), f"{said}; + {others}")
-    yield from _rows(own, own.parts)
+    yield WhyRow("Relevance", _number(part.value), f"{explanation}; + {others}")
+    yield from _rows(score, score.parts)
 
 
 def _parts_said(parts: Sequence[Explanation], sign: str = " + ") -> str:
@@ -106,30 +109,30 @@ def _parts_said(parts: Sequence[Explanation], sign: str = " + ") -> str:
 
 def _meaning(part: Explanation) -> str:
     if part.name == "dense":
-        said = _measured("cosine of question and document", part)
-        return said or "not among the nearest in meaning"
+        phrase = _measured("cosine of question and document", part)
+        return phrase or "not among the most similar in meaning"
     if part.name in _FACTORS:
         what, unknown = _FACTORS[part.name]
         return unknown if part.raw is None else f"1 + {part.weight:g} × {part.raw:.2f}, {what}"
     if part.name == "copy":
-        return "nearly the same text as one above it"
+        return "nearly the same text as a result above it"
     words = _words(part)
     if part.raw is None:
         return words or ("fixed at 1" if part.name == "R" else "not among the best by words")
     model = "Dirichlet" if part.name in ("R", "dirichlet") else part.name.upper()
-    said = _measured(f"{model} score", part) if part.weight or part.rank else f"{model} score"
-    return f"{said}: {words}" if words else said
+    phrase = _measured(f"{model} score", part) if part.weight or part.rank else f"{model} score"
+    return f"{phrase}: {words}" if words else phrase
 
 
 def _measured(what: str, part: Explanation) -> str:
     if part.raw is None:
         return ""
-    said = f"{what} {_number(part.raw)}"
+    phrase = f"{what} {_number(part.raw)}"
     if part.rank is not None:
-        said += f", number {part.rank} by it alone"
+        phrase += f", rank {part.rank} by this part alone"
     if part.weight is not None:
-        said += f", weight {part.weight:g}"
-    return said
+        phrase += f", weight {part.weight:g}"
+    return phrase
 
 
 def _words(part: Explanation) -> str:

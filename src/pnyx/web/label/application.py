@@ -1,4 +1,4 @@
-"""The application of `pnyx label`: the pages of who labels, and those of the organiser."""
+"""The application of `pnyx label`: the pages of annotators, and those of the organiser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def build_labelling(desk: Desk, people: People, *, token: str = "") -> Guard:
-    """Return the application in which people label; `token` opens it where they have none."""
+    """Return the labelling application; `token` opens it if annotators have no tokens."""
     site = Site(
         f"label {desk.task.name}",
         nav=(("Label", ("next",)), ("Items", ("items",))),

@@ -1,4 +1,4 @@
-"""What people have said, replayed from what they did: nothing is lost, the last word counts."""
+"""The labels, replayed from the annotators' actions: nothing is lost, the last answer counts."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _DOES: Final = get_args(Does)
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing that one person did to one item; a line of the journal."""
+    """One action of one person on one item; a line of the journal."""
 
     who: str  # the annotator
     item: str  # id of the item
     does: Does  # `answer`, `skip`, `draft` (not confirmed) or `undo`
     marks: Marks = ()  # the choices made
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    unsure: bool = False  # whether the person doubts it
-    comment: str = ""  # in the person's words; of a skip the reason
+    unsure: bool = False  # whether the person is unsure
+    comment: str = ""  # in the person's words; for a skip the reason
     seconds: float | None = None  # spent on the item with its page in sight
     shown: str = ""  # which side came first (see `Form`)
     at: str = ""  # when, in UTC (ISO 8601)
     seen: str = ""  # the judge whose answer was seen before
 
     def row(self) -> dict[str, Any]:
-        """Return the line of the journal: what differs from the defaults."""
+        """Return the line of the journal: the values that differ from the defaults."""
         row: dict[str, Any] = {"who": self.who, "item": self.item, "does": self.does}
         if self.marks:
             row["marks"] = list(self.marks)
@@ -46,10 +46,10 @@ class Act:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Act:
-        """Return what a line of the journal says; InputError where it is none."""
+        """Parse a line of the journal; InputError if it is invalid."""
         try:
-            known = dict(row)
-            act = cls(**{**known, "marks": tuple(known.get("marks", ()))})
+            fields = dict(row)
+            act = cls(**{**fields, "marks": tuple(fields.get("marks", ()))})
         except TypeError as error:
             raise InputError("is not a line of a journal") from error
         if act.does not in _DOES:
@@ -59,52 +59,55 @@ class Act:
 
 @dataclass(slots=True)
 class State:
-    """What one person has said of one item."""
+    """The state of one item for one person."""
 
-    said: Act | None = None  # the answer or skip that counts
-    draft: Act | None = None  # what was begun after it
-    version: int = 0  # how often the person did something to the item
-    ever: bool = False  # answered, be it taken back: a judge's answer was shown
+    act: Act | None = None  # the answer or skip that counts
+    draft: Act | None = None  # a draft begun after it
+    version: int = 0  # number of the person's actions on the item
+    ever: bool = False  # ever answered, even if taken back: a judge's answer was shown
     seen: str = ""  # the judge last named as seen
 
     @property
     def latest(self) -> Act | None:
-        """What the form shows."""
-        return self.draft or self.said
+        """The act that the form shows."""
+        return self.draft or self.act
 
     @property
     def answered(self) -> bool:
         """Whether there is an answer, rather than nothing or a skip."""
-        return self.said is not None and self.said.does == "answer"
+        return self.act is not None and self.act.does == "answer"
 
 
 _NOTHING: Final = State()
 
 
 class Book:
-    """All states, by annotator and item; `apply` is the only way in."""
+    """All states, by annotator and item; only `apply` changes them."""
 
     def __init__(self, acts: Iterable[Act] = ()) -> None:
         self._states: dict[str, dict[str, State]] = {}
         self._done: dict[str, list[tuple[str, Act | None]]] = {}
-        """Annotator -> items answered or skipped, and what was said of each before."""
+        """Annotator -> items answered or skipped, and the previous state of each."""
         self.count = 0
         for act in acts:
             self.apply(act)
 
     def apply(self, act: Act) -> State:
-        """Take in an act, return the item's state; InputError: an undo of what is not the last."""
+        """Apply an act and return the item's state.
+
+        InputError if an undo is not of the last act.
+        """
         done = self._done.setdefault(act.who, [])
         if act.does == "undo" and (not done or done[-1][0] != act.item):
             raise InputError(f"{shorten(act.item, 40)!r} is not what was answered last")
         state = self._states.setdefault(act.who, {}).setdefault(act.item, State())
         if act.does == "undo":
-            state.draft, state.said = state.said, done.pop()[1]
+            state.draft, state.act = state.act, done.pop()[1]
         elif act.does == "draft":
             state.draft = act
         else:
-            done.append((act.item, state.said))
-            state.said, state.draft = act, None
+            done.append((act.item, state.act))
+            state.act, state.draft = act, None
         state.version += 1
         state.ever = state.ever or act.does == "answer"
         state.seen = act.seen or state.seen
@@ -112,49 +115,49 @@ class Book:
         return state
 
     def state(self, who: str, item: str) -> State:
-        """Return what a person has said of an item."""
+        """Return the state of an item for a person."""
         return self._states.get(who, {}).get(item, _NOTHING)
 
     def last(self, who: str) -> str:
-        """Return the item that an undo of this person is about; empty for none."""
+        """Return the item that an undo by this person would affect; empty for none."""
         done = self._done.get(who)
         return done[-1][0] if done else ""
 
     @property
     def people(self) -> list[str]:
-        """Who did something, in the order of their first act; whoever adjudicates is not one."""
+        """Annotators in the order of their first act, without the adjudicator."""
         return [who for who in self._states if who != ADJUDICATED]
 
     def answers(self, item: str, *, adjudicated: bool = False) -> Iterator[Act]:
-        """Yield the answers to an item, of those who answered it; the third decision on demand."""
+        """Yield the answers to an item; also the adjudicated one on demand."""
         for who, states in self._states.items():
             state = states.get(item)
             counts = adjudicated or who != ADJUDICATED
-            if counts and state is not None and state.said is not None and state.answered:
-                yield state.said
+            if counts and state is not None and state.act is not None and state.answered:
+                yield state.act
 
 
 def label_rows(question: JudgeQuestion, answers: Iterable[Act]) -> list[dict[str, Any]]:
     """Return the lines of a labels file for one item, by annotator and dimension."""
     rows = []
-    for said in sorted(answers, key=lambda one: one.who):
-        for dimension, value in said.values.items():
-            row: dict[str, Any] = {"id": question.id, "value": value, "annotator": said.who}
+    for act in sorted(answers, key=lambda act: act.who):
+        for dimension, value in act.values.items():
+            row: dict[str, Any] = {"id": question.id, "value": value, "annotator": act.who}
             row |= {"dimension": dimension} if dimension else {}
             row |= {"group": question.group} if question.group else {}
-            row["uncertain"] = said.unsure
+            row["uncertain"] = act.unsure
             for name in ("seconds", "comment", "shown", "seen", "at"):
-                if (known := getattr(said, name)) not in (None, ""):
-                    row[name] = known
+                if (field_value := getattr(act, name)) not in (None, ""):
+                    row[name] = field_value
             rows.append(row)
     return rows
 
 
 def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the dimensions on which people differ, of `steps` by more than one."""
-    found = []
+    """Return the dimensions on which people differ; on `steps`, by more than one."""
+    dimensions = []
     for dimension in answers[0].values if answers else ():
-        values = [one.values.get(dimension) for one in answers]
+        values = [answer.values.get(dimension) for answer in answers]
         scale = steps.get(dimension)
         if scale is None:
             differ = any(value != values[0] for value in values)
@@ -162,5 +165,5 @@ def disputed(answers: Sequence[Act], steps: Mapping[str, Sequence[Any]]) -> list
             places = [scale.index(value) for value in values if value in scale]
             differ = bool(places) and max(places) - min(places) > (1 if len(scale) > 2 else 0)
         if differ:
-            found.append(dimension)
-    return found
+            dimensions.append(dimension)
+    return dimensions

@@ -1,4 +1,4 @@
-"""`pnyx label`: people answer the questions that judges answer."""
+"""`pnyx label`: let people answer the judges' questions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
     check_server(server)
     spec.check_needs()
     if spec.out in ("", "-"):
-        raise OptionError("--out: expected the name of a file, which is written while people label")
+        raise OptionError("--out: expected a file name; the file is written while people label")
     refuse_same_file("--out", spec.out, ITEMS=items, suggest=spec.suggest)
     if spec.overlap is not None and spec.overlap > len(spec.annotators):
         count = len(spec.annotators)
@@ -73,7 +73,7 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[list[int]]:
-    """Let Ctrl-C or SIGTERM end the server in order; yield a list that then holds the status."""
+    """Let Ctrl-C or SIGTERM shut the server down; yield a list that then holds the status."""
     import signal
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -87,7 +87,7 @@ def _ended_by_signals() -> Iterator[list[int]]:
 
 
 def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[str, Any]:
-    """Return what a journal belongs to: the task, the items, how they are shared out."""
+    """Return what identifies a journal: the task, the items, and their shares."""
     import hashlib
 
     from pnyx.judging.runs.engine import item_bytes
@@ -95,27 +95,27 @@ def about(task: Task, questions: Sequence[JudgeQuestion], share: Any) -> dict[st
     digest = hashlib.blake2b(digest_size=16)
     for question in questions:
         digest.update(hashlib.blake2b(item_bytes(question)).digest())
-    own = getattr(questions[0], "custom", None)
-    named = {} if own is None else {"dimensions": own.sha256}
+    dimensions = getattr(questions[0], "custom", None)
+    named = {} if dimensions is None else {"dimensions": dimensions.sha256}
     return {"task": task.name, "items": digest.hexdigest(), **share.row(), **named}
 
 
 def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQuestion]]:
-    """Return the task and its items, as they are asked of people."""
+    """Return the task and its items, in the form for people."""
     from pnyx.judging.dimensions.own import read_own
     from pnyx.judging.tasks import TASKS
     from pnyx.web.label.forms import check_places
 
     task = TASKS.get(name)
     if task is None:
-        shown, known = shorten(name, 40), ", ".join(TASKS)
-        raise OptionError(f"TASK: found {shown!r}, expected one of: {known}")
+        short, expected = shorten(name, 40), ", ".join(TASKS)
+        raise OptionError(f"TASK: found {short!r}, expected one of: {expected}")
     if spec.scale is not None and spec.scale not in task.scales:
-        raise OptionError(f"--scale requires quality, not {task.name}")
+        raise OptionError(f"--scale requires the task quality, not {task.name}")
     if spec.dimensions is not None and not task.scales:
-        raise OptionError(f"--dimensions requires quality, not {task.name}")
+        raise OptionError(f"--dimensions requires the task quality, not {task.name}")
     if spec.dimensions is not None and spec.scale is not None:
-        raise OptionError("--scale: the file of --dimensions says it")
+        raise OptionError("--scale: the file of --dimensions defines it")
     options: dict[str, Any] = {}
     if spec.dimensions is not None:
         options["custom"] = read_own(spec.dimensions)
@@ -132,7 +132,7 @@ def _read(name: str, items: str, spec: LabellingSpec) -> tuple[Task, list[JudgeQ
 def _suggested(
     spec: LabellingSpec, questions: Sequence[JudgeQuestion]
 ) -> Mapping[tuple[str, str], Verdict]:
-    """Return a judge's answers by id and dimension; InputError where none is of these items."""
+    """Return a judge's answers by id and dimension; InputError if none is on these items."""
     if spec.suggest is None:
         return {}
     from pnyx.judging.verdicts import of_one_judge, read_verdicts

@@ -1,4 +1,4 @@
-"""What the pages show and do: items, states, the journal, and the labels file made of them."""
+"""The data behind the pages: items, states, the journal, and the labels file."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ SHOWS: Final[Mapping[str, str]] = {
     "commented": "With a comment",
     "differs": "Unlike the judge",
 }
-"""What a list of items can be narrowed to -> its label."""
+"""Filter of a list of items -> its label."""
 
 _REST: Final = 10.0
-"""After writing LABELS, so many times as long as that took is waited before the next time."""
+"""After writing LABELS, wait this many times as long as that took before writing again."""
 
 
 class StaleError(PnyxError):
-    """The item was answered since the page was made."""
+    """The item was answered after the page was loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How items are shared out."""
+    """How items are assigned to annotators."""
 
-    annotators: tuple[str, ...] = ()  # each with a token; empty: whoever gives a name
+    annotators: tuple[str, ...] = ()  # each with a token; empty: anybody who gives a name
     overlap: int | None = None  # how many label each item; None for all
     shuffle: bool = False  # whether each has an order of their own
-    seed: int = 0  # of order, sides and shares
+    seed: int = 0  # seed of order, sides and shares
 
     def row(self) -> dict[str, Any]:
-        """Return what a journal must not be gone on with otherwise."""
+        """Return the settings that must not change when a journal is continued."""
         names = ("overlap", "shuffle", "seed")
         return {f"--{name}": getattr(self, name) for name in names} | {
             "--annotators": list(self.annotators) if self.overlap is not None else []
@@ -60,7 +60,7 @@ class Share:
 
 
 class Progress(NamedTuple):
-    """How far one person is: items done (answered or skipped), of all, skipped, unsure."""
+    """The progress of one person: items done (answered or skipped), all, skipped, unsure."""
 
     done: int
     all: int
@@ -70,7 +70,7 @@ class Progress(NamedTuple):
 
 @dataclass
 class Desk:
-    """All that is known while people label; a judge's `suggested` answers come after one's own."""
+    """The state of labelling; a judge's `suggested` answers are shown after one's own."""
 
     task: Task
     questions: Sequence[JudgeQuestion]
@@ -97,72 +97,72 @@ class Desk:
     # What is shown ------------------------------------------------------------------------------
 
     def order(self, who: str) -> list[int]:
-        """Return a person's items in the order in which they are shown."""
+        """Return a person's items in display order."""
         if who not in self._orders:
-            own = self._shares.get(who, () if self._shares else range(len(self.questions)))
-            own = range(len(self.questions)) if who == ADJUDICATED else own
+            items = self._shares.get(who, () if self._shares else range(len(self.questions)))
+            items = range(len(self.questions)) if who == ADJUDICATED else items
             shuffle = self.share.shuffle and who != ADJUDICATED
-            self._orders[who] = order_of(own, who, self.share.seed, shuffle=shuffle)
+            self._orders[who] = order_of(items, who, self.share.seed, shuffle=shuffle)
         return self._orders[who]
 
     def form(self, question: JudgeQuestion, who: str) -> Form:
-        """Return what a person is shown of an item."""
+        """Return the form of an item for a person."""
         sided = isinstance(question, Preference) and who != ADJUDICATED
         return form_of(question, turned=sided and is_turned(question.id, who, self.share.seed))
 
     def state(self, who: str, item: int) -> State:
-        """Return what a person has said of an item, by its number in the file."""
+        """Return a person's state of an item, by its number in the file."""
         return self.book.state(who, self.questions[item].id)
 
     def progress(self, who: str) -> tuple[Progress, dict[str, Progress]]:
-        """Return how far a person is: in all, and by group."""
+        """Return a person's progress: in total, and by group."""
         if who not in self._tallies:
-            made: dict[str, list[int]] = {}
+            tally: dict[str, list[int]] = {}
             for item in self.order(who):
-                own = made.setdefault(self.questions[item].group, [0, 0, 0, 0])
-                own[1] += 1
-                _count(own, self.state(who, item).said, 1)
-            self._tallies[who] = made
+                group_tally = tally.setdefault(self.questions[item].group, [0, 0, 0, 0])
+                group_tally[1] += 1
+                _count(group_tally, self.state(who, item).act, 1)
+            self._tallies[who] = tally
         counts = self._tallies[who]
         total = Progress(*map(sum, zip(*counts.values(), strict=True))) if counts else _NONE
-        return total, {group: Progress(*own) for group, own in counts.items()}
+        return total, {group: Progress(*numbers) for group, numbers in counts.items()}
 
     def shows(self, who: str, item: int, show: str) -> bool:
-        """Tell whether an item belongs to what a list is narrowed to; to no narrowing, all do."""
+        """Return whether an item passes a list's filter; without a filter, all do."""
         state = self.state(who, item)
-        said = state.said
+        act = state.act
         if show == "open":
-            return said is None
+            return act is None
         if show == "differs":
             return bool(self.differing(who, item))
-        found = {
+        matches = {
             "answered": state.answered,
-            "unsure": said is not None and said.unsure,
-            "skipped": said is not None and said.does == "skip",
-            "commented": said is not None and bool(said.comment),
+            "unsure": act is not None and act.unsure,
+            "skipped": act is not None and act.does == "skip",
+            "commented": act is not None and bool(act.comment),
         }
-        return found.get(show, True)
+        return matches.get(show, True)
 
-    def following(self, who: str, place: int, show: str = "open") -> int | None:
-        """Return the next place, round the end, in a person's order that `show` holds, or None."""
+    def following(self, who: str, position: int, show: str = "open") -> int | None:
+        """Return the next position in a person's order that passes `show`, cyclically, or None."""
         order = self.order(who)
-        for n in chain(range(place + 1, len(order)), range(min(place, len(order)))):
+        for n in chain(range(position + 1, len(order)), range(min(position, len(order)))):
             if self.shows(who, order[n], show):
                 return n
         return None
 
     def differing(self, who: str, item: int) -> list[str]:
-        """Return the dimensions on which the judge said something else than a person did."""
-        question, said = self.questions[item], self.state(who, item).said
-        if said is None or not said.values:
+        """Return the dimensions on which the judge and a person differ."""
+        question, act = self.questions[item], self.state(who, item).act
+        if act is None or not act.values:
             return []
-        found = []
-        for dimension, value in said.values.items():
+        dimensions = []
+        for dimension, value in act.values.items():
             judged = self.suggested.get((question.id, dimension))
             if judged is not None and judged.value is not None:
-                own, its = question.value_of(value), question.value_of(judged.value)
-                found += [dimension] if own != its else []
-        return found
+                theirs, its = question.value_of(value), question.value_of(judged.value)
+                dimensions += [dimension] if theirs != its else []
+        return dimensions
 
     def disputes(self) -> list[int]:
         """Return the items on which people differ, by their number in the file."""
@@ -183,24 +183,24 @@ class Desk:
 
     @property
     def trouble(self) -> str:
-        """Why LABELS could not be written last time; empty where it could."""
+        """Why LABELS could not be written last time; empty if it was."""
         return self._file.trouble
 
-    # What is done -------------------------------------------------------------------------------
+    # Actions -------------------------------------------------------------------------------
 
     def record(self, act: Act, version: int) -> State:
-        """Write an act down, take it in; StaleError, InputError, PnyxError: it does not count."""
+        """Record an act and apply it; on StaleError, InputError or PnyxError it does not count."""
         with self._lock:
             state = self.book.state(act.who, act.item)
             if state.version != version:
-                raise StaleError("this item was answered elsewhere since this page was opened")
+                raise StaleError("this item was answered elsewhere after this page was opened")
             if act.does == "undo" and self.book.last(act.who) != act.item:
                 raise InputError("only the last answer can be taken back")
             act = replace(act, at=datetime.now(UTC).isoformat(timespec="seconds"))
             self.journal.add(act)
-            before = state.said
+            before = state.act
             state = self.book.apply(act)
-            self._recount(act, before, state.said)
+            self._recount(act, before, state.act)
             if act.does != "draft":
                 self._lines[act.item] = self._rendered(act.item)
                 self._file.changed()
@@ -209,9 +209,9 @@ class Desk:
     def _recount(self, act: Act, before: Act | None, after: Act | None) -> None:
         tally = self._tallies.get(act.who)
         if tally is not None:
-            own = tally[self.questions[self.places[act.item]].group]
-            _count(own, before, -1)
-            _count(own, after, 1)
+            group_tally = tally[self.questions[self.places[act.item]].group]
+            _count(group_tally, before, -1)
+            _count(group_tally, after, 1)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of LABELS, in the order of the items."""
@@ -219,12 +219,14 @@ class Desk:
             yield from self._rows_of(question.id)
 
     def summary(self) -> dict[str, int]:
-        """Return how many answers there are, to how many items, by how many people."""
-        said = [sum(1 for _ in self.book.answers(question.id)) for question in self.questions]
+        """Return the number of answers, answered items and annotators."""
+        answer_counts = [
+            sum(1 for _ in self.book.answers(question.id)) for question in self.questions
+        ]
         return {
-            "items": len(said),
-            "answered": sum(map(bool, said)),
-            "answers": sum(said),
+            "items": len(answer_counts),
+            "answered": sum(map(bool, answer_counts)),
+            "answers": sum(answer_counts),
             "annotators": len(self.book.people),
         }
 
@@ -240,13 +242,13 @@ class Desk:
         with self._lock:
             lines = [self._lines.get(question.id, b"") for question in self.questions]
         with atomic_text(self.journal.labels) as stream:
-            # As bytes, at once: other threads go on in the meantime.
+            # As bytes in one call, so that other threads can continue.
             cast("TextIOWrapper", stream).buffer.write(b"".join(lines))
 
-    # While it is open ---------------------------------------------------------------------------
+    # While open ---------------------------------------------------------------------------
 
     def __enter__(self) -> Desk:
-        """Write LABELS as the journal has it, and whenever that changes."""
+        """Write LABELS from the journal, and again whenever it changes."""
         for question in self.questions:
             if rendered := self._rendered(question.id):
                 self._lines[question.id] = rendered
@@ -261,16 +263,16 @@ class Desk:
 _NONE: Final = Progress(0, 0, 0, 0)
 
 
-def _count(tally: list[int], said: Act | None, by: int) -> None:
-    """Add what was said of an item to the numbers of a `Progress`, or take it off."""
-    if said is not None:
+def _count(tally: list[int], act: Act | None, by: int) -> None:
+    """Add an act to the counts of a `Progress`, or subtract it."""
+    if act is not None:
         tally[0] += by
-        tally[2] += by * (said.does == "skip")
-        tally[3] += by * said.unsure
+        tally[2] += by * (act.does == "skip")
+        tally[3] += by * act.unsure
 
 
 class _File:
-    """Writes a file in a thread soon after it changed, a large one less often, and at the end."""
+    """Writes a file in a thread soon after changes (less often if large), and at the end."""
 
     def __init__(self, write: Callable[[], None]) -> None:
         self._write = write
@@ -298,6 +300,6 @@ class _File:
             try:
                 self._write()
                 self.trouble = ""
-            except PnyxError as error:  # the journal has it; the page says so
+            except PnyxError as error:  # the journal still has it; the page reports the error
                 self.trouble = str(error)
             self._ended.wait(_REST * (time.monotonic() - begun))

@@ -1,6 +1,6 @@
-"""What a person is shown of a question, and what the choices made there say.
+"""The form of a question for people, and the values of their choices.
 
-A form is made of the question's kind, so a new task needs nothing here.
+Forms depend on the kind of question, so a new task needs no changes here.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, S
 from pnyx.judging.tasks import TASKS, Task
 
 Marks: TypeAlias = tuple[int | None, ...]
-"""For each field of a form the number of its choice, from 0; None where none is made."""
+"""For each field of a form the index of its choice, from 0; None if none was made."""
 
 MOST_PLACES: Final = 9
-"""So many texts can be put in order: as many as there are digits to press."""
+"""Most texts that can be ranked: as many as there are digit keys."""
 
 _STEPS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer to choose: what it says in a file, the key that chooses it, its words."""
+    """One possible answer: its value in a file, the key that chooses it, and its label."""
 
     value: Any
     key: str
     label: str
-    told: str = ""
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One thing to answer: a dimension of a rating, a text's place, or the question itself."""
+    """One thing to answer: a dimension of a rating, a text's rank, or the question itself."""
 
     dimension: str
     label: str
-    told: str
+    guidance: str
     choices: tuple[Choice, ...]
 
 
@@ -56,17 +56,17 @@ class FormBlock:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is shown of one question."""
+    """The form of one question."""
 
     asks: str  # the question in one line
-    given: tuple[FormBlock, ...]  # what the texts are held against; stays in sight
-    told: tuple[FormBlock, ...]  # what people are told to go by
-    texts: tuple[FormBlock, ...]  # what is judged
-    fields: tuple[Field, ...]  # what there is to answer, at least one
+    reference: tuple[FormBlock, ...]  # what the texts are compared with; always visible
+    guidelines: tuple[FormBlock, ...]  # guidelines for the answer
+    texts: tuple[FormBlock, ...]  # the texts to judge
+    fields: tuple[Field, ...]  # at least one
     levels: tuple[str, ...] = ()  # the values of all fields in words
     beside: bool = False  # whether two texts are compared side by side
-    places: bool = False  # whether the fields are places, each given once
-    shown: str = ""  # which side comes first, `ab` or `ba`
+    places: bool = False  # whether the fields are ranks, each used once
+    side_order: str = ""  # which side comes first, `ab` or `ba`
 
     @property
     def single(self) -> bool:
@@ -74,7 +74,7 @@ class Form:
         return len(self.fields) == 1
 
     def values(self, marks: Marks) -> dict[str, Value]:
-        """Return what choices say, by dimension; InputError where they are no whole answer."""
+        """Return the values of choices by dimension; InputError if the answer is incomplete."""
         for field, mark in zip(self.fields, marks, strict=True):
             if mark is None:
                 missing = f": {field.label}" if field.label else ""
@@ -90,12 +90,12 @@ class Form:
         return {self.fields[0].dimension: order}
 
     def marks(self, values: Mapping[str, Any]) -> Marks:
-        """Return the choices that say `values`, by dimension; None where none does."""
+        """Return the choices with these `values`, by dimension; None where none fits."""
         if self.places:
             order = values.get(self.fields[0].dimension)
             if not isinstance(order, list) or len(order) != len(self.fields):
                 return (None,) * len(self.fields)
-            return tuple(order.index(place) for place in range(len(order)))
+            return tuple(order.index(position) for position in range(len(order)))
         return tuple(
             next(
                 (n for n, c in enumerate(f.choices) if _same(c.value, values.get(f.dimension))),
@@ -105,32 +105,34 @@ class Form:
         )
 
     def words(self, value: Any) -> str:
-        """Return a value of a field as people read it."""
+        """Return a value of a field in words."""
         if self.places and isinstance(value, list):
-            return " > ".join(str(place + 1) for place in value)
+            return " > ".join(str(position + 1) for position in value)
         choices = self.fields[0].choices
-        found = next((choice for choice in choices if _same(choice.value, value)), None)
-        return found.label if found else shorten(str(value), 40)
+        choice_of_value = next((choice for choice in choices if _same(choice.value, value)), None)
+        return choice_of_value.label if choice_of_value else shorten(str(value), 40)
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Compare values of a file: 1 is not true."""
-    return isinstance(one, bool) == isinstance(other, bool) and one == other and other is not None
+def _same(value: Any, other: Any) -> bool:
+    """Compare values of a file; 1 does not equal true."""
+    return (
+        isinstance(value, bool) == isinstance(other, bool) and value == other and other is not None
+    )
 
 
 def form_of(question: JudgeQuestion, *, turned: bool = False) -> Form:
-    """Return what is shown of a question, second side first if `turned`; InputError: too many."""
+    """Return the form of a question, second side first if `turned`; InputError: too many texts."""
     task = TASKS[question.task]
-    made = _MAKERS[type(question)](task, question)
-    return _turned(made) if turned and made.beside else made
+    form = _MAKERS[type(question)](task, question)
+    return _turned(form) if turned and form.beside else form
 
 
 def check_places(task: Task, questions: Sequence[JudgeQuestion], path: str) -> None:
-    """Refuse rankings that people cannot give: InputError names the item."""
+    """Raise InputError, naming the item, for rankings with too many texts."""
     for question in questions:
         if isinstance(question, Ranking) and len(question.texts) > MOST_PLACES:
-            found = f"item {shorten(question.id, 40)!r} has {len(question.texts)} documents"
-            problem = f"{found}, and people put at most {MOST_PLACES} in order in {task.name}"
+            fault = f"item {shorten(question.id, 40)!r} has {len(question.texts)} documents"
+            problem = f"{fault}, and people can rank at most {MOST_PLACES} in {task.name}"
             raise InputError(problem, path=path)
 
 
@@ -152,35 +154,37 @@ _YES, _NO = Choice(True, "y", "Yes"), Choice(False, "n", "No")
 _PARTLY = Choice(PARTLY, "p", "In part")
 
 
-def _support(task: Task, asked: Support) -> Form:
-    same = asked.statement.strip() == asked.question.strip()
-    given = _blocks(("Question", asked.question), ("Statement", "" if same else asked.statement))
+def _support(task: Task, question: Support) -> Form:
+    same = question.statement.strip() == question.question.strip()
+    texts = _blocks(
+        ("Question", question.question), ("Statement", "" if same else question.statement)
+    )
     choices = (_YES, _PARTLY, _NO) if task.graded else (_YES, _NO)
     name = "What counts as relevant" if task.name == "relevance" else "Guideline"
     return Form(
         _asks(task),
-        given,
-        _blocks((name, asked.guideline)),
-        _blocks(("Text", asked.text)),
-        (Field(asked.cells[0], "", "", choices),),
+        texts,
+        _blocks((name, question.guideline)),
+        _blocks(("Text", question.text)),
+        (Field(question.cells[0], "", "", choices),),
     )
 
 
-def _rating(task: Task, asked: Rating) -> Form:
-    known = asked.known
-    choices, levels = _scaled(asked.rating_scale)
-    own = "Argument" if asked.other or asked.documents else "Text"
+def _rating(task: Task, question: Rating) -> Form:
+    dimensions = question.known
+    choices, levels = _scaled(question.rating_scale)
+    title = "Argument" if question.other or question.documents else "Text"
     return Form(
         _asks(task),
-        _blocks(("Question", asked.question), ("Side taken", asked.stance)),
+        _blocks(("Question", question.question), ("Side taken", question.stance)),
         (),
         (
-            *_blocks((own, asked.text), ("The other argument", asked.other)),
-            *(FormBlock(f"Document {n}", text) for n, text in enumerate(asked.documents, 1)),
+            *_blocks((title, question.text), ("The other argument", question.other)),
+            *(FormBlock(f"Document {n}", text) for n, text in enumerate(question.documents, 1)),
         ),
         tuple(
-            Field(name, known[name].label, known[name].definition, choices)
-            for name in asked.dimensions
+            Field(name, dimensions[name].label, dimensions[name].definition, choices)
+            for name in question.dimensions
         ),
         levels,
     )
@@ -188,13 +192,13 @@ def _rating(task: Task, asked: Rating) -> Form:
 
 @cache
 def _scaled(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return the choices of a scale, and what they mean, a line each."""
+    """Return the choices of a scale, and their meanings, one line each."""
     if scale.boolean:
-        told = (
+        guidance = (
             scale.levels[0].replace("true", "yes", 1),
             scale.levels[1].replace("false", "no", 1),
         )
-        return (Choice(1, "y", "Yes"), Choice(0, "n", "No")), told
+        return (Choice(1, "y", "Yes"), Choice(0, "n", "No")), guidance
     if (
         not scale.name
         or scale.high > MOST_PLACES
@@ -208,7 +212,7 @@ def _scaled(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
 
 
 def _stepped(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
-    """Return five even steps of a scale that has no words of its own."""
+    """Return five even steps of a scale without words."""
     step = (scale.high - scale.low) / (_STEPS - 1)
     values = [scale.low + n * step for n in range(_STEPS)]
     plain = [int(value) if value == int(value) else value for value in values]
@@ -217,24 +221,24 @@ def _stepped(scale: Scale) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
         Choice(value, str(n), f"{value:g}", word)
         for n, (value, word) in enumerate(zip(plain, words, strict=True), 1)
     )
-    return choices, tuple(f"{c.label}: {c.told} (key {c.key})" for c in choices)
+    return choices, tuple(f"{c.label}: {c.explanation} (key {c.key})" for c in choices)
 
 
-def _preference(task: Task, asked: Preference) -> Form:
+def _preference(task: Task, question: Preference) -> Form:
     choices = (Choice("a", "a", "A"), Choice("b", "b", "B"), Choice("tie", "t", "Neither"))
     return Form(
         _asks(task),
-        _blocks(("Question", asked.question)),
-        _blocks(("What to go by", asked.criterion)),
-        (FormBlock("A", asked.a), FormBlock("B", asked.b), *_documents(asked.documents)),
-        (Field(asked.cells[0], "", "", choices),),
+        _blocks(("Question", question.question)),
+        _blocks(("What to go by", question.criterion)),
+        (FormBlock("A", question.a), FormBlock("B", question.b), *_documents(question.documents)),
+        (Field(question.cells[0], "", "", choices),),
         beside=True,
-        shown="ab",
+        side_order="ab",
     )
 
 
 def _turned(form: Form) -> Form:
-    """Return a form with the second side first: what is shown as A is the item's b."""
+    """Return a form with the second side first: A on the page is the item's b."""
     (first, second, *rest), (field,) = form.texts, form.fields
     a, b, tie = field.choices
     choices = (replace(a, value=b.value), replace(b, value=a.value), tie)
@@ -242,19 +246,19 @@ def _turned(form: Form) -> Form:
         form,
         texts=(FormBlock("A", second.text), FormBlock("B", first.text), *rest),
         fields=(replace(field, choices=choices),),
-        shown="ba",
+        side_order="ba",
     )
 
 
-def _ranking(task: Task, asked: Ranking) -> Form:
-    count = len(asked.texts)
+def _ranking(task: Task, question: Ranking) -> Form:
+    count = len(question.texts)
     places = tuple(Choice(n, str(n), str(n)) for n in range(1, count + 1))
     return Form(
         _asks(task),
-        _blocks(("Query", asked.query)),
-        _blocks(("What to go by", asked.criterion)),
-        tuple(FormBlock(f"Document {n}", text) for n, text in enumerate(asked.texts, 1)),
-        tuple(Field(asked.cells[0], f"Document {n}", "", places) for n in range(1, count + 1)),
+        _blocks(("Query", question.query)),
+        _blocks(("What to go by", question.criterion)),
+        tuple(FormBlock(f"Document {n}", text) for n, text in enumerate(question.texts, 1)),
+        tuple(Field(question.cells[0], f"Document {n}", "", places) for n in range(1, count + 1)),
         ("1: serves the query best.", f"{count}: serves it least."),
         places=True,
     )

@@ -1,4 +1,4 @@
-"""Pages of one item at a time: shown, answered, taken back; for who labels and who decides."""
+"""Pages of one item at a time, for annotators and the organiser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ItemPages:
-    """What the pages of annotators and of the organiser share: a person's items, by their place."""
+    """Shared by the pages of annotators and of the organiser: a person's items, by position."""
 
     desk: Desk
     people: People
@@ -32,53 +32,54 @@ class ItemPages:
     """The first part of an item's address."""
     undoes: ClassVar[tuple[str, ...]] = ("undo",)
 
-    # What differs -------------------------------------------------------------------------------
+    # What subclasses define
+    # -------------------------------------------------------------------------------
 
-    def address(self, place: int | None, show: str = "") -> str:
-        """Return the address of an item by its place, from 0."""
-        return Links().to(self.root, str((place or 0) + 1), show=show)
+    def address(self, position: int | None, show: str = "") -> str:
+        """Return the address of an item by its position, from 0."""
+        return Links().to(self.root, str((position or 0) + 1), show=show)
 
     @abstractmethod
     def onward(
-        self, request: Request, who: str, place: int, act: Act, before: State, show: str
+        self, request: Request, who: str, position: int, act: Act, before: State, show: str
     ) -> Response:
-        """Return what follows an answer or a skip."""
+        """Return the response to an answer or a skip."""
 
     @abstractmethod
-    def values(self, who: str, place: int | None, kept: Act | None) -> dict[str, Any]:
-        """Return what the template shows beside the item itself."""
+    def values(self, who: str, position: int | None, draft: Act | None) -> dict[str, Any]:
+        """Return the template values other than the item itself."""
 
-    def seen(self, item: int, known: State) -> str:
+    def seen(self, item: int, state: State) -> str:
         """Return the judge whose answer the person saw; empty for none."""
         return ""
 
     # What is done -------------------------------------------------------------------------------
 
     async def item(self, request: Request, who: str) -> Response:
-        """Show an item by its place in the person's order, from 1."""
-        place = self._place(request, who)
-        return self.work(request, who, place, show=show_of(request.query_params))
+        """Show an item by its position in the person's order, from 1."""
+        position = self._place(request, who)
+        return self.work(request, who, position, show=show_of(request.query_params))
 
     async def answer(self, request: Request, who: str) -> Response:
-        """Take an answer, a skip or a draft, and show what is next."""
+        """Record an answer, a skip or a draft, and show the next item."""
         from anyio.to_thread import run_sync
         from starlette.responses import JSONResponse
 
-        place, sent = self._place(request, who), await sent_form(request)
-        item = self.desk.order(who)[place]
+        position, sent = self._place(request, who), await sent_form(request)
+        item = self.desk.order(who)[position]
         form = self.desk.form(self.desk.questions[item], who)
-        known = self.desk.state(who, item)
+        before = self.desk.state(who, item)
         try:
-            act = self._act(who, item, form, sent, known)
+            act = self._act(who, item, form, sent, before)
             state = await run_sync(self.desk.record, act, version_of(sent))
         except StaleError as error:
-            return self.work(request, who, place, problem=str(error), status=409)
+            return self.work(request, who, position, problem=str(error), status=409)
         except InputError as error:
-            kept = draft_of(form, sent, who, self.desk.questions[item].id)
-            return self.work(request, who, place, problem=str(error), status=400, kept=kept)
+            draft = draft_of(form, sent, who, self.desk.questions[item].id)
+            return self.work(request, who, position, problem=str(error), status=400, draft=draft)
         if act.does == "draft":
             return JSONResponse({"version": state.version})
-        return self.onward(request, who, place, act, known, show_of(sent))
+        return self.onward(request, who, position, act, before, show_of(sent))
 
     async def undo(self, request: Request, who: str) -> Response:
         """Take back the last answer, and show its item with the choices made."""
@@ -88,23 +89,23 @@ class ItemPages:
         item = self.desk.places.get(str(sent.get("item", "")))
         order = self.desk.order(who)
         if item is None or item not in order:
-            raise InputError("there is nothing to take back")
+            raise InputError("there is nothing to undo")
         seen = self.seen(item, self.desk.state(who, item))
         act = Act(who, self.desk.questions[item].id, "undo", seen=seen)
-        place = order.index(item)
+        position = order.index(item)
         try:
             await run_sync(self.desk.record, act, version_of(sent))
         except (StaleError, InputError) as error:
-            return self.work(request, who, place, problem=str(error), status=409)
-        return self.to(request, who, place)
+            return self.work(request, who, position, problem=str(error), status=409)
+        return self.to(request, who, position)
 
-    def _act(self, who: str, item: int, form: Form, sent: FormData, known: State) -> Act:
-        """Return what a form that was sent says; InputError where it is no whole answer."""
+    def _act(self, who: str, item: int, form: Form, sent: FormData, state: State) -> Act:
+        """Return the act of a submitted form; InputError if the answer is incomplete."""
         does: Does = "answer"
         if sent.get("do") in ("skip", "draft"):
             does = "skip" if sent["do"] == "skip" else "draft"
         act = draft_of(form, sent, who, self.desk.questions[item].id)
-        before = known.latest.seconds if known.latest and known.latest.seconds else 0.0
+        before = state.latest.seconds if state.latest and state.latest.seconds else 0.0
         seconds = None if act.seconds is None else round(before + act.seconds, 1)
         values: Mapping[str, Any] = form.values(act.marks) if does == "answer" else {}
         comment, reason = act.comment, str(sent.get("reason", ""))
@@ -112,55 +113,55 @@ class ItemPages:
             comment = comment if comment.startswith(reason) else f"{reason}: {comment}".rstrip(": ")
         return replace(
             act, does=does, values=values, unsure=act.unsure and does != "skip", comment=comment,
-            seconds=seconds, seen=self.seen(item, known),
+            seconds=seconds, seen=self.seen(item, state),
         )  # fmt: skip
 
     def _place(self, request: Request, who: str) -> int:
-        place, count = int(request.path_params["place"]) - 1, len(self.desk.order(who))
-        if not 0 <= place < count:
-            raise not_found(f"there are {count} items, from 1")
-        return place
+        position, count = int(request.path_params["place"]) - 1, len(self.desk.order(who))
+        if not 0 <= position < count:
+            raise not_found(f"expected an item from 1 to {count}")
+        return position
 
-    # What is shown ------------------------------------------------------------------------------
+    # Responses ------------------------------------------------------------------------------
 
-    def to(self, request: Request, who: str, place: int | None, show: str = "") -> Response:
-        """Show an item after something was done: at once to a script, else by its address."""
+    def to(self, request: Request, who: str, position: int | None, show: str = "") -> Response:
+        """Show an item after an action: directly to a script, or else by a redirect."""
         if PART in request.headers:
-            return self.work(request, who, place, show=show)
-        return see(self.address(place, show))
+            return self.work(request, who, position, show=show)
+        return see(self.address(position, show))
 
     def work(
         self,
         request: Request,
         who: str,
-        place: int | None,
+        position: int | None,
         *,
         show: str = "",
         problem: str = "",
         status: int = 200,
-        kept: Act | None = None,
+        draft: Act | None = None,
     ) -> Response:
-        """Answer with an item and its form; without one, with what is said at the end."""
+        """Respond with an item and its form, or else with the final page."""
         desk, part = self.desk, PART in request.headers
         last = desk.book.last(who)
         values: dict[str, Any] = {"item": None}
-        if place is not None:
+        if position is not None:
             order = desk.order(who)
-            item = desk.questions[order[place]]
+            item = desk.questions[order[position]]
             values = {
-                "item": item, "form": desk.form(item, who), "place": place + 1,
-                "count": len(order), "state": desk.state(who, order[place]),
-                "differing": desk.differing(who, order[place]),
+                "item": item, "form": desk.form(item, who), "place": position + 1,
+                "count": len(order), "state": desk.state(who, order[position]),
+                "differing": desk.differing(who, order[position]),
             }  # fmt: skip
         answer = html(
             request,
             "labelling/work.html.j2" if part else "labelling/page.html.j2",
             status=status,
-            **values, **self.values(who, place, kept), who=who, show=show, problem=problem,
+            **values, **self.values(who, position, draft), who=who, show=show, problem=problem,
             last=last, last_version=desk.book.state(who, last).version if last else 0, skips=SKIPS,
             task=desk.task, trouble=desk.trouble, undo=Links().to(*self.undoes),
-            action=Links().to(self.root, str((place or 0) + 1)),
+            action=Links().to(self.root, str((position or 0) + 1)),
         )  # fmt: skip
         if part:
-            answer.headers["x-pnyx-address"] = self.address(place, show)
+            answer.headers["x-pnyx-address"] = self.address(position, show)
         return answer

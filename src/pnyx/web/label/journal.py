@@ -1,7 +1,7 @@
-"""The journal beside a labels file: what people did, a line each, on the disk before it counts.
+"""The journal next to a labels file: one line per action, written to disk before it counts.
 
 `LABELS.journal/` holds manifest.json (the task, the items and how they are shared out) and
-acts.jsonl. LABELS itself is made of it, so nothing is lost with the process.
+acts.jsonl. LABELS is made from it, so nothing is lost if the process dies.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def journal_of(labels: str | Path) -> Path:
 
 
 class LabelJournal:
-    """What people did; a context manager that holds the folder's lock.
+    """The actions of annotators.
 
-    `about` decides the labels: InputError where it was begun with something else, is damaged, or
-    LABELS is another file; PnyxError where another process has it. Of `secret` annotators' tokens
-    are made.
+    A context manager that holds the folder's lock. `about` identifies the labelling: InputError if
+    the journal was begun with something else or is damaged, or if LABELS is another file; PnyxError
+    if another process uses it. Annotators' tokens are derived from `secret`.
     """
 
     def __init__(self, labels: str | Path, about: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ class LabelJournal:
     def __enter__(self) -> LabelJournal:
         manifest = self.folder / _MANIFEST
         if self.labels.exists() and not manifest.exists():
-            problem = "exists already, and pnyx label did not write it: name another file"
+            problem = "exists and was not written by pnyx label: name another file"
             raise InputError(problem, path=self.labels)
         with disk_errors(self.folder):
             make_folder(self.folder, 0o700)
@@ -76,31 +76,31 @@ class LabelJournal:
                 json.dump({"kind": _KIND, _KEY: self.secret, **self._about}, stream)
                 stream.flush()
                 os.fsync(stream.fileno())
-            manifest.chmod(0o600)  # who reads it can label in anybody's name
+            manifest.chmod(0o600)  # anybody who reads it can label in another's name
         acts = (self.folder / _ACTS).open("a+b", buffering=0)
         self._stream: FileIO = self._open.enter_context(acts)
         self._end = self._whole()
         self._stream.truncate(self._end)
-        handle = os.open(self.folder, os.O_RDONLY)  # so that the files' names are on the disk, too
+        handle = os.open(self.folder, os.O_RDONLY)  # so that the file names are on the disk too
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
 
-    def _check(self, found: dict[str, Any] | None) -> None:
-        if found is None or found.get("kind") != _KIND or not found.get(_KEY):
-            raise InputError("is damaged, or no journal of pnyx label", path=self.folder)
+    def _check(self, header: dict[str, Any] | None) -> None:
+        if header is None or header.get("kind") != _KIND or not header.get(_KEY):
+            raise InputError("is damaged, or not a journal of pnyx label", path=self.folder)
         for name, wanted in self._about.items():
-            if found.get(name) != wanted:
-                here, there = _shown(wanted), _shown(found.get(name))
+            if header.get(name) != wanted:
+                here, there = _shown(wanted), _shown(header.get(name))
                 problem = f"was begun with other {name}" if name == "items" else (
                     f"was begun with {name} {there}, found {here}"
                 )  # fmt: skip
                 raise InputError(f"{problem}: name another file with --out", path=self.labels)
-        self.secret = found[_KEY]
+        self.secret = header[_KEY]
 
     def _whole(self) -> int:
-        """Return where the last whole line ends: a kill or a full disk may have left a part."""
+        """Return the end of the last complete line: a kill or a full disk may cut the last."""
         size = self._stream.seek(0, os.SEEK_END)
         tail, at = b"", size
         while at > 0 and b"\n" not in tail:
@@ -110,7 +110,7 @@ class LabelJournal:
         return at + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
 
     def acts(self) -> Iterator[Act]:
-        """Yield what is there; InputError, with the line, where it is damaged."""
+        """Yield the stored acts; InputError, with the line, if the file is damaged."""
         path = self.folder / _ACTS
         with path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
@@ -123,7 +123,7 @@ class LabelJournal:
                     raise InputError("is damaged", path=path, line=number) from error
 
     def add(self, act: Act) -> None:
-        """Write down an act; it is on the disk when this returns, or not there at all."""
+        """Append an act; when this returns, it is on the disk completely or not at all."""
         line = (json_line(act.row()) + "\n").encode("utf-8", "replace")
         with disk_errors(self.folder):
             self._end = append(self._stream, self._end, line, sync=True)

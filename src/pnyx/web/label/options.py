@@ -1,4 +1,4 @@
-"""Spec of labelling: who answers which items, and where the labels go. Light."""
+"""Options of labelling: who answers which items, and where the labels are written."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
 
     out: FileName = out_opt(
         ...,
-        "Labels to write (JSONL). What people do is kept in LABELS.journal, so the same command "
-        "goes on where it stopped.",
+        "Labels to write (JSONL). All actions are kept in LABELS.journal, so the same command "
+        "resumes where it stopped.",
         metavar="LABELS",
     )
     annotators: tuple[Words, ...] = opt(
         (),
-        "Who labels: each gets an address of their own, and sees nobody else's answers. Without, "
-        "whoever comes gives a name.",
+        "Annotators: each gets an address of their own, and sees nobody else's answers. Without "
+        "this, visitors enter a name.",
         metavar="NAME[,NAME...]",
         each=True,
     )
@@ -31,14 +31,14 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
         needs="annotators",
         default_text="all",
     )
-    shuffle: bool = opt(False, "Show the items to each annotator in an order of their own.")
+    shuffle: bool = opt(False, "Show the items to each annotator in a different order.")
     suggest: FileName | None = file_opt(
         None,
-        "A judge's answers, shown after one's own, and never before.",
+        "A judge's answers, shown only after the annotator's own.",
         metavar="ANSWERS",
     )
     judge: Words | None = opt(
-        None, "Whose answers are suggested, where there are several judges'.",
+        None, "Judge whose answers are shown, if there are several.",
         metavar="NAME", needs="suggest",
     )  # fmt: skip
     scale: Literal["3", "5", "boolean"] | None = opt(
@@ -48,4 +48,4 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
         None, "quality: rate on dimensions of your own (docs/judging-quality.md).",
         metavar="FILE.toml",
     )  # fmt: skip
-    seed: int = opt(0, "Of orders, of which side comes first, and of who gets which items.")
+    seed: int = opt(0, "Seed for orders, for which side comes first, and for who gets which items.")

@@ -1,4 +1,4 @@
-"""The organiser's pages: how far everybody is, how far they agree, and a third decision."""
+"""The organiser's pages: progress, agreement and adjudication."""
 
 from __future__ import annotations
 
@@ -29,48 +29,53 @@ _MEASURES: Final = {
     "alpha_ordinal": "Krippendorff's alpha, ordinal",
 }
 _MANY: Final = 20_000
-"""From so many labels on, fewer samples are drawn for the intervals."""
+"""With more labels than this, fewer samples are drawn for the intervals."""
 _DRAWS, _FEW_DRAWS = 1000, 200
 _WAIT_SECONDS: Final = 2.0
-"""For so long a page waits for the agreement; then it is shown without, and asks again."""
+"""Seconds that a page waits for the agreement; then it is shown without, and asks again."""
 _REST: Final = 5.0
-"""The agreement is not computed again before so many times as long as it took have passed."""
+"""Wait this many times as long as the agreement took before computing it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementPage:
-    """How far people agree."""
+    """The agreement between annotators."""
 
-    compared: Compared | None = None  # the measures; None where there is nothing
-    reason: str = ""  # why there is nothing
-    items: tuple[int, int] = (0, 0)  # answered by two or more, of those answered
+    compared: Compared | None = None  # the measures; None if there are none
+    reason: str = ""  # why there are none
+    items: tuple[int, int] = (0, 0)  # items answered by two or more, and all answered ones
     draws: int = 0  # of the bootstrap
-    drawn_by: tuple[str, int] = ("item", 0)  # groups or items, and how many there are
+    drawn_by: tuple[str, int] = ("item", 0)  # groups or items, and their number
 
 
 def agreement_of(desk: Desk) -> AgreementPage:
-    """Return the agreement of the people, adjudicated answers left out."""
+    """Return the agreement of the annotators, without adjudicated answers."""
     from pnyx.judging.measures.raters import measure_raters
     from pnyx.stats.base import Bootstrap
 
-    said = {question.id: list(desk.book.answers(question.id)) for question in desk.questions}
-    shared = sum(len(answers) > 1 for answers in said.values())
-    items = shared, sum(map(bool, said.values()))
+    answers_by_item = {
+        question.id: list(desk.book.answers(question.id)) for question in desk.questions
+    }
+    shared = sum(len(answers) > 1 for answers in answers_by_item.values())
+    items = shared, sum(map(bool, answers_by_item.values()))
     if not shared:
         return AgreementPage(reason="No item has answers of two people yet.", items=items)
-    rows = [row for q in desk.questions for row in label_rows(q, said[q.id])]
+    rows = [row for q in desk.questions for row in label_rows(q, answers_by_item[q.id])]
     if any(isinstance(row["value"], list) for row in rows):
-        return AgreementPage(reason="Orders have no measure of agreement here.", items=items)
+        return AgreementPage(reason="Agreement is not measured for rankings.", items=items)
     draws = _FEW_DRAWS if len(rows) > _MANY else _DRAWS
-    found = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
+    agreement = measure_raters(None, [rows], bootstrap=Bootstrap(draws=draws))
     return AgreementPage(
-        found.compared[0], items=items, draws=draws, drawn_by=(found.clustered_by, found.clusters)
+        agreement.compared[0],
+        items=items,
+        draws=draws,
+        drawn_by=(agreement.clustered_by, agreement.clusters),
     )
 
 
 @dataclass
 class Organising(ItemPages):
-    """The routes of the organiser; an item's place is its number in the file."""
+    """The routes of the organiser; an item's position is its number in the file."""
 
     root: ClassVar[str] = "adjudicate"
     undoes: ClassVar[tuple[str, ...]] = ("adjudicate", "undo")
@@ -82,32 +87,32 @@ class Organising(ItemPages):
         """Return the routes."""
         from starlette.routing import Route
 
-        own = self._own
+        restricted = self._own
         return [
-            Route("/organise", own(self.organise)),
-            Route("/organise/labels", own(self.labels)),
-            Route("/adjudicate", own(self.first)),
-            Route("/adjudicate/undo", own(self.undo), methods=["POST"]),
-            Route("/adjudicate/{place:int}", own(self.item)),
-            Route("/adjudicate/{place:int}", own(self.answer), methods=["POST"]),
+            Route("/organise", restricted(self.organise)),
+            Route("/organise/labels", restricted(self.labels)),
+            Route("/adjudicate", restricted(self.first)),
+            Route("/adjudicate/undo", restricted(self.undo), methods=["POST"]),
+            Route("/adjudicate/{place:int}", restricted(self.item)),
+            Route("/adjudicate/{place:int}", restricted(self.answer), methods=["POST"]),
         ]
 
     def _own(
         self, page: Callable[[Request, str], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return a page that is for the organiser alone."""
+        """Return a page that only the organiser may see."""
 
         async def answer(request: Request) -> Response:
             from starlette.exceptions import HTTPException
 
             if not self.people.is_organiser(request):
-                raise HTTPException(403, "This page is the organiser's.")
+                raise HTTPException(403, "This page is for the organiser.")
             return await page(request, ADJUDICATED)
 
         return answer
 
     async def organise(self, request: Request, _: str) -> Response:
-        """Show how far everybody is, the agreement, and what is in dispute."""
+        """Show everybody's progress, the agreement, and disputed items."""
         desk = self.desk
         await self._agree()
         named = dict.fromkeys([*desk.share.annotators, *desk.book.people])
@@ -123,7 +128,10 @@ class Organising(ItemPages):
         )  # fmt: skip
 
     async def _agree(self) -> None:
-        """Compute the agreement anew if something was said; of many answers it comes later."""
+        """Compute the agreement again if there are new answers.
+
+        With many answers, in the background.
+        """
         import asyncio
 
         from anyio.to_thread import run_sync
@@ -141,18 +149,18 @@ class Organising(ItemPages):
             self._working.result()
 
     def _pace(self, who: str) -> float | None:
-        """Return the median of the seconds that a person spent on an item; None if unknown."""
+        """Return the median seconds that a person spent on an item; None if unknown."""
         from statistics import median
 
         spent = [
-            said.seconds
+            act.seconds
             for item in self.desk.order(who)
-            if (said := self.desk.state(who, item).said) and said.seconds is not None
+            if (act := self.desk.state(who, item).act) and act.seconds is not None
         ]
         return median(spent) if spent else None
 
     def _dimensions(self) -> dict[str, str]:
-        """Return the labels of the dimensions of what was compared."""
+        """Return the labels of the compared dimensions."""
         compared = self._known[1].compared
         names = compared.per_dimension if compared else ()
         form = self.desk.form(self.desk.questions[0], ADJUDICATED)
@@ -160,7 +168,7 @@ class Organising(ItemPages):
         return {name: labels.get(name) or name for name in names}
 
     async def labels(self, *_: object) -> Response:
-        """Send LABELS as it stands."""
+        """Send the current LABELS."""
         from starlette.responses import Response
 
         from pnyx.core.files import json_line
@@ -172,53 +180,53 @@ class Organising(ItemPages):
     # Adjudication -------------------------------------------------------------------------------
 
     async def first(self, *_: object) -> Response:
-        """Lead to the first dispute that is open, else to what is said at the end."""
+        """Redirect to the first open dispute, or else to the final page."""
         return see(self.address(self._following(-1)))
 
     def _following(self, item: int) -> int | None:
         disputes = self.desk.disputes()
         later = [n for n in disputes if n > item] + [n for n in disputes if n < item]
-        return next((n for n in later if self.desk.state(ADJUDICATED, n).said is None), None)
+        return next((n for n in later if self.desk.state(ADJUDICATED, n).act is None), None)
 
-    def address(self, place: int | None, show: str = "") -> str:
-        """Return the address of an item in dispute; without one, of the overview."""
-        return Links().to("organise") if place is None else super().address(place)
+    def address(self, position: int | None, show: str = "") -> str:
+        """Return the address of a disputed item; without one, of the overview."""
+        return Links().to("organise") if position is None else super().address(position)
 
     def onward(
-        self, request: Request, who: str, place: int, act: Act, before: State, show: str
+        self, request: Request, who: str, position: int, act: Act, before: State, show: str
     ) -> Response:
-        """Show a decided item again, with the names: who looks at it has decided."""
+        """Show a decided item again, with the annotators' names."""
         if act.does == "answer":
-            return self.to(request, who, place)
-        following = self._following(place)
+            return self.to(request, who, position)
+        following = self._following(position)
         if following is None:
             return moved(request, self.address(None))
         return self.to(request, who, following)
 
-    def values(self, who: str, place: int | None, kept: Act | None) -> dict[str, Any]:
-        """Return what was said of an item, and how far the disputes are decided."""
-        desk, item = self.desk, place or 0
+    def values(self, who: str, position: int | None, draft: Act | None) -> dict[str, Any]:
+        """Return the answers to an item, and how many disputes are decided."""
+        desk, item = self.desk, position or 0
         question, disputes = desk.questions[item], desk.disputes()
         return {
-            "suggestions": [], "total": None, "groups": {}, "kept": kept or self._agreed(item),
-            "others": self._others(item), "named": desk.state(who, item).said is not None,
+            "suggestions": [], "total": None, "groups": {}, "kept": draft or self._agreed(item),
+            "others": self._others(item), "named": desk.state(who, item).act is not None,
             "disputed": desk.disputed(question), "disputes": len(disputes),
             "decided": self._decided(disputes), "here": ("organise",),
             "back": self.address(None), "onward": self.address(self._following(item)),
         }  # fmt: skip
 
     def _decided(self, disputes: list[int]) -> int:
-        return sum(self.desk.state(ADJUDICATED, item).said is not None for item in disputes)
+        return sum(self.desk.state(ADJUDICATED, item).act is not None for item in disputes)
 
     def _others(self, item: int) -> list[Act]:
-        """Return what people said, in an order of its own for each item, so that none is known."""
+        """Return the answers, shuffled for each item, so that annotators stay anonymous."""
         question = self.desk.questions[item]
-        found = sorted(self.desk.book.answers(question.id), key=lambda said: said.who)
-        random.Random(f"{self.desk.share.seed}:others:{question.id}").shuffle(found)
-        return found
+        answers = sorted(self.desk.book.answers(question.id), key=lambda act: act.who)
+        random.Random(f"{self.desk.share.seed}:others:{question.id}").shuffle(answers)
+        return answers
 
     def _agreed(self, item: int) -> Act | None:
-        """Return, before a decision, the choices that all agree on, so that the others are left."""
+        """Return the choices that all agree on before a decision; only the others remain."""
         question = self.desk.questions[item]
         form = self.desk.form(question, ADJUDICATED)
         if self.desk.state(ADJUDICATED, item).latest is not None or form.single or form.places:
@@ -227,6 +235,6 @@ class Organising(ItemPages):
         same = {
             name: value
             for name, value in (others[0].values.items() if others else ())
-            if all(one.values.get(name) == value for one in others)
+            if all(act.values.get(name) == value for act in others)
         }
         return Act(ADJUDICATED, question.id, "draft", form.marks(same))

@@ -1,4 +1,4 @@
-"""Who labels which items in which order, fixed by a seed; and who sends a request."""
+"""Which annotator labels which items in which order (fixed by a seed), and who sends a request."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ _YEAR_SECONDS: Final = 365 * 24 * 3600
 
 
 class People:
-    """Who may label: by a token each, or, without `annotators`, whoever gives a name."""
+    """Who may label: annotators with a token each or, without `annotators`, anybody with a name."""
 
     def __init__(self, annotators: Sequence[str], secret: str, token: str | None = None) -> None:
         names = check_names(annotators)
         self.tokens: Mapping[str, str] = {}
         if names:
-            own = token or token_of(secret, ORGANISER)
-            self.tokens = {ORGANISER: own} | {name: token_of(secret, name) for name in names}
+            organiser_token = token or token_of(secret, ORGANISER)
+            self.tokens = {ORGANISER: organiser_token} | {
+                name: token_of(secret, name) for name in names
+            }
         self._names = {token: name for name, token in self.tokens.items()}
 
     @property
     def closed(self) -> bool:
-        """Whether one needs a token of one's own."""
+        """Whether each annotator needs a token."""
         return bool(self.tokens)
 
     def who(self, request: Request) -> str:
-        """Return the annotator who sends a request; empty where it is not known."""
+        """Return the annotator who sends a request; empty if unknown."""
         if self.closed:
             name = self._names.get(request.scope.get("pnyx.token", ""), "")
             return "" if name == ORGANISER else name
@@ -50,11 +52,11 @@ class People:
             return ""
 
     def is_organiser(self, request: Request) -> bool:
-        """Tell whether a request may see everybody's answers."""
+        """Return whether a request may see everybody's answers."""
         return not self.closed or self._names.get(request.scope.get("pnyx.token", "")) == ORGANISER
 
     def remember(self, request: Request, response: Response, name: str) -> None:
-        """Have a browser bring a name."""
+        """Store a name in the browser."""
         response.set_cookie(
             NAME_COOKIE, quote(name, safe=""), max_age=_YEAR_SECONDS, httponly=True,
             samesite="strict", secure=is_secure(request.url.scheme, request.headers),
@@ -62,31 +64,31 @@ class People:
 
 
 def check_names(annotators: Sequence[str]) -> list[str]:
-    """Return annotators' names; OptionError where one is none, or is there twice."""
+    """Return annotators' names; OptionError if one is invalid or repeated."""
     names = [check_name(name) for name in annotators]
     if len({name.casefold() for name in names}) < len(names):
-        raise OptionError("--annotators names somebody twice")
+        raise OptionError("--annotators repeats a name")
     return names
 
 
 def check_name(name: str) -> str:
-    """Return an annotator's name without white space around it; OptionError where it is none."""
+    """Return an annotator's name without surrounding white space; OptionError if it is invalid."""
     name = name.strip()
     if not name or len(name) > _LONGEST or not name.isprintable():
-        found = repr(shorten(name, 40))
-        raise OptionError(f"found the name {found}, expected 1 to {_LONGEST} printable characters")
+        short = repr(shorten(name, 40))
+        raise OptionError(f"found the name {short}, expected 1 to {_LONGEST} printable characters")
     if name.casefold() in (ADJUDICATED, ORGANISER):
-        raise OptionError(f"found the name {shorten(name, 40)!r}, which has a meaning of its own")
+        raise OptionError(f"found the name {shorten(name, 40)!r}, which is reserved")
     return name
 
 
 def token_of(secret: str, name: str) -> str:
-    """Return the token of an annotator, which nobody can tell who has not read the secret."""
+    """Return the token of an annotator, which cannot be guessed without the secret."""
     return hmac.new(secret.encode(), name.encode(), "sha256").hexdigest()[:_TOKEN_DIGITS]
 
 
 def order_of(places: Sequence[int], who: str, seed: int, *, shuffle: bool) -> list[int]:
-    """Return items in the order in which an annotator sees them."""
+    """Return items in an annotator's order."""
     order = list(places)
     if shuffle:
         random.Random(f"{seed}:order:{who}").shuffle(order)
@@ -94,22 +96,22 @@ def order_of(places: Sequence[int], who: str, seed: int, *, shuffle: bool) -> li
 
 
 def is_turned(item: str, who: str, seed: int) -> bool:
-    """Tell whether an annotator sees the second of two sides first."""
+    """Return whether an annotator sees the second of two sides first."""
     return random.Random(f"{seed}:side:{who}:{item}").random() < 0.5
 
 
 def shared_out(
     count: int, annotators: Sequence[str], overlap: int | None, seed: int
 ) -> Mapping[str, list[int]]:
-    """Return each annotator's items, from 0: `overlap` for each, loads alike, pairs mixed."""
+    """Return each annotator's items, from 0: `overlap` people an item, equal loads, mixed pairs."""
     if overlap is None:
         return {who: list(range(count)) for who in annotators}
     rng = random.Random(f"{seed}:overlap")
     loads = dict.fromkeys(annotators, 0)
-    found: dict[str, list[int]] = {who: [] for who in annotators}
+    shares: dict[str, list[int]] = {who: [] for who in annotators}
     for item in rng.sample(range(count), count):
         drawn = sorted(annotators, key=lambda who: (loads[who], rng.random()))
         for who in drawn[:overlap]:
             loads[who] += 1
-            found[who].append(item)
-    return {who: sorted(items) for who, items in found.items()}
+            shares[who].append(item)
+    return {who: sorted(items) for who, items in shares.items()}

@@ -1,4 +1,4 @@
-"""What browsers send while people label, and what leads them on."""
+"""Forms that browsers submit while people label, and redirects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 PART: Final = "x-pnyx-part"
-"""A request that brings this header gets the work alone, without the frame of the page."""
+"""A request with this header gets only the form, without the rest of the page."""
 
 SKIPS: Final = ("I cannot tell", "The text is broken", "The question is unclear")
 """Reasons offered for skipping; others go into the comment."""
@@ -27,50 +27,50 @@ _LONGEST_SECONDS: Final = 24 * 3600.0
 
 
 def draft_of(form: Form, sent: FormData, who: str, item: str) -> Act:
-    """Return what a form that was sent holds, whole or not."""
+    """Return the act of a submitted form, complete or not."""
     comment = clean_text(str(sent.get("comment", ""))).replace("\r\n", "\n").strip()
     return Act(
         who, item, "draft", _marks(form, sent), {}, bool(sent.get("unsure")),
-        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.shown,
+        comment[:_LONGEST_COMMENT], _seconds(sent.get("seconds")), form.side_order,
     )  # fmt: skip
 
 
 def _marks(form: Form, sent: FormData) -> Marks:
-    """Return the choice sent for each field; None for what is none of them."""
-    found = []
+    """Return the submitted choice for each field; None if it is invalid."""
+    positions = []
     for number, field in enumerate(form.fields):
         chosen = whole(str(sent.get(f"f{number}", "")), -1)
-        found.append(chosen if 0 <= chosen < len(field.choices) else None)
-    return tuple(found)
+        positions.append(chosen if 0 <= chosen < len(field.choices) else None)
+    return tuple(positions)
 
 
 def _seconds(sent: object) -> float | None:
-    """Return the time that the page says it was in sight; None where it does not say."""
+    """Return the time that the page was visible; None if it does not say."""
     try:
-        found = float(str(sent))
+        seconds = float(str(sent))
     except ValueError:
         return None
-    return found if 0 <= found <= _LONGEST_SECONDS and str(sent) else None
+    return seconds if 0 <= seconds <= _LONGEST_SECONDS and str(sent) else None
 
 
 def whole(text: str, otherwise: int) -> int:
-    """Return a number that was sent, or another where it is none."""
+    """Return a submitted number, or a default if it is invalid."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
 
 
 def version_of(sent: FormData) -> int:
-    """Return the version of the item that a form was made of; -1 for none."""
+    """Return the version of the item that a form was made from; -1 for none."""
     return whole(str(sent.get("version", "")), -1)
 
 
 def show_of(sent: Mapping[str, Any]) -> str:
-    """Return which items are shown; empty for all."""
-    found = str(sent.get("show", ""))
-    return found if found in SHOWS else ""
+    """Return the filter of items; empty for all."""
+    show = str(sent.get("show", ""))
+    return show if show in SHOWS else ""
 
 
 def moved(request: Request, address: str) -> Response:
-    """Lead to another page, whether a script or a browser asks."""
+    """Redirect to another page, for a script or a browser."""
     from starlette.responses import Response
 
     if PART not in request.headers:

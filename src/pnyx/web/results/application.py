@@ -39,7 +39,7 @@ _MOST_WORDS: Final = 12
 
 
 class WordHit(NamedTuple):
-    """What has the words: a judgement, or a sentence (`n` from 1) of a report, and its text."""
+    """A search hit: a judgement, or a sentence (`n` from 1) of a report, and its text."""
 
     text: str
     judgement: JudgementRow | None = None
@@ -48,9 +48,9 @@ class WordHit(NamedTuple):
 
 
 def search(catalogue: Catalogue, words: str, number: int = 1) -> RowPage[WordHit]:
-    """Return what has all the words, the last as the beginning of one; judgements first.
+    """Return the hits with all the words, the last one as a prefix.
 
-    Ids of topics, runs and items are not words of a text: topics and runs have lists.
+    Judgements first. Ids of topics, runs and items are not searched: topics and runs have lists.
     """
     wanted = _WORD.findall(words)[:_MOST_WORDS]
     if not wanted:
@@ -69,16 +69,18 @@ def _hit(catalogue: Catalogue, number: int) -> WordHit:
         line = catalogue.line(judgement)
         texts = (line.get(name) for name in SEARCHED)
         return WordHit(next((t for t in texts if isinstance(t, str) and t), ""), judgement)
-    report, place = divmod(-number, SENTENCES_A_REPORT)
+    report, position = divmod(-number, SENTENCES_A_REPORT)
     row = catalogue.row(kinds.REPORTS, "WHERE p.id = ?", report)
     texts_of = catalogue.texts(row)
-    return WordHit(texts_of[place] if place < len(texts_of) else "", report=row, n=place + 1)
+    return WordHit(
+        texts_of[position] if position < len(texts_of) else "", report=row, n=position + 1
+    )
 
 
 def view_app(current: CurrentCatalogue, *, token: str = "", watch: bool = False) -> Guard:
     """Return the application that shows results; MissingExtra: Starlette is not installed.
 
-    With `watch` a page that is open loads itself again when the results have changed.
+    With `watch`, open pages reload when the results change.
     """
     from starlette.routing import Route
 
@@ -124,7 +126,7 @@ def view_app(current: CurrentCatalogue, *, token: str = "", watch: bool = False)
 
 
 def _file_of(catalogue: Catalogue, path: str, sort: str, error: NotFoundError) -> Response:
-    """Return a file that stands beside a page."""
+    """Return a file next to a page."""
     from starlette.responses import StreamingResponse
 
     above, _, name = path.rpartition("/")
@@ -138,14 +140,14 @@ def _file_of(catalogue: Catalogue, path: str, sort: str, error: NotFoundError) -
 
 
 async def _chosen_pair(request: Request) -> Response:
-    """Lead to the page of the pair that a form chose."""
+    """Redirect to the page of the pair chosen in a form."""
     what, first, second = (request.query_params.get(n, "") for n in ("what", "first", "second"))
     if what not in ("runs", "judges") or not first or not second:
-        raise not_found("two of a kind are compared: choose both")
+        raise not_found("a comparison needs two: choose both")
     return see(Links().to("compare", what, first, second))
 
 
 def _prepare(current: CurrentCatalogue) -> None:
-    """Do what the first look at a page would wait for."""
-    with contextlib.suppress(PnyxError, sqlite3.Error):  # a page that needs it says what is wrong
+    """Compute in advance what the first page view would wait for."""
+    with contextlib.suppress(PnyxError, sqlite3.Error):  # a page that needs it reports the error
         prepare(current.get())

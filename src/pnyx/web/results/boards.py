@@ -30,20 +30,20 @@ from pnyx.web.results.records import (
 )
 
 _FIRST_RUNS: Final = 10
-"""Of each leaderboard where there are several."""
+"""Rows of each leaderboard if there are several."""
 
 _UP: Final = ".up"
-"""Ends the part of an address that names a measure, for the order from the least."""
+"""Suffix of a measure in an address, for ascending order."""
 
 _WIDE, _PAD = 104, 5.0
-"""Of the small pictures of values, in px."""
+"""Sizes of the small pictures of values, in px."""
 
 Scale = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A run or topic in a table; over all topics, its `name` is empty."""
+    """A run or topic in a table; `name` is empty for all topics together."""
 
     name: str
     reports: list[ReportRow] = field(default_factory=list)
@@ -52,7 +52,7 @@ class BoardRow:
 
     @property
     def unscored(self) -> int:
-        """How many findings and measures have no value."""
+        """The number of findings and measures without a value."""
         without = sum(value.value is None for value in self.values.values())
         return without + sum(report.asked - report.scored for report in self.reports)
 
@@ -66,13 +66,13 @@ class Board:
     measures: Sequence[str]  # its columns
     page: RowPage[BoardRow]  # of its rows
     whole: BoardRow | None = None  # the row over all topics
-    sorted_by: str = ""  # a measure; empty: what is unscored first
+    sorted_by: str = ""  # a measure; empty: unscored rows first
     ascending: bool = False
     scales: Mapping[str, Scale] = field(default_factory=dict)
 
     @property
     def has_reports(self) -> bool:
-        """Whether some row on this page has one."""
+        """Whether any row on this page has one."""
         return any(row.reports for row in self.page.rows)
 
     @property
@@ -82,11 +82,11 @@ class Board:
         return sorted({d.baseline for row in rows for d in row.differences.values()})
 
     def values(self, most: int) -> list[MeasureValue | None]:
-        """Return what its first rows show."""
+        """Return its first rows."""
         return [row.values.get(name) for row in self.page.rows[:most] for name in self.measures]
 
     def order(self, measure: str) -> str:
-        """Return the part of the address that a click on a measure's heading leads to."""
+        """Return the part of the address behind a measure's heading."""
         turns = measure == self.sorted_by and not self.ascending
         return slug(measure) + (_UP if turns else "")
 
@@ -112,12 +112,12 @@ def bar_of(value: MeasureValue, scale: Scale | None = None) -> str:
     if value.low is not None and value.high is not None:
         line = f'<path d="M{x(value.low)} 7H{x(value.high)}"/>'
     dot = f'<circle cx="{x(value.value)}" cy="7" r="3.5"/>'
-    # Made of numbers alone; its size is that of `.gauge` in view.css.
+    # Made only of numbers; its size matches `.gauge` in view.css.
     return Markup(f'<svg class="gauge" aria-hidden="true">{line}{dot}</svg>')  # noqa: S704
 
 
 def _scale(values: Iterable[MeasureValue]) -> Scale:
-    """Return the ends of a column: 0 to 1 where all is in it, else from the least to the most."""
+    """Return the range of a column: 0 to 1 if that holds all values, else minimum to maximum."""
     numbers = [x for v in values for x in (v.value, v.low, v.high) if x is not None]
     unit = all(0 <= x <= 1 for x in numbers)
     return (0.0, 1.0) if unit else (min(0.0, *numbers), max(numbers))
@@ -130,7 +130,7 @@ _OF_RUNS: Final = "FROM value WHERE topic IS NULL AND run NOT NULL"
 
 
 def measured_sources(catalogue: Catalogue) -> tuple[SourceRow, ...]:
-    """Return the sources that measure runs, as they were given."""
+    """Return the sources that measure runs, in the given order."""
     return catalogue.sources_in(f"SELECT DISTINCT source {_OF_RUNS}")
 
 
@@ -143,7 +143,7 @@ def _measures(catalogue: Catalogue, source: SourceRow) -> list[str]:
 def _ranked_runs(
     catalogue: Catalogue, source: int, by: str, number: int, order: str
 ) -> RowPage[str]:
-    """Return runs by a measure; those without a value before all others."""
+    """Return runs by a measure; those without a value come first."""
     count = f"SELECT count(DISTINCT run) {_OF_RUNS} AND source = ?"
     total = int(catalogue.all(count, source)[0][0])
     names = catalogue.all(
@@ -159,25 +159,25 @@ def _ranked_runs(
 def leaderboard(
     catalogue: Catalogue, source: str, by: str = "", number: int = 1, *, ascending: bool = False
 ) -> Board:
-    """Return runs over all topics, the best by a measure first, those without a value before."""
-    held = catalogue.source(source)
-    measures = _measures(catalogue, held)
+    """Return runs over all topics, those without a value first, then the best by a measure."""
+    source_row = catalogue.source(source)
+    measures = _measures(catalogue, source_row)
     by = by or next(iter(measures), "")
     if by not in measures:
         raise NotFoundError("this leaderboard has no such measure")
-    page = _ranked_runs(catalogue, held.id, by, number, "ASC" if ascending else "DESC")
+    page = _ranked_runs(catalogue, source_row.id, by, number, "ASC" if ascending else "DESC")
     rows = {name: BoardRow(name) for name in page.rows}
-    own = f"source = ? AND r.name IN ({', '.join('?' * len(rows))})"
-    tail = f"WHERE v.topic IS NULL AND v.{own} ORDER BY r.name, v.place"
-    values = catalogue.rows(MEASURES, tail, held.id, *rows)
+    condition = f"source = ? AND r.name IN ({', '.join('?' * len(rows))})"
+    tail = f"WHERE v.topic IS NULL AND v.{condition} ORDER BY r.name, v.place"
+    values = catalogue.rows(MEASURES, tail, source_row.id, *rows)
     for value in values:
         rows[value.run].values[value.measure] = value
-    tail = f"WHERE d.{own} ORDER BY d.rowid"
-    for difference in catalogue.rows(DIFFERENCES, tail, held.id, *rows):
+    tail = f"WHERE d.{condition} ORDER BY d.rowid"
+    for difference in catalogue.rows(DIFFERENCES, tail, source_row.id, *rows):
         rows[difference.run].differences[difference.measure] = difference
     scales = {name: _scale(v for v in values if v.measure == name) for name in measures}
-    shown = page_of(list(rows.values()), page.total, number)
-    return Board(source, "run", measures, shown, None, by, ascending, scales)
+    board_page = page_of(list(rows.values()), page.total, number)
+    return Board(source, "run", measures, board_page, None, by, ascending, scales)
 
 
 def _show_leaderboard(catalogue: Catalogue, address: Address) -> Content:
@@ -231,7 +231,7 @@ def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
         values = catalogue.values(run=title, topics=True)
     boards = _boards(by, catalogue.reports(**chosen), values, address.number)
     (name,) = chosen.values()
-    shown = {
+    page_values = {
         "title": title,
         "id": name if name != title else "",
         "titles": titles,
@@ -241,13 +241,13 @@ def _show_rows(by: str, catalogue: Catalogue, address: Address) -> Content:
         "base": address.here,
         "definitions": definitions_of(name for board in boards for name in board.measures),
     }
-    return Content("boards", shown)
+    return Content("boards", page_values)
 
 
 def _boards(
     by: str, reports: Iterable[ReportRow], values: Iterable[MeasureValue], number: int
 ) -> list[Board]:
-    """Return a table for each source, what has most that is unscored first."""
+    """Return a table for each source, those with the most unscored values first."""
     tables: dict[str, dict[str, BoardRow]] = {}
 
     def row_of(cell: ReportRow | MeasureValue) -> BoardRow:
@@ -283,21 +283,20 @@ def _names(by: str, catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
 def definitions_of(measures: Iterable[str]) -> dict[str, str]:
     """Return measure -> its definition, for those that have one here."""
     names = list(dict.fromkeys(measures))
-    known: Mapping[str, str] = _written()
+    written: Mapping[str, str] = _written()
     for target in offered("DEFINITIONS"):
-        known = load(target)(known, names)
-    definitions = {name: _definition(name, known) for name in names}
+        written = load(target)(written, names)
+    definitions = {name: _definition(name, written) for name in names}
     return {name: text for name, text in definitions.items() if text}
 
 
-def _definition(name: str, known: Mapping[str, str]) -> str:
-    """Return the definition of a measure, whatever its cutoff, or that of one it is a part of."""
+def _definition(name: str, written: Mapping[str, str]) -> str:
+    """Return the definition of a measure, ignoring its cutoff, or of the one it is part of."""
     if name.endswith(MICRO):
-        return (
-            f"{_definition(name.removesuffix(MICRO), known)} Over the items of all topics.".strip()
-        )
+        definition = _definition(name.removesuffix(MICRO), written)
+        return f"{definition} Over the items of all topics.".strip()
     base = name.partition("@")[0].partition("(")[0].strip()
-    return next((known[n] for n in (name, base, base.rpartition(".")[2]) if n in known), "")
+    return next((written[n] for n in (name, base, base.rpartition(".")[2]) if n in written), "")
 
 
 @cache

@@ -20,7 +20,7 @@ from pnyx.web.results.kinds import TABLES, Kind
 from pnyx.web.results.sources import GivenSource, State
 
 SENTENCES_A_REPORT: Final = 10_000
-"""In the index of words judgements count up from 1; sentences down, so many for each report."""
+"""In the word index, judgements count up from 1; sentences count down, this many per report."""
 
 SEARCHED: Final = ("explanation", "evidence", "statement", "text", "question", "document")
 """Fields of a judgement's line whose words are in the index."""
@@ -45,7 +45,7 @@ _DISAGREED: Final = (
     "kind = 'labels') GROUP BY 1, 2, 3 HAVING count(DISTINCT value) > 1)"
 )
 _KEY_LENGTH: Final = 18
-"""Of a facet's key: four of them, joined, are one plain part of an address."""
+"""Length of a facet's key: four of them, joined, fit in one part of an address."""
 
 
 def _sql(name: str) -> str:
@@ -53,7 +53,7 @@ def _sql(name: str) -> str:
 
 
 class Builder:
-    """Writes a catalogue into a file of SQLite that is not there yet."""
+    """Writes a catalogue into a new SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(path, isolation_level=None)
@@ -68,12 +68,13 @@ class Builder:
         self.banks: Sequence[str] = ()  # files of nugget banks
 
     @contextmanager
-    def source(self, given: GivenSource) -> Iterator[int]:
-        """Add a source, and what is added within; of one with a fault, only the fault is kept."""
+    def source(self, source: GivenSource) -> Iterator[int]:
+        """Add a source and its contents; if it has a fault, only the fault is kept."""
         number = self._next("source")
-        ids, last = {table: dict(known) for table, known in self._ids.items()}, self._last.copy()
-        name = self._free(given.name)
-        row = (number, name, slug(name), given.path, given.kind)
+        ids = {table: dict(ids_of_table) for table, ids_of_table in self._ids.items()}
+        last = self._last.copy()
+        name = self._free(source.name)
+        row = (number, name, slug(name), source.path, source.kind)
         sql = "INSERT INTO source (id, name, slug, path, kind, problem) VALUES (?, ?, ?, ?, ?, ?)"
         self.connection.execute("SAVEPOINT source")
         try:
@@ -86,12 +87,12 @@ class Builder:
             self._ids, self._last = ids, last
             problem = str(error)
             if isinstance(error, sqlite3.Error):
-                problem = f"{given.path}: holds what cannot be kept: {error}"
+                problem = f"{source.path}: holds data that cannot be stored: {error}"
             self.connection.execute(sql, (*row, problem))
         self.connection.execute("RELEASE source")
 
     def _free(self, name: str) -> str:
-        """Return a name whose part of an address no other source has, whatever its case."""
+        """Return a name whose part of an address is unique among sources, ignoring case."""
         free, number = name, 1
         while slug(free).lower() in self._slugs:
             number += 1
@@ -103,10 +104,10 @@ class Builder:
         self._last[table] += 1
         return self._last[table]
 
-    # What a source holds -------------------------------------------------------------------------
+    # Contents of a source -------------------------------------------------------------------------
 
     def about(self, source: int, **columns: Any) -> None:
-        """Set columns of a source; `about` is what it says of itself, as JSON values."""
+        """Set columns of a source; `about` is its own description, as JSON values."""
         if "about" in columns:
             columns["about"] = json.dumps(columns["about"])
         names = ", ".join(f"{name} = ?" for name in columns)
@@ -124,7 +125,7 @@ class Builder:
         return self._id("run", name)
 
     def topic(self, name: str, title: str = "", request: str = "", background: str = "") -> int:
-        """Return the number of a topic; a text of it counts where none is known yet."""
+        """Return the number of a topic; its text is stored if none is known yet."""
         number = self._id("topic", name)
         for column, text in (("title", title), ("request", request), ("background", background)):
             if text:
@@ -133,14 +134,14 @@ class Builder:
         return number
 
     def _id(self, table: str, name: str) -> int:
-        known = self._ids[table]
-        if name not in known:
+        ids = self._ids[table]
+        if name not in ids:
             sql = f"INSERT INTO {table} (name, slug) VALUES (?, ?)"
-            known[name] = self.connection.execute(sql, (name, slug(name))).lastrowid or 0
-        return known[name]
+            ids[name] = self.connection.execute(sql, (name, slug(name))).lastrowid or 0
+        return ids[name]
 
     def judgement(self, columns: tuple[Any, ...], words: str) -> None:
-        """Add a judgement, its columns from `source` on, and the words that it is found by."""
+        """Add a judgement, its columns from `source` on, and its words for the search."""
         number = self._next("judgement")
         self.add("judgement", (number, *columns))
         if words:
@@ -153,32 +154,33 @@ class Builder:
         for n, state in enumerate(states):
             self.add("sentence", (number, n, state))
         for n, text in enumerate(texts):
-            place = number * SENTENCES_A_REPORT + min(n, SENTENCES_A_REPORT - 1)
-            self.add("words (rowid, text)", (-place, text))
+            row_number = number * SENTENCES_A_REPORT + min(n, SENTENCES_A_REPORT - 1)
+            self.add("words (rowid, text)", (-row_number, text))
 
     def value(self, columns: tuple[Any, ...], no_interval: str = "") -> None:
         """Add a measure, its columns from `source` to `asked`, and why it has no interval."""
         self.add("value", (*columns, no_interval))
 
     def add(self, table: str, row: tuple[Any, ...]) -> None:
-        """Add a row of a table that needs nothing else."""
+        """Add a row of any other table."""
         rows = self._waiting.setdefault(table, [])
         rows.append(row)
         if len(rows) >= _FLUSH:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered rows."""
         for table, rows in self._waiting.items():
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
                 rows.clear()
 
-    # The end -------------------------------------------------------------------------------------
+    # Finishing
+    # -------------------------------------------------------------------------------------
 
     def finish(self, state: State) -> None:
-        """Make indexes, counts and facets; `state` is that of the files that were read."""
+        """Make indexes, counts and facets; `state` is that of the source files."""
         rows = [(path, *size_and_time) for path, size_and_time in state.items()]
         self.connection.executemany("INSERT INTO given VALUES (?, ?, ?)", rows)
         self.connection.execute("COMMIT")
@@ -194,9 +196,9 @@ class Builder:
         self.connection.execute("ANALYZE")
 
     def _join_labels(self) -> None:
-        """Give each judgement the label that people agree on, if they do (`judge.labels`)."""
-        said = self.connection.execute(_LABELS).fetchall()
-        first, several = counted((key, who == ADJUDICATED, v) for *key_, who, v in said
+        """Give each judgement the label that people agree on, if any (`judge.labels`)."""
+        labels = self.connection.execute(_LABELS).fetchall()
+        first, several = counted((key, who == ADJUDICATED, v) for *key_, who, v in labels
                                  for key in [tuple(key_)])  # fmt: skip
         agreed = ((*key, consensus(several.get(key) or [label])) for key, label in first.items())
         rows = [row for row in agreed if row[-1] is not None]

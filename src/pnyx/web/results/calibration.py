@@ -1,6 +1,6 @@
-"""How far a judge's probabilities can be trusted: figures of what was measured, from its JSON.
+"""Figures of a judge's calibration, from measured JSON.
 
-Every function raises KeyError, TypeError or ValueError for a document that is none.
+Every function raises KeyError, TypeError or ValueError for a document of another kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MEASURES: Final = {
 
 
 def document_sections(document: Row) -> list[FigureSection]:
-    """Return what a file of `pnyx measure` or `pnyx calibrate` says."""
+    """Return the sections for a file of `pnyx measure` or `pnyx calibrate`."""
     if "thresholds" in document:
         return [_thresholds(document)]
     if document.get("format") == "pnyx-calibration":
@@ -49,12 +49,14 @@ def _calibration(document: Row) -> FigureSection:
     text = []
     if counts:
         text.append(f"{counts['scored']:,} of {counts['asked']:,} answers are scored.")
-        if lacking := counts.get("without_probability", 0):
-            text.append(f"{lacking:,} have no probability and are in none of these figures.")
+        if without := counts.get("without_probability", 0):
+            text.append(f"{without:,} have no probability and are not in these figures.")
     columns = [Column("measure", "measure"), Column("value, 95 % interval", "figure", "value"),
                Column("answers", "counts")]  # fmt: skip
-    found = {label: figure(measures[n]) for n, label in _MEASURES.items() if n in measures}
-    table = Table(columns, [(label, value, value) for label, value in found.items()])
+    figures_by_label = {
+        label: figure(measures[n]) for n, label in _MEASURES.items() if n in measures
+    }
+    table = Table(columns, [(label, value, value) for label, value in figures_by_label.items()])
     figures = [Figure("calibration", "Calibration", "", table)]
     if bins := document.get("reliability"):
         figures.insert(0, _reliability(bins, str(document.get("task", ""))))
@@ -104,8 +106,8 @@ def _recalibration(document: Row) -> Iterator[FigureSection]:
             for name in before
             if name in after
         ]
-        told = "Those after are cross-fitted over topics."
-        figures.append(Figure("gain", "Before and after", "", Table(columns, rows), told))
+        note = "Values after calibration are cross-fitted over topics."
+        figures.append(Figure("gain", "Before and after", "", Table(columns, rows), note))
     yield FigureSection("Recalibration", text, figures)
     if document.get("sure"):
         yield _selective(document["sure"])
@@ -130,7 +132,7 @@ def _thresholds(document: Row) -> FigureSection:
     by_threshold = _curve(document["thresholds"], "threshold")
     by_k = _curve(document["cutoffs"], "k")
     best = _choice(document["best_threshold"])
-    found = Thresholds(
+    thresholds = Thresholds(
         str(document["judge"]), by_threshold, by_k, best, _choice(document["best_cutoff"]),
         figure(document["gain"]), {}, {}, BOOTSTRAP,
     )  # fmt: skip
@@ -140,9 +142,9 @@ def _thresholds(document: Row) -> FigureSection:
         for name, curve in (("threshold", by_threshold), ("k", by_k))
         for at, *points in zip(curve.at, curve.f1, curve.precision, curve.recall, strict=True)
     ]
-    caption = "F1 by threshold, with its 95 % interval, beside F1 by number of documents."
+    caption = "F1 by threshold, with its 95 % interval, next to F1 by number of documents."
     title = "Which documents to take"
-    drawn = Figure("thresholds", title, thresholds_plot(found), Table(columns, rows), caption)
+    drawn = Figure("thresholds", title, thresholds_plot(thresholds), Table(columns, rows), caption)
     value = "" if best.f1.value is None else f", at {best.f1.value:.3f}"
     text = f"F1 is highest from a probability of {best.at:g} on{value}; chosen on the same labels."
     return FigureSection("Thresholds", [text], [drawn])

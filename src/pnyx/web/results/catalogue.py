@@ -1,4 +1,4 @@
-"""The catalogue of results: what pages ask of it (`pnyx.web.results.open_catalogue` builds it)."""
+"""The catalogue of results, queried by pages (`pnyx.web.results.open_catalogue` builds it)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from pnyx.web.results.report_texts import ReportTexts
 
 
 class Catalogue:
-    """What was read of results, in SQLite; NotFoundError: no such name, InputError: changed."""
+    """Results in SQLite; NotFoundError: no such name, InputError: a file has changed."""
 
     def __init__(self, path: str | Path, store: str = "") -> None:
         self.path, self.store = Path(path), store
@@ -74,7 +74,10 @@ class Catalogue:
         return rows[0]
 
     def rows(self, kind: Kind[Row], tail: str = "", *values: Any) -> list[Row]:
-        """Return rows of a kind; `tail` begins with WHERE, or is empty for all in their order."""
+        """Return rows of a kind.
+
+        `tail` starts with WHERE, or is empty for all rows in their order.
+        """
         tail = tail or f"ORDER BY {kind.order}"
         return [kind.row(*row) for row in self.all(f"{kind.sql} {tail}", *values)]
 
@@ -92,7 +95,7 @@ class Catalogue:
         return [FacetValue(*row) for row in rows]
 
     def count(self, kind: Kind[Any], /, **chosen: str) -> int:
-        """Return how many rows a table has; of one narrowed once that is known already."""
+        """Return the number of rows of a table; for one facet from its stored count."""
         narrowed = [name for name in chosen if name != "source" and chosen[name]]
         if len(narrowed) > 1:
             where, values = self._where(kind, chosen)
@@ -121,7 +124,7 @@ class Catalogue:
             expression = kind.select[sort.removeprefix("-")]
             order = f"{expression} {'DESC' if sort[0] == '-' else 'ASC'}, {kind.order}"
             rows = self.rows(kind, f"WHERE {where} ORDER BY {order} {limit}", *values)
-        else:  # names are read of the rows that are shown alone
+        else:  # names are read only for the displayed rows
             keys = (
                 f"SELECT {kind.key.strip('()')} FROM {kind.base} {_index(kind, chosen)} "
                 f"WHERE {where} ORDER BY {kind.order} {limit}"
@@ -138,7 +141,7 @@ class Catalogue:
             yield kind.row(*row)
 
     def _where(self, kind: Kind[Any], chosen: Mapping[str, str]) -> tuple[str, list[Any]]:
-        """Return the condition of what is chosen, but for empty names, and its values."""
+        """Return the condition of the chosen facets, without empty ones, and its values."""
         where: list[str] = []
         values: list[Any] = []
         for name, value in chosen.items():
@@ -163,7 +166,7 @@ class Catalogue:
         ]
 
     def sources_in(self, sql: str, *values: Any) -> tuple[SourceRow, ...]:
-        """Return the sources whose numbers a query gives, in the order of all."""
+        """Return the sources whose numbers a query returns, in their usual order."""
         ids = {row[0] for row in self.each(sql, *values)}
         return tuple(source for source in self.sources() if source.id in ids)
 
@@ -196,7 +199,7 @@ class Catalogue:
     def values(
         self, *, source: str = "", run: str = "", topic: str = "", topics: bool = False
     ) -> list[MeasureValue]:
-        """Return measures: of a run, of a topic, or of the judge itself; with `topics` on each."""
+        """Return measures of a run, a topic or the judge itself; with `topics`, for each topic."""
         chosen = {"source": source, "run": run, "topic": topic}
         where, values = self._where(kinds.MEASURES, chosen)
         where += " AND v.run NOT NULL" if run or topic else " AND v.run IS NULL"
@@ -207,7 +210,7 @@ class Catalogue:
     # Judgements ----------------------------------------------------------------------------------
 
     def judgements(self, number: int = 1, **chosen: str) -> RowPage[JudgementRow]:
-        """Return a page of judgements: the unscored first, then by confidence, the least first."""
+        """Return a page of judgements: unscored ones first, then by increasing confidence."""
         return self.table(kinds.JUDGEMENTS, number, **chosen)
 
     def judgement(self, source: str, n: int) -> JudgementRow:
@@ -216,12 +219,12 @@ class Catalogue:
         return self.row(kinds.JUDGEMENTS, tail, self.source(source).id, n)
 
     def judgements_of_item(self, item: str, source: str) -> list[JudgementRow]:
-        """Return what a source says of an item."""
+        """Return a source's judgements of an item."""
         tail = "WHERE j.source = ? AND j.item = ? ORDER BY j.n"
         return self.rows(kinds.JUDGEMENTS, tail, self.source(source).id, item)
 
     def judgements_under(self, source: str, name: str) -> list[JudgementRow]:
-        """Return what a source says of the item of this id, or of those whose ids begin `ID/`."""
+        """Return a source's judgements of the item with this id, or of items `ID/...`."""
         tail = "WHERE j.source = ? AND (j.item = ? OR j.item > ? AND j.item < ?) ORDER BY j.n"
         values = self.source(source).id, name, f"{name}/", f"{name}0"
         return self.rows(kinds.JUDGEMENTS, tail, *values)
@@ -247,24 +250,26 @@ class Catalogue:
         """Return the whole line of a judgement, read from its file (restricted mode: no texts)."""
         path, number = self._path(judgement.file), judgement.line
         rows = rows_in(read_line_at(path, judgement.place, number), path, number)
-        own = (row for row in rows if row.get("dimension", "") == judgement.dimension)
-        return _hidden(next(own, rows[0]))
+        matching = (row for row in rows if row.get("dimension", "") == judgement.dimension)
+        return _hidden(next(matching, rows[0]))
 
     def lines(self, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (n, line) of all judgements of a source, read from its files in order."""
         sql = "SELECT file, n, place FROM judgement WHERE source = ? ORDER BY n"
         numbers: dict[tuple[int, int], list[int]] = {}
-        for f, n, place in self.each(sql, self.source(source).id):
-            numbers.setdefault((f, place), []).append(n)
+        for f, n, offset in self.each(sql, self.source(source).id):
+            numbers.setdefault((f, offset), []).append(n)
         for file in dict.fromkeys(file for file, _ in numbers):
             path = self._path(file)
-            for line, place, raw in scan_raw_lines(path):
-                if known := numbers.get((file, place)):
+            for line, offset, raw in scan_raw_lines(path):
+                if line_numbers := numbers.get((file, offset)):
                     rows = rows_in(decoded(raw, path, line).rstrip("\r\n"), path, line)
-                    yield from ((n, _hidden(row)) for n, row in zip(known, rows, strict=True))
+                    yield from (
+                        (n, _hidden(row)) for n, row in zip(line_numbers, rows, strict=True)
+                    )
 
     def item(self, judgement: JudgementRow) -> dict[str, Any]:
-        """Return the item that a judgement is about; empty where no file of items was given."""
+        """Return the item of a judgement; empty if no items file was given."""
         sql = "SELECT file, place, line FROM item WHERE name = ? ORDER BY rowid LIMIT 1"
         places = self.all(sql, judgement.item)
         return self._line(*places[0]) if places else {}
@@ -280,7 +285,7 @@ class Catalogue:
     def report(
         self, source: str, run: str, topic: str, side: str = "", *, kind: str = ""
     ) -> ReportRow:
-        """Return where the report of a run on a topic is: the judged one, if it was judged."""
+        """Return the report of a run on a topic: the judged one, if it was judged."""
         chosen = {"source": source, "run": run, "topic": topic, "side": side, "kind": kind}
         where, values = self._where(kinds.REPORTS, chosen)
         return self.row(kinds.REPORTS, f"WHERE {where} ORDER BY p.kind", *values)
@@ -305,14 +310,14 @@ class Catalogue:
         ]
 
     def passage(self, doc_id: str) -> Evidence | None:
-        """Return a document of the indexes that were given; None where there is none."""
+        """Return a document from the given indexes; None if there is none."""
         if hides_text():
             return None
-        found = (find_document(doc_id) for find_document in self._collections)
-        return next((document for document in found if document is not None), None)
+        documents = (find_document(doc_id) for find_document in self._collections)
+        return next((document for document in documents if document is not None), None)
 
     def report_texts(self, report: ReportRow) -> ReportTexts:
-        """Return what reads the texts of a report."""
+        """Return the reader of a report's texts."""
         texts: ReportTexts = load(named("REPORTS")[report.kind])(self, report)
         return texts
 
@@ -337,9 +342,9 @@ class Catalogue:
 
     # Files ---------------------------------------------------------------------------------------
 
-    def _line(self, file: int, place: int, line: int, *, hide: bool = True) -> dict[str, Any]:
+    def _line(self, file: int, offset: int, line: int, *, hide: bool = True) -> dict[str, Any]:
         path = self._path(file)
-        row = parse_json_object(read_line_at(path, place, line), path=path, number=line)
+        row = parse_json_object(read_line_at(path, offset, line), path=path, number=line)
         return _hidden(row) if hide else row
 
     def _path(self, file: int) -> str:
@@ -347,7 +352,7 @@ class Catalogue:
 
 
 def _index(kind: Kind[Any], chosen: Mapping[str, str]) -> str:
-    """Return which index a list is read from: SQLite's own choice may be to read all rows."""
+    """Return the index to read a list from: SQLite may choose to read all rows instead."""
     narrowed = {name for name, value in chosen.items() if value}
     if not kind.indexes[0] or narrowed & {"topic", "run"}:
         return ""

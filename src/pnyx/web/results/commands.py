@@ -27,10 +27,10 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
     """Look at results in a browser: leaderboards, topics, reports, judgements, figures.
 
     RESULTS are results folders of any command, responses, runs, leaderboards, what pnyx measure and
-    pnyx audit print with --json, calibrations, nugget banks, or folders of these, told by content.
-    They are read and never changed: a catalogue of them is kept in the user's cache folder, so that
-    a second start is instant, and files that change are read again. Whatever is unscored stands
-    first in every list.
+    pnyx audit print with --json, calibrations, nugget banks, or folders of these, recognised by
+    content. They are never changed: a catalogue of them is kept in the user's cache folder, so
+    that a second start is instant, and files that change are read again. Whatever is unscored
+    stands first in every list.
 
     What a run that goes on has answered so far is shown, too; with --watch open pages follow it.
     With --qrels runs are measured: a leaderboard with 95 % intervals, and each run compared with
@@ -54,10 +54,10 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 
     view.check_needs()
     if as_json and (view.export is not None or view.watch):
-        raise OptionError("--json goes without --export and --watch")
+        raise OptionError("--json excludes --export and --watch")
     check_server(server)
     if view.export is not None:
-        check_export(view.export)  # before anything is read
+        check_export(view.export)  # checked before anything is read
     current = _opened(results, view)
     catalogue = current.get()
     _warn(catalogue)
@@ -75,7 +75,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
 
 
 def _opened(results: Sequence[str], view: ViewSpec) -> CurrentCatalogue:
-    """Open results; with --watch, wait until there are some."""
+    """Open results; with --watch, wait until they exist."""
     from pnyx.web.results.open_catalogue import CurrentCatalogue
     from pnyx.web.results.sources import RunQrels
 
@@ -99,7 +99,7 @@ def _export(current: CurrentCatalogue, view: ViewSpec) -> int:
         catalogue, version = current.get(), current.version
         try:
             _write_pages(current.paths, catalogue, view)
-        except InputError as error:  # a run has ended meanwhile, and its files are elsewhere
+        except InputError as error:  # a run has finished meanwhile and moved its files
             if not view.watch:
                 raise
             say(str(error))
@@ -133,7 +133,7 @@ def _write_pages(results: Sequence[str], catalogue: Catalogue, view: ViewSpec) -
 
 
 def _store(view: ViewSpec) -> str:
-    """Return the judgement store that is named, if it is one; empty for none."""
+    """Return the named judgement store, if it is valid; empty for none."""
     if view.store is None:
         return ""
     from pnyx.judging.store.store import Store
@@ -147,7 +147,7 @@ def _warn(catalogue: Catalogue) -> None:
 
 
 def _line(catalogue: Catalogue) -> str:
-    """Return what was read, and what is unscored."""
+    """Return a summary of what was read, with the number of unscored items."""
     line = _read(catalogue)
     counts = (
         (len(line["sources"]), "sources"),
@@ -155,9 +155,9 @@ def _line(catalogue: Catalogue) -> str:
         (line["topics"], "topics"),
         (line["asked"], "judgements"),
     )
-    shown = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
+    phrases = [f"{n:,} {words[:-1] if n == 1 else words}" for n, words in counts if n]
     unscored = line["asked"] - line["scored"]
-    return ", ".join(shown) + (f", {unscored:,} unscored" if unscored else "")
+    return ", ".join(phrases) + (f", {unscored:,} unscored" if unscored else "")
 
 
 def _read(catalogue: Catalogue) -> dict[str, Any]:

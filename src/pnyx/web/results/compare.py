@@ -1,4 +1,4 @@
-"""Two side by side: the page that chooses, two judges, and what rooms compare of two runs."""
+"""Comparisons: the page to choose them, two judges, and two runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_PAIRS: Final = 100
 """Pairs of runs, and of judges, that are listed and exported; a server shows any pair."""
 
 _OF_RUNS: Final = {2: "runs", 3: "runs", 4: "reports"}
-"""How many parts follow two runs in an address (a source, a topic) -> what is compared."""
+"""Number of parts after two runs in an address (a source, a topic) -> the comparison."""
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
@@ -56,7 +56,7 @@ def _show_choice(catalogue: Catalogue) -> Content:
 
 
 def _pairs_of_runs(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of runs that a source measures or judges both of."""
+    """Yield the pairs of runs that a source both measures or judges."""
     if "runs" not in named("COMPARISONS"):
         return
     groups: dict[int, dict[str, None]] = {}
@@ -76,7 +76,7 @@ def _pairs_of_runs(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
 
 
 def _pairs_of_judges(catalogue: Catalogue) -> Iterator[tuple[SourceRow, SourceRow]]:
-    """Yield the pairs of sources that judged an item both."""
+    """Yield the pairs of sources that both judged an item."""
     sql = (
         "SELECT 1 FROM judgement a JOIN judgement b ON b.source = ? AND b.item = a.item "
         "WHERE a.source = ? LIMIT 1"
@@ -88,7 +88,7 @@ def _pairs_of_judges(catalogue: Catalogue) -> Iterator[tuple[SourceRow, SourceRo
 
 
 def prepare(catalogue: Catalogue) -> None:
-    """Compare the judges that the page offers: of very many items that takes seconds."""
+    """Compare the judges that the page offers; with very many items that takes seconds."""
     for first, second in islice(_pairs_of_judges(catalogue), MOST_PAIRS):
         compare_judges(catalogue, first, second)
 
@@ -110,7 +110,7 @@ def sources_of_runs(catalogue: Catalogue, first: str, second: str) -> list[Sourc
 
 
 def _show_judges(catalogue: Catalogue, first: str, second: str, number: int) -> Content:
-    """Show two judges side by side: what one left unscored first, then their disagreements."""
+    """Show two judges side by side: unscored items of either first, then disagreements."""
     sources = catalogue.source(first), catalogue.source(second)
     compared = compare_judges(catalogue, *sources)
     page = cut_page([*compared.unscored, *compared.differing], number)

@@ -32,7 +32,7 @@ class DocumentPage:
     Attributes:
         name: the first part of their addresses.
         fits: whether a document is of this kind.
-        sections: the figures of a document; one of `_MALFORMED`: it is not as Pnyx writes it.
+        sections: the figures of a document; raises one of `_MALFORMED` if Pnyx did not write it.
         show: makes the page of a source's document.
         entry: what the page "Figures" says; its heading is the title of the list.
         lead: the first sentence of the list.
@@ -71,20 +71,20 @@ class DocumentPage:
         return (document for document in _documents(source) if _page_of(document) is self)
 
     def _show(self, catalogue: Catalogue, address: Address) -> Content:
-        """Show a source's document, or which there are of this kind."""
+        """Show a source's document, or the list of documents of this kind."""
         if not address.parts:
             return self._show_list(catalogue)
         source = catalogue.source(address.part(0))
         for document in self._documents(source):
             return self.show(catalogue, source, document)
-        raise NotFoundError("this source has nothing of this kind")
+        raise NotFoundError("this source has no document of this kind")
 
     def _show_list(self, catalogue: Catalogue) -> Content:
         documents = self._all(catalogue)
         choices = link_group(self.sources, [(s.name, (self.name, s.name)) for s, _ in documents])
         return figure_page(
             self.entry.heading, (self.name,), self.summary(documents), lead=self.lead,
-            choices=choices, more="One by one",
+            choices=choices, more="One at a time",
         )  # fmt: skip
 
     def _addresses(self, catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
@@ -106,7 +106,7 @@ def document_pages() -> tuple[DocumentPage, ...]:
 
 
 def _page_of(document: JsonDocument) -> DocumentPage | None:
-    """Return what shows a document; what a room knows more precisely is not a calibration."""
+    """Return the page of a document; a room's own pages take precedence over calibrations."""
     return next((page for page in reversed(document_pages()) if page.fits(document)), None)
 
 
@@ -120,7 +120,7 @@ def _documents(source: SourceRow) -> Iterator[JsonDocument]:
 
 
 def check_document(document: JsonDocument) -> None:
-    """Make what the page of a document shows; one of `_MALFORMED`: it is not as Pnyx writes it."""
+    """Return the page of a document; raises one of `_MALFORMED` if Pnyx did not write it."""
     page = _page_of(document)
     for section in page.sections(document) if page else ():
         for figure in section.figures:
@@ -128,11 +128,13 @@ def check_document(document: JsonDocument) -> None:
 
 
 def build_checked(source: SourceRow, make: Callable[..., T], *arguments: Any) -> T:
-    """Return what is made of a document; InputError where it is not as Pnyx writes it."""
+    """Return the result for a document; InputError if Pnyx did not write it."""
     try:
         return make(*arguments)
     except _MALFORMED as error:
-        problem = f"{source.name} is not as pnyx writes it: {escaped(str(error), 80)}"
+        problem = (
+            f"{source.name} was not written by pnyx, or was changed: {escaped(str(error), 80)}"
+        )
         raise InputError(problem) from error
 
 

@@ -1,7 +1,7 @@
 """Pages of results as files: they need no server and no network, and can be published.
 
-What is written is what the pages show. No path of this machine and no address of an endpoint is in
-them; a page that is left out has links to a page that says so.
+The export contains no local path and no endpoint address. Links to a page that is left out lead to
+a page that says so.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ _MARK: Final = "export.json"
 _LEFT_OUT: Final = "left-out.html"
 _SCRIPTS: Final = frozenset({"htmx.min.js", "watch.js"})
 _OF_A_TOPIC: Final = 5
-"""Parts of the address of two reports on a topic."""
+"""Number of parts in the address of two reports on a topic."""
 
 _LISTS: Final = frozenset(kind.name for kind in TABLES if kind.of)
 _IMPLIED: Final = re.compile(r"</(?:td|th|tr|dd|dt|li|tbody|thead|option)>")
-"""End tags that HTML lets out: a twentieth of all bytes."""
+"""End tags that HTML allows to omit: a twentieth of all bytes."""
 _QUOTED: Final = re.compile(r"""( [a-z-]+=)"([^\s"'=<>`&]+)"(?=[ >])""")
 """An attribute that needs no quotes."""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{0,15}://[^\s,;\"']+", re.IGNORECASE)
 _PATH: Final = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:[\\/]|~?/|\\\\)[^\s,;\"']*[\\/][^\s,;\"']*")
 
 Progress = Callable[[int, int], None]
-"""Called with how many pages are written, of how many."""
+"""Called with the number of pages written, and their total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written: counts of pages by name, of files beside them, and of what was left out."""
+    """The outcome: counts of pages by name, of other files, and of pages left out."""
 
     pages: Mapping[str, int]
     files: int
@@ -60,12 +60,12 @@ class Exported:
     left_out: Mapping[str, int]
 
     def row(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the outcome as JSON values."""
         counts = {"pages": dict(self.pages), "files": self.files, "bytes": self.bytes}
         return {**counts, "left_out": dict(self.left_out)}
 
     def left_out_words(self) -> list[str]:
-        """Return what was left out, in words."""
+        """Return the omitted pages, in words."""
         return [
             f"{n:,} pages of {'lists of ' if name in _LISTS else 'single '}"
             f"{name.removesuffix('s')}s"
@@ -74,14 +74,14 @@ class Exported:
 
 
 class PublishedCatalogue(Catalogue):
-    """A catalogue whose pages say nothing of where on this machine its sources are."""
+    """A catalogue whose pages do not reveal the local paths of its sources."""
 
     def __init__(self, path: str | Path, store: str = "") -> None:
         super().__init__(path, store)
         self._published: list[SourceRow] | None = None
 
     def sources(self) -> list[SourceRow]:
-        """Return all sources, without what is nobody's business; read once, as it stays."""
+        """Return all sources, without private details; read once."""
         if self._published is None:
             self._published = [_published(source) for source in super().sources()]
         return self._published
@@ -107,9 +107,9 @@ def _published(source: SourceRow) -> SourceRow:
 
 
 def _without_folders(value: Any) -> Any:
-    """Return a value whose texts have no absolute path and no address, also within it."""
+    """Return a value without absolute paths and addresses in any of its texts."""
     if isinstance(value, str):
-        # Of an endpoint's address its model stays.
+        # Only the model of an endpoint's address is kept.
         without = _URL.sub(lambda url: url[0].partition("#")[2] or "(address)", value)
         return _PATH.sub(lambda path: file_name(path[0]), without)
     if isinstance(value, Mapping):
@@ -119,7 +119,7 @@ def _without_folders(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _FileLinks(Links):
-    """Links between files, of which some were left out."""
+    """Links between files, some of which are left out."""
 
     places: Mapping[str, Place] = field(default_factory=dict)
 
@@ -128,12 +128,12 @@ class _FileLinks(Links):
         return self.path(*parts) in self.places
 
     def to(self, *parts: str, anchor: str = "", **_: Any) -> str:
-        """Return the address of a page, or of the one that says why it is not there."""
-        place = self.places.get(self.path(*parts))
-        if place is None:
+        """Return the address of a page, or of the page that says why it is missing."""
+        target = self.places.get(self.path(*parts))
+        if target is None:
             return f"{self.root}{_LEFT_OUT}"
-        jump = "-".join(filter(None, (place.anchor, anchor)))
-        return f"{self.root}{place.path}" + (f"#{quote(jump)}" if jump else "")
+        jump = "-".join(filter(None, (target.anchor, anchor)))
+        return f"{self.root}{target.path}" + (f"#{quote(jump)}" if jump else "")
 
 
 def export_pages(
@@ -149,10 +149,9 @@ def export_pages(
     Args:
         catalogue: what is shown.
         site: what all pages show.
-        out: the folder: not there yet, empty, or an export, which is replaced.
-        most: pages of single judgements at most, and as many of single sentences: what is unscored
-            first, then what the judge was least sure of; lists of these and other rows end there,
-            too. None for all.
+        out: the folder: new, empty, or an earlier export, which is replaced.
+        most: the most pages of single judgements, and of single sentences: unscored ones first,
+            then those with the lowest confidence; lists end there too. None for all.
         progress: see `Progress`.
 
     Raises:
@@ -165,7 +164,7 @@ def export_pages(
 
 
 def check_export(folder: str | Path) -> bool:
-    """Tell whether there is a folder to replace; InputError where not all in it is an export's."""
+    """Return whether a folder will be replaced; InputError if it holds other files."""
     out = Path(folder)
     if not out.is_dir():
         return False
@@ -175,12 +174,12 @@ def check_export(folder: str | Path) -> bool:
     mark = read_json(out / _MARK)
     named = mark.get("files") if mark is not None else None
     if mark is None or not isinstance(named, list):
-        raise InputError("holds files that are no export of pnyx view", path=out)
+        raise InputError("holds files that were not exported by pnyx view", path=out)
     written = {name for name in named if isinstance(name, str) and mark.get("format") == _FORMAT}
     foreign = [file for file in files if file.relative_to(out).as_posix() not in written]
     if foreign:
-        shown = escaped(foreign[0].relative_to(out).as_posix(), 80)
-        raise InputError(f"holds {shown}, which no export wrote", path=out)
+        short = escaped(foreign[0].relative_to(out).as_posix(), 80)
+        raise InputError(f"holds {short}, which was not written by an export", path=out)
     return True
 
 
@@ -191,7 +190,7 @@ class _Writer:
         self.folders = re.compile(folders or r"(?!)")
         self.left_out: Counter[str] = Counter()
         self.wanted = list(self._wanted())
-        # What answers to a server alone has no place in files: its scripts, its searches.
+        # What requires a server is left out: its scripts and searches.
         pages = {address.page for address in self.wanted}
         nav = [(label, to) for label, to in site.nav if (to[0] if to else "") in pages]
         scripts = [name for name in site.scripts if name not in _SCRIPTS]
@@ -217,7 +216,7 @@ class _Writer:
     def _keeps(
         self, address: Address, most: int, least_sure: set[Parts], seen: Counter[str]
     ) -> bool:
-        """Tell whether an export has a page; `seen` counts those that few are written of."""
+        """Return whether an export has a page; `seen` counts pages that are limited in number."""
         page = address.page
         if page == "judgement":
             return address.parts in least_sure
@@ -248,14 +247,14 @@ class _Writer:
                 self._put(folder, f"static/{name}", [static_file(name)])
         done = 0
         files: dict[str, list[tuple[Address, Place]]] = {}
-        for address, place in zip(self.wanted, self.places.values(), strict=True):
-            files.setdefault(place.path, []).append((address, place))
+        for address, target in zip(self.wanted, self.places.values(), strict=True):
+            files.setdefault(target.path, []).append((address, target))
         for path, gathered in files.items():
             self._write_file(folder, path, gathered)
             done += len(gathered)
             if progress is not None:
                 progress(done, len(self.wanted))
-        # What pages lead to and an export never has (searches), leads there, too.
+        # Links to pages that an export never has (searches) lead there too.
         values = {"left_out": dict(self.left_out), "most": self.most, "lists": _LISTS,
                   "here": ("left-out",)}  # fmt: skip
         page = render("view/left_out.html.j2", self.site, self._links(_LEFT_OUT), **values)
@@ -275,14 +274,14 @@ class _Writer:
 
         links, once = self._links(path), Once()
         parts = []
-        for address, place in pages:
+        for address, target in pages:
             try:
                 content = show(self.catalogue, address)
             except NotFoundError as error:
                 raise PnyxError(f"{path}: {error}") from error
-            text = rendered(content, address, self.site, links, once if place.anchor else None)
-            if place.anchor:
-                parts.append((place.anchor, Markup(within(text, place.anchor))))  # noqa: S704
+            text = rendered(content, address, self.site, links, once if target.anchor else None)
+            if target.anchor:
+                parts.append((target.anchor, Markup(within(text, target.anchor))))  # noqa: S704
             self.pages[address.page or "index"] += 1
             for name, file in content.files.items():
                 self._file(folder, address.here, name, file)
@@ -305,13 +304,13 @@ class _Writer:
         self.files.append(path)
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as stream:  # within a folder that is placed when it is whole
+        with target.open("wb") as stream:  # within a folder that is moved into place when complete
             for part in parts:
                 self.bytes += stream.write(part)
 
 
 def _unquoted(page: str) -> str:
-    """Return a page without the quotes that it can do without; a picture is XML, which cannot."""
+    """Return a page without unnecessary quotes; pictures are XML, which needs them."""
     pieces = re.split("(<svg |</svg>)", page)
     pieces[::4] = [_QUOTED.sub(r"\1\2", piece) for piece in pieces[::4]]
     return "".join(pieces)

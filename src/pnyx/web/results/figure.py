@@ -1,4 +1,4 @@
-"""A figure of a page: its picture, the numbers it is drawn of, its files; pages made of figures."""
+"""Figures: a picture, its numbers and its files; and pages made of figures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Figure:
 
     name: str  # lower-case, unique in a page
     title: str  # a heading
-    picture: str  # SVG; empty where there is nothing to draw
+    picture: str  # SVG; empty if there is nothing to draw
     table: Table  # the numbers
-    caption: str = ""  # a sentence for those who do not see it
+    caption: str = ""  # a sentence for screen readers
 
     def inline(self) -> str:
         """Return the picture as a part of a page."""
@@ -36,7 +36,7 @@ class Figure:
         return Markup(self.table.html())  # noqa: S704 - which escapes every cell
 
     def files(self) -> Iterator[tuple[str, PageFile]]:
-        """Yield the files that hold it, by name."""
+        """Yield its files, by name."""
         if self.picture:
             yield f"{self.name}.svg", PageFile("image/svg+xml", lambda: [self.picture])
         yield f"{self.name}.csv", PageFile("text/csv", lambda: [self.table.csv()])
@@ -52,12 +52,12 @@ class FigureSection:
 
     @property
     def key(self) -> str:
-        """A name for addresses within its page."""
+        """An anchor within its page."""
         return slug(self.heading).lower()
 
 
 class LinkGroup(NamedTuple):
-    """Further pages that a page offers under a label: (words, parts); `total` there are in all."""
+    """Links that a page offers under a label: (words, parts); `total` in all."""
 
     label: str
     pages: Sequence[tuple[str, Parts]]
@@ -65,10 +65,10 @@ class LinkGroup(NamedTuple):
 
 
 def link_group(
-    label: str, found: Sequence[tuple[str, Parts]], most: int | None = None
+    label: str, targets: Sequence[tuple[str, Parts]], most: int | None = None
 ) -> list[LinkGroup]:
-    """Return links under a label, the first `most` of them; nothing where there are none."""
-    return [LinkGroup(label, found[:most], len(found))] if found else []
+    """Return links under a label, the first `most` of them; empty if there are none."""
+    return [LinkGroup(label, targets[:most], len(targets))] if targets else []
 
 
 def figure_page(
@@ -83,13 +83,13 @@ def figure_page(
     template: str = "figure",
     **values: Any,
 ) -> Content:
-    """Return a page of figures, with their files; `crumbs` are (words, parts) of what it is in."""
+    """Return a page of figures, with their files; `crumbs` are (words, parts) of its parents."""
     files = dict(pair for s in sections for figure in s.figures for pair in figure.files())
-    known = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
+    common = {"title": title, "base": base, "sections": sections, "lead": lead, "crumbs": crumbs,
              "choices": choices, "more": more, "outcome": None}  # fmt: skip
-    return Content(template, {**known, **values}, files)
+    return Content(template, {**common, **values}, files)
 
 
 def file_name(path: object) -> str:
-    """Return the last part of a path that a file names: where it lay is nobody's business."""
+    """Return the last part of a path in a file: its location is private."""
     return str(path).replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Two judges on the same items: what only one scored, where they differ, how far they agree."""
+"""Two judges on the same items: items scored by one only, disagreements, and agreement."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.records import SourceRow
 
 _VALUES: Final = 12
-"""Different values up to which a table of both judges' values is shown."""
+"""Most distinct values for which a table of both judges' values is shown."""
 
 _DRAWN: Final = 20_000
-"""Items up to which intervals are drawn: of more, that takes minutes."""
+"""Most items for which intervals are computed: with more, that takes minutes."""
 
 _SQL: Final = (
     "SELECT a.item, a.task, a.dimension, coalesce(t.name, ''), a.n, a.value, a.probability, "
@@ -34,7 +34,7 @@ _SQL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ItemVerdict:
-    """What one judge said of an item: line `n` of its source; `doubt` as of a `JudgementRow`."""
+    """One judge's answer to an item: line `n` of its source; `doubt` as in `JudgementRow`."""
 
     n: int
     value: Any
@@ -44,7 +44,7 @@ class ItemVerdict:
 
     @property
     def confidence(self) -> float | None:
-        """The probability of the value given; None where there is none."""
+        """The probability of the value; None if there is none."""
         return self.doubt if 0 <= self.doubt <= 1 else None
 
 
@@ -61,19 +61,19 @@ class JudgedTwice:
 
     @property
     def unscored(self) -> int:
-        """How many of the two left it unscored."""
+        """How many of the two judges left it unscored."""
         return (self.first.value, self.second.value).count(None)
 
     @property
     def distance(self) -> float:
-        """How far two numbers are apart; 1 for other values that differ."""
+        """The distance of two numbers; 1 for other values that differ."""
         a, b = self.first.value, self.second.value
         numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
         return abs(float(a) - float(b)) if numbers else float(a != b)
 
     @property
     def confidence(self) -> float | None:
-        """The confidence of the less sure of the two; None where one states none."""
+        """The lower of the two confidences; None if one is missing."""
         both = self.first.confidence, self.second.confidence
         return None if None in both else min(both)  # type: ignore[type-var]
 
@@ -82,16 +82,16 @@ class JudgedTwice:
 class ComparedJudges:
     """Two judges compared."""
 
-    unscored: Sequence[JudgedTwice]  # by one or both; one alone first
-    differing: Sequence[JudgedTwice]  # the farthest apart and the surest first
-    asked: int  # items that both were asked about
-    agreed: int  # of these, have the same value
+    unscored: Sequence[JudgedTwice]  # by one or both; by only one first
+    differing: Sequence[JudgedTwice]  # ordered by distance, then by confidence
+    asked: int  # items that both judged
+    agreed: int  # of these, items with the same value
     values: Sequence[Any]  # of the table; None stands for unscored
     table: Sequence[Sequence[int]]  # `[a][b]` counts
     agreement: Sequence[tuple[str, str, Measured]]  # (dimension, measure, value)
     drawn: bool  # whether intervals were drawn
     problem: str  # why there is no agreement
-    repeated: int  # lines about items counted once
+    repeated: int  # duplicate lines of items
 
 
 _KEPT: weakref.WeakKeyDictionary[Catalogue, dict[tuple[int, int], ComparedJudges]] = (
@@ -101,20 +101,20 @@ _LOCK = threading.Lock()
 
 
 def compare_judges(catalogue: Catalogue, first: SourceRow, second: SourceRow) -> ComparedJudges:
-    """Compare the judges of two sources on the items that both have; it is computed once."""
-    kept = _KEPT.setdefault(catalogue, {})
+    """Compare the judges of two sources on their common items; the result is cached."""
+    comparisons = _KEPT.setdefault(catalogue, {})
     key = first.id, second.id
-    if key not in kept:
-        with _LOCK:  # who waits for another's work finds it done
-            if key not in kept:
-                kept[key] = _compared(*_joined(catalogue, first, second))
-    return kept[key]
+    if key not in comparisons:
+        with _LOCK:  # another thread may have computed it meanwhile
+            if key not in comparisons:
+                comparisons[key] = _compared(*_joined(catalogue, first, second))
+    return comparisons[key]
 
 
 def _joined(
     catalogue: Catalogue, first: SourceRow, second: SourceRow
 ) -> tuple[list[JudgedTwice], int]:
-    """Return the items that both have, once each, and how many further lines there are."""
+    """Return the common items, once each, and the number of duplicate lines."""
     items: dict[tuple[str, str, str], JudgedTwice] = {}
     repeated = 0
     for item, task, dimension, topic, *columns in catalogue.each(_SQL, second.id, first.id):
@@ -148,7 +148,7 @@ def _compared(items: Sequence[JudgedTwice], repeated: int) -> ComparedJudges:
 
 
 def _table(items: Sequence[JudgedTwice]) -> tuple[list[Any], list[list[int]]]:
-    """Return the values in order, None last, and how often each pair of them occurs."""
+    """Return the values in order, None last, and the count of each pair."""
     counts = Counter((json.dumps(p.first.value), json.dumps(p.second.value)) for p in items)
     keys = {key for pair in counts for key in pair}
     if not items or len(keys) > _VALUES:
@@ -185,7 +185,7 @@ def _agreement(scored: Sequence[JudgedTwice]) -> tuple[list[tuple[str, str, Meas
         raters = measure_raters(None, sides, bootstrap=bootstrap)
     except InputError as error:
         return [], f"no agreement: {error.problem}"
-    compared = next((one for one in raters.compared if one.kind == "human-human"), None)
+    compared = next((pair for pair in raters.compared if pair.kind == "human-human"), None)
     if compared is None:
         return [], "no item has a value of both"
     numeric = not all(isinstance(pair.first.value, bool | str) for pair in scored)

@@ -1,4 +1,4 @@
-"""The page of one judgement: what was asked, what was said, by whom, and the calls behind it."""
+"""The page of one judgement: the question, the answer, the judge, and its model calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG: Final = 3000
 """Characters of a message or reply that are shown at once; longer ones are folded."""
 
 _WIDTH: Final = 360
-"""Of the line of probabilities, in the units of its picture."""
+"""Length of the line of probabilities, in the units of its picture."""
 
 
 def _show(catalogue: Catalogue, address: Address) -> Content:
@@ -30,7 +30,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
     source, line = catalogue.source(name), catalogue.line(judgement)
     behind = calls_behind(source, line, catalogue.store)
     report, sentences = _report_of(catalogue, judgement, line)
-    place, before, after = _neighbours(catalogue, judgement)
+    rank, before, after = _neighbours(catalogue, judgement)
     task = TASKS.get(judgement.task)
     values = {
         "judgement": judgement,
@@ -55,7 +55,7 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
         "batch": line["notes"].get("batch") if isinstance(line.get("notes"), dict) else None,
         "report": report,
         "sentences": sentences,
-        "place": place,
+        "place": rank,
         "before": before,
         "after": after,
     }
@@ -63,10 +63,10 @@ def _show(catalogue: Catalogue, address: Address) -> Content:
 
 
 def _schema(schema: Mapping[str, Any]) -> tuple[str, int]:
-    """Return a schema as JSON, and how many fields that are all alike it has one shown of."""
+    """Return a schema as JSON, with one of several identical fields, and their number."""
     fields = schema.get("properties")
     alike = [*fields.values()] if isinstance(fields, dict) else []
-    count = len(alike) if len(alike) > 1 and all(one == alike[0] for one in alike) else 0
+    count = len(alike) if len(alike) > 1 and all(other == alike[0] for other in alike) else 0
     if count:
         name = min(fields, key=lambda name: (len(name), name))  # type: ignore[arg-type]
         schema = {**schema, "properties": {name: alike[0]}, "required": [name]}
@@ -76,23 +76,23 @@ def _schema(schema: Mapping[str, Any]) -> tuple[str, int]:
 def _report_of(
     catalogue: Catalogue, judgement: JudgementRow, line: Mapping[str, Any]
 ) -> tuple[ReportRow | None, list[int]]:
-    """Return the report that a judgement counts in, and its sentences there, from 1."""
+    """Return the report that a judgement belongs to, and its sentences there, from 1."""
     source, run, topic = judgement.source, judgement.run, judgement.topic
     if run and topic:
         numbers = sentences_resting_on(catalogue, judgement)
         reports = catalogue.reports(source=source, run=run, topic=topic)
         return (reports[0] if reports else None), numbers
-    if topic:  # the ids of `pnyx argue` begin with the topic and the run
-        place = line.get("sentence")
+    if topic:  # ids of `pnyx argue` start with the topic and the run
+        position = line.get("sentence")
         for report in catalogue.reports(source=source, topic=topic, kind="response"):
             if judgement.item.startswith(f"{topic}/{report.run}/"):
-                inside = isinstance(place, int) and 0 <= place < report.sentences
-                return report, [place + 1] if inside else []  # type: ignore[operator]
+                inside = isinstance(position, int) and 0 <= position < report.sentences
+                return report, [position + 1] if inside else []  # type: ignore[operator]
     return None, []
 
 
 def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[int]:
-    """Return the sentences, from 1, whose findings rest on a judgement, in its run's report."""
+    """Return the sentences, from 1, whose findings depend on a judgement, in its run's report."""
     if not (judgement.run and judgement.topic):
         return []
     try:
@@ -101,48 +101,48 @@ def sentences_resting_on(catalogue: Catalogue, judgement: JudgementRow) -> list[
         return []
     item = judgement.item
     places = {
-        place
-        for place, _, _, name in catalogue.report_texts(report).findings()
+        position
+        for position, _, _, name in catalogue.report_texts(report).findings()
         if item == name or item.startswith(f"{name}/")
     }
-    return [place + 1 for place in sorted(places)]
+    return [position + 1 for position in sorted(places)]
 
 
 def _question(line: Mapping[str, Any]) -> str:
-    """Return what a line asks of a part of a report; empty where no room knows it."""
+    """Return a line's question about a part of a report; empty if no room knows it."""
     kinds = map(load, named("REPORTS").values())
     return next((question for kind in kinds if (question := kind.question(line))), "")
 
 
 def _neighbours(catalogue: Catalogue, judgement: JudgementRow) -> tuple[int, int, int]:
-    """Return the place in the source's table, and what is before and after it; 0 for nothing."""
+    """Return the position in the source's table, and its neighbours; 0 for none."""
     source = catalogue.source(judgement.source).id
-    place = (source, judgement.doubt, judgement.n)
+    key = (source, judgement.doubt, judgement.n)
     less = "FROM judgement WHERE source = ? AND (doubt, n) < (?, ?)"
     more = "FROM judgement WHERE source = ? AND (doubt, n) > (?, ?)"
-    ((count,),) = catalogue.all(f"SELECT count(*) {less}", *place)
-    before = catalogue.all(f"SELECT n {less} ORDER BY doubt DESC, n DESC LIMIT 1", *place)
-    after = catalogue.all(f"SELECT n {more} ORDER BY doubt, n LIMIT 1", *place)
+    ((count,),) = catalogue.all(f"SELECT count(*) {less}", *key)
+    before = catalogue.all(f"SELECT n {less} ORDER BY doubt DESC, n DESC LIMIT 1", *key)
+    after = catalogue.all(f"SELECT n {more} ORDER BY doubt, n LIMIT 1", *key)
     return count + 1, before[0][0] if before else 0, after[0][0] if after else 0
 
 
 def _threshold(line: Mapping[str, Any]) -> float | None:
     value = line.get("threshold")
-    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if known else None  # type: ignore[arg-type]
+    valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if valid else None  # type: ignore[arg-type]
 
 
 def _prompts(source: SourceRow, task: str) -> list[dict[str, str]]:
-    """Return name, version and hash of the prompts that a task's questions may have got."""
-    stated, known = source.about.get("prompts"), TASKS.get(task)
+    """Return name, version and hash of the prompts that a task's questions may have used."""
+    stated, task_form = source.about.get("prompts"), TASKS.get(task)
     every = [p for p in stated if isinstance(p, dict)] if isinstance(stated, list) else []
-    names = {*known.prompts, known.many} if known else set()
+    names = {*task_form.prompts, task_form.many} if task_form else set()
     chosen = [prompt for prompt in every if prompt.get("name") in names] or every
     return [{key: str(p.get(key, "")) for key in ("name", "version", "hash")} for p in chosen]
 
 
 def _notes(line: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return an answer's notes, each with what it means, ready to be shown."""
+    """Return an answer's notes, each with its meaning, for display."""
     notes = line.get("notes")
     return [
         (f"{name}: {json.dumps(value, ensure_ascii=False)}", NOTES.get(name, ""))

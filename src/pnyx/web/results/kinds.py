@@ -1,6 +1,6 @@
-"""Every kind of row that a table page shows, declared: where it comes from, its columns, facets.
+"""Declarations of every kind of row on a table page: its source, columns and facets.
 
-The catalogue reads rows by these declarations, too, and its builder counts the facets.
+The catalogue also reads rows by these declarations, and its builder counts the facets.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ShownColumn:
     number: bool = False  # whether it is aligned to the right
 
     def address(self, row: object) -> tuple[str, ...]:
-        """Return the parts of the address that a row's cell leads to."""
+        """Return the parts of the address behind a row's cell."""
         return (self.to[0], *(str(getattr(row, name)) for name in self.to[1:]))
 
 
@@ -87,7 +87,7 @@ class Kind(Generic[Row]):
 
     @cached_property
     def sql(self) -> str:
-        """The query of all rows, up to where conditions follow."""
+        """The query of all rows, without conditions."""
         return f"SELECT {', '.join(self.select.values())} FROM {self.base} {self.joins}"
 
 
@@ -134,7 +134,7 @@ TOPICS: Final = Kind(
 
 JUDGEMENTS: Final = Kind(
     "judgements", JudgementRow, "judgement j", "j.id", "j.doubt, j.source, j.n", _names_of("j"),
-    "What is unscored stands first, then what the judge was least sure of.", "j",
+    "Unscored judgements come first, then those with the lowest confidence.", "j",
     _NAMES | {"coded": "j.value"},
     facets={"value": "j.verdict", "labelled": "CASE WHEN j.label = '' OR j.doubt < 0 THEN '' "
             "WHEN j.label = j.verdict THEN 'right' ELSE 'wrong' END",
@@ -158,7 +158,7 @@ JUDGEMENTS: Final = Kind(
 
 MEASURES: Final = Kind(
     "measures", MeasureValue, "value v", "v.rowid", "v.value NOT NULL, v.rowid", _names_of("v"),
-    "What is unscored stands first, then as the sources have them.", "v", _NAMES,
+    "Unscored values come first, then the order of the sources.", "v", _NAMES,
     facets={"measure": "v.measure"},
     columns=(
         ShownColumn("Measure", "measure"), _RUN, _TOPIC,
@@ -172,7 +172,7 @@ MEASURES: Final = Kind(
 DIFFERENCES: Final = Kind(
     "differences", DifferenceRow, "difference d", "d.rowid", "d.difference NOT NULL, d.rowid",
     "JOIN source s ON s.id = d.source JOIN run r ON r.id = d.run JOIN run b ON b.id = d.baseline",
-    "Runs against their baselines, as the sources have them.", "d",
+    "Runs against their baselines, in the order of the sources.", "d",
     _NAMES | {"baseline": "b.name"}, facets={"measure": "d.measure"},
     columns=(
         _RUN, ShownColumn("Baseline", "baseline", to=("run", "baseline")),
@@ -187,7 +187,7 @@ DIFFERENCES: Final = Kind(
 REPORTS: Final = Kind(
     "reports", ReportRow, "report p", "p.id",
     "p.scored = p.asked, p.source, p.run, p.topic, p.side", _names_of("p"),
-    "Those with unscored findings stand first.", "p", _NAMES,
+    "Reports with unscored findings come first.", "p", _NAMES,
     facets={"kind": "p.kind", "side": "p.side"},
     columns=(
         _RUN, _TOPIC, ShownColumn("Report", "kind", "report"), ShownColumn("Side", "side"),
@@ -200,7 +200,7 @@ REPORTS: Final = Kind(
 SENTENCES: Final = Kind(
     "sentences", SentenceRow, "sentence n JOIN report p ON p.id = n.report", "(n.report, n.n)",
     "n.state != 'unscored', n.report, n.n", _names_of("p"),
-    "What is unscored stands first, then as the reports have them.", "p", _NAMES | {"n": "n.n + 1"},
+    "Unscored sentences come first, then the order of the reports.", "p", _NAMES | {"n": "n.n + 1"},
     facets={"state": "n.state"},
     columns=(
         ShownColumn("Sentence", "n", "sentence", ("sentence", "source", "run", "topic", "n")),
@@ -210,4 +210,4 @@ SENTENCES: Final = Kind(
 )  # fmt: skip
 
 TABLES: Final = (TOPICS, RUNS, JUDGEMENTS, MEASURES, DIFFERENCES, REPORTS, SENTENCES)
-"""The kinds that have a table page; sources stand on the first page."""
+"""The kinds with a table page; sources are on the first page."""

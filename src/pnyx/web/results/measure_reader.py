@@ -1,4 +1,4 @@
-"""Measures read into a catalogue, of files and of leaderboards."""
+"""Reads measures into a catalogue, from files and leaderboards."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pnyx.formats import averaged, read_leaderboard
 from pnyx.web.results.builder import Builder
 
 MICRO: Final = "_micro"
-"""Ends the name of a share over the items of all topics, as of one long report."""
+"""Suffix of the name of a share over the items of all topics together."""
 
 
 def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) -> None:
-    """Read what `pnyx measure ... --json` prints: measures of a judge, or of runs."""
+    """Read the output of `pnyx measure ... --json`: measures of a judge, or of runs."""
     rows = document.get("runs") or document.get("retrievers")
     if not isinstance(rows, list):
         _add(builder, source, None, None, document.get("measures"))
@@ -37,7 +37,7 @@ def read_measures(builder: Builder, source: int, document: Mapping[str, Any]) ->
 
 
 def _f1_first(names: Iterable[Any]) -> list[str]:
-    """Return the names of measures, that of F1 before all others: pages sort by the first."""
+    """Return the names of measures, F1 first: pages sort by the first."""
     return sorted(
         (name for name in names if isinstance(name, str)), key=lambda name: name.lower() != "f1"
     )
@@ -67,16 +67,16 @@ def _add(
     """Add measures in their order, after those that runs are compared by."""
     if not isinstance(measures, dict):
         return
-    beside = (one for name in first for one in (name, f"{name}{MICRO}"))
+    beside = (name_or_micro for name in first for name_or_micro in (name, f"{name}{MICRO}"))
     names = [*(name for name in beside if name in measures), *measures]
-    for place, name in enumerate(dict.fromkeys(names)):
+    for position, name in enumerate(dict.fromkeys(names)):
         cell = measures[name]
         cell = cell if isinstance(cell, dict) else {"value": cell}
         if "value" in cell:
             numbers = [_number(cell.get(key)) for key in ("value", "low", "high")]
             counts = [_count(cell.get(key)) for key in ("scored", "asked")]
             why = cell.get("no_interval")
-            row = (source, run, topic, name, place, *numbers, *counts)
+            row = (source, run, topic, name, position, *numbers, *counts)
             builder.value(row, why if isinstance(why, str) else "")
 
 
@@ -99,7 +99,7 @@ def _count(value: Any) -> int | None:
 
 
 def read_leaderboard_file(builder: Builder, source: int, part: str, path: str) -> None:
-    """Read a leaderboard, in any of its formats; means that it does not state are added."""
+    """Read a leaderboard in any format; missing means are added."""
     builder.file(source, path, "leaderboard")
     board = read_leaderboard(path)
     stated = {(cell.run_id, cell.measure) for cell in board.stated}

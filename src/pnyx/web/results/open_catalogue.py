@@ -1,6 +1,6 @@
-"""A catalogue is opened: from the cache where nothing changed, else built anew.
+"""Open a catalogue: from the cache if nothing has changed, otherwise built again.
 
-Results stay untouched: the catalogue is in the user's cache folder, named by what was given.
+Results are not modified: the catalogue is in the user's cache folder, named after the given paths.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pnyx.web.results.reader import read_source
 from pnyx.web.results.sources import RunQrels, State, given_sources, state_of
 
 _LAYOUT: Final = 9
-"""Counts up when the tables or what is read into them change."""
+"""Incremented when the tables or their contents change."""
 
 _LOOK_AGAIN_SECONDS: Final = 2.0
 _REST: Final = 4
-"""It is looked again after so many times of what the last look took: results may go on growing."""
+"""Changes are checked again after this many times as long as the last check took."""
 
 _DAYS: Final = 30
-"""Catalogues that were not made anew for so long are removed: they can always be built again."""
+"""Catalogues older than this are removed: they can always be built again."""
 
 
 def _cache_folder() -> Path:
@@ -47,7 +47,7 @@ def _cache_folder() -> Path:
 def open_catalogue(
     paths: Sequence[str], *, fresh: bool = False, store: str = "", qrels: RunQrels | None = None
 ) -> Catalogue:
-    """Return the catalogue of results; it is built where none is kept of them as they are now.
+    """Return the catalogue of results; it is built unless a current one is cached.
 
     `store` has prompts and replies; empty: those that manifests name. With `qrels` runs are
     measured. InputError: a path does not exist, or nothing in them could be read; PnyxError: the
@@ -61,7 +61,7 @@ def open_catalogue(
         return Catalogue(file, store)
     try:
         with disk_errors(file):
-            make_folder(file.parent, 0o700)  # it holds words of people's documents
+            make_folder(file.parent, 0o700)  # it contains words of private documents
             _remove_old(file.parent)
             _build(paths, file, qrels)
     except sqlite3.Error as error:
@@ -71,7 +71,7 @@ def open_catalogue(
 
 
 def _read(paths: Sequence[str], qrels: RunQrels | None) -> list[str]:
-    """Return all paths that a catalogue is made of."""
+    """Return all paths that a catalogue is made from."""
     return [*paths, *([] if qrels is None else [qrels.path])]
 
 
@@ -84,7 +84,7 @@ def _name_of(paths: Sequence[str], qrels: RunQrels | None) -> str:
 
 
 def _is_of(file: Path, state: State) -> bool:
-    """Tell whether a catalogue is there, as it was written, and of files in this state."""
+    """Return whether an intact catalogue of files in this state exists."""
     try:
         if _digest_file(file).read_text(encoding="ascii") != _digest(file):
             return False
@@ -97,7 +97,7 @@ def _is_of(file: Path, state: State) -> bool:
 
 
 def _digest_file(file: Path) -> Path:
-    """Return the file of a catalogue's digest: SQLite does not notice a damaged byte of a text."""
+    """Return the file with a catalogue's digest: SQLite does not detect damaged text."""
     return file.with_name(f"{file.name}.blake2b")
 
 
@@ -137,9 +137,9 @@ def _remove_old(folder: Path) -> None:
 
 
 class CurrentCatalogue:
-    """The catalogue of results as they are now: files that change are noticed and read again.
+    """The current catalogue of results: changed files are detected and read again.
 
-    `say` is told why files that changed are not read; for the rest see `open_catalogue`.
+    `say` gets the reason if changed files cannot be read; for the rest see `open_catalogue`.
     """
 
     def __init__(
@@ -157,10 +157,10 @@ class CurrentCatalogue:
         self._looked = time.monotonic()
         self._took = 0.0
         self._lock = threading.Lock()
-        self.version = 1  # counts up with each catalogue that is built anew
+        self.version = 1  # incremented with each new catalogue
 
     def get(self) -> Catalogue:
-        """Return the catalogue; while one thread builds anew, others get the one before."""
+        """Return the catalogue; while one thread rebuilds it, others get the previous one."""
         if time.monotonic() - self._looked < max(_LOOK_AGAIN_SECONDS, _REST * self._took):
             return self._catalogue
         if not self._lock.acquire(blocking=False):
@@ -169,8 +169,8 @@ class CurrentCatalogue:
             began = time.monotonic()
             state = state_of(_read(self.paths, self._qrels))
             if state != self._state:
-                # Where nothing can be read any more, what was read stays to be looked at; where
-                # nothing can be written, it is tried again.
+                # If nothing can be read any more, the previous catalogue is kept; if it cannot be
+                # written, it is tried again.
                 try:
                     self._catalogue = open_catalogue(
                         self.paths, store=self.store, qrels=self._qrels

@@ -1,4 +1,4 @@
-"""JSON documents of Pnyx that hold no results to look at, and what each of them is."""
+"""JSON documents of Pnyx without results to show, and a description of each."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BY_FORMAT: Final = {
     "pnyx-annotations": ("the manifest of annotations", "give the file that it is next to"),
     "pnyx-formats": ("the summary of pnyx audit formats", "give its folder, which has the trials"),
     "pnyx-results": ("the manifest of a run", "give the folder of the run"),
-    "pnyx-sample": ("the note of pnyx sample on what it drew", "give its folder"),
+    "pnyx-sample": ("the record of pnyx sample", "give its folder"),
 }
-"""`format` of a document -> what it is, and what to give in its place."""
+"""`format` of a document -> what it is, and what to give instead."""
 
 _BY_FIELDS: Final = (
     ("sources runs topics scored asked", "what pnyx view --json prints", LISTED),
@@ -37,7 +37,7 @@ _BY_FIELDS: Final = (
 
 
 def other_document(document: Mapping[str, Any]) -> str:
-    """Return what a document without results is, and what to give; empty if it is none of Pnyx."""
+    """Return what a document without results is, and what to give; empty if not written by Pnyx."""
     named = _BY_FORMAT.get(str(document.get("format")))
     fits = (how for fields, *how in _BY_FIELDS if {*fields.split()} <= document.keys())
     what, advice = named or next(fits, ("", ""))
@@ -45,7 +45,7 @@ def other_document(document: Mapping[str, Any]) -> str:
 
 
 def unknown_file(problem: str, document: Mapping[str, Any] | None) -> str:
-    """Return what to say of a file whose format is not recognised, given why it is not."""
+    """Return the message about a file whose format is not recognised, given the reason."""
     if document is not None:
         fields = ", ".join(escaped(name, 30) for name in list(document)[:8]) or "none"
         return f"found a JSON object with the fields {fields}, expected results: {LISTED}"

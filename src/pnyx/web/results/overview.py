@@ -19,23 +19,23 @@ from pnyx.web.results.texts import listed_texts
 def _show_first(catalogue: Catalogue, _address: Address) -> Content:
     sources = catalogue.sources()
     read = [source for source in sources if not source.problem]
-    asked, scored = sum(s.asked for s in read), sum(s.scored for s in read)
+    total, scored = sum(s.asked for s in read), sum(s.scored for s in read)
     runs = catalogue.runs()
     values = {
         "kind": SOURCES,
         "problems": [source for source in sources if source.problem],
         "summaries": summaries_of(read),
         "boards": [leaderboard(catalogue, s.name) for s in read if s.kind == "retrieval"],
-        # What is unscored stands before all, then kinds in their order.
+        # Unscored sources come first, then kinds in their order.
         "sources": sorted(read, key=lambda s: (s.asked == s.scored, KINDS.index(s.kind))),
         "has_cost": any(source.dollars is not None for source in read),
         "counts": {
             "runs": len(runs),
             "topics": len(catalogue.topics()),
             "reports": sum(run.reports for run in runs),
-            "judgements": asked,
+            "judgements": total,
         },
-        "unscored": asked - scored,
+        "unscored": total - scored,
     }
     return Content("overview", values)
 
@@ -61,17 +61,17 @@ def _show_source(catalogue: Catalogue, address: Address) -> Content:
 
 _LABELS: Final = {
     "path": "File", "kind": "Kind", "task": "Task", "judge": "Judge", "finished": "Finished",
-    "card": "What is known of the judge", "started": "Started", "pnyx": "Version of Pnyx",
+    "card": "About the judge", "started": "Started", "pnyx": "Version of Pnyx",
     "seed": "Seed", "prompt": "Prompt", "prompts": "Prompts", "models": "Models",
     "cost": "Cost", "items": "Items",
     "inputs": "Inputs", "plan": "Rules", "settings": "Settings",
 }  # fmt: skip
-"""What a source may say of itself, and what that is called."""
+"""Properties of a source, and their labels."""
 
 
 def _facts(source: SourceRow) -> Iterator[tuple[str, str]]:
-    known = {name: getattr(source, name) for name in ("path", "kind", "task", "judge", "finished")}
-    facts: dict[str, Any] = {**source.about, **known}
+    fields = {name: getattr(source, name) for name in ("path", "kind", "task", "judge", "finished")}
+    facts: dict[str, Any] = {**source.about, **fields}
     for name, label in _LABELS.items():
         if facts.get(name) not in (None, "", {}, []):
             yield label, _words(facts[name])

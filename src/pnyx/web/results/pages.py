@@ -1,4 +1,4 @@
-"""What a page is, and its address. A server and the export show the same pages.
+"""Pages and their addresses. A server and the export show the same pages.
 
 A page is a pure function of the catalogue and its address: the page's name, its parts, and the
 number of a page of a list where that is not 1. A server also takes `?sort=FIELD` of a table.
@@ -36,14 +36,14 @@ class Address:
         """The parts of the address; the first page of a list has no number."""
         return (*self.here, str(self.number)) if self.number > 1 else self.here
 
-    def part(self, place: int) -> str:
+    def part(self, position: int) -> str:
         """Return a part that may be missing; empty for none."""
-        return self.parts[place] if place < len(self.parts) else ""
+        return self.parts[position] if position < len(self.parts) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A file that belongs to a page: a picture, a table. It is made when it is asked for."""
+    """A file of a page: a picture or a table. It is made on request."""
 
     media_type: str
     parts: Callable[[], Iterable[str]]
@@ -51,7 +51,7 @@ class PageFile:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A template under `serve/templates/view/`, its values, and the files that stand beside it."""
+    """A template under `serve/templates/view/`, its values, and the files next to it."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ Addresses: TypeAlias = Callable[[Catalogue], Iterable[tuple[Parts, int]]]
 
 
 class FigureEntry(NamedTuple):
-    """What the page "Figures" says of a page of figures."""
+    """What the page "Figures" says for a page of figures."""
 
     heading: str
     shows: str  # a sentence
@@ -84,11 +84,11 @@ class PageRoute:
     most: int = 0  # how many may
     paged: bool = False  # whether the number of a page may follow
     of_source: Callable[[Catalogue, SourceRow], Iterable[tuple[str, Parts]]] = lambda *_: ()
-    nav: str = ""  # what the head of every page calls it
-    entry: FigureEntry | None = None  # of a page of figures
+    nav: str = ""  # its name in the head of every page
+    entry: FigureEntry | None = None  # for a page of figures
 
     def address(self, parts: Parts, sort: str = "") -> Address:
-        """Return the address that the parts behind the page's name are."""
+        """Return the address with these parts after the page's name."""
         number = 1
         if len(parts) > self.most:
             *first, last = parts
@@ -102,5 +102,5 @@ class PageRoute:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a part of an address counts something from 1."""
+    """Return whether a part of an address is a number from 1."""
     return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0

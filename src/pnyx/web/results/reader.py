@@ -26,38 +26,42 @@ Reader = Callable[[Builder, int, str, str], None]
 """Reads a file of a source: (builder, number of the source, its part, its path)."""
 
 UNFINISHED: Final = "unfinished"
-"""When a run that goes on, or was stopped, was finished."""
+"""The end time of a run that is in progress or was stopped."""
 
 _NEAR: Final = 0.1
-"""A probability is near its threshold up to this far from it."""
+"""A probability within this distance of its threshold counts as near."""
 
 
-def read_source(builder: Builder, given: GivenSource) -> None:
-    """Read a source; a fault in it becomes its problem."""
-    with builder.source(given) as source:
-        if given.problem:
-            raise InputError(given.problem)
-        if "manifest" in given.files:
-            _about(builder, source, read_json(Path(given.files["manifest"])) or {})
-        if given.kind == "begun":
-            _judgements(builder, source, "begun", given.files["answers"])
+def read_source(builder: Builder, given_source: GivenSource) -> None:
+    """Read a source; a fault is stored as its problem."""
+    with builder.source(given_source) as source:
+        if given_source.problem:
+            raise InputError(given_source.problem)
+        if "manifest" in given_source.files:
+            _about(builder, source, read_json(Path(given_source.files["manifest"])) or {})
+        if given_source.kind == "begun":
+            _judgements(builder, source, "begun", given_source.files["answers"])
             builder.about(source, finished=UNFINISHED)
             return
-        parts = _ORDER if given.kind in _FOLDERS else [p for p in given.files if p != "manifest"]
+        parts = (
+            _ORDER
+            if given_source.kind in _FOLDERS
+            else [p for p in given_source.files if p != "manifest"]
+        )
         for part in parts:
-            if part in given.files:
-                _read_part(builder, source, part, given)
+            if part in given_source.files:
+                _read_part(builder, source, part, given_source)
 
 
-def _read_part(builder: Builder, source: int, part: str, given: GivenSource) -> None:
+def _read_part(builder: Builder, source: int, part: str, given_source: GivenSource) -> None:
     rooms: dict[str, ReaderDoor] = named("READERS")
     if part in rooms:
-        load(rooms[part].read)(builder, source, given)
+        load(rooms[part].read)(builder, source, given_source)
         return
-    read = _PARTS.get(part) if given.kind in _FOLDERS else READERS.get(given.kind)
+    read = _PARTS.get(part) if given_source.kind in _FOLDERS else READERS.get(given_source.kind)
     if read is None:
-        raise InputError(f"nothing that is installed reads {part}", path=given.path)
-    read(builder, source, part, given.files[part])
+        raise InputError(f"no installed room reads {part}", path=given_source.path)
+    read(builder, source, part, given_source.files[part])
 
 
 def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
@@ -76,22 +80,23 @@ def _about(builder: Builder, source: int, manifest: Mapping[str, Any]) -> None:
 
 
 def lines_of(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, str]]:
-    """Yield (line, place, text) of each line; InputError at the first that is no text.
+    """Yield (line, place, text) of each line.
 
-    What is only `begun` may be empty, and may end within a line.
+    InputError at the first line that is not text. A `begun` file may be empty, and may end within a
+    line.
     """
     empty = not begun
-    for line, place, raw in scan_raw_lines(path):
+    for line, offset, raw in scan_raw_lines(path):
         if raw.strip() and not (begun and not raw.endswith(b"\n")):
             empty = False
-            yield line, place, decoded(raw.rstrip(b"\r\n"), path, line)
+            yield line, offset, decoded(raw.rstrip(b"\r\n"), path, line)
     if empty:
         raise InputError("is empty", path=path)
 
 
 def _rows(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield (line, place, object) of each line, or row of it; InputError at the first fault."""
-    for line, place, text in lines_of(path, begun=begun):
+    for line, offset, text in lines_of(path, begun=begun):
         rows = rows_in(text, path, line)
         if text.count("[") + text.count("{") > MAX_DEPTH:
             try:
@@ -99,7 +104,7 @@ def _rows(path: str, *, begun: bool = False) -> Iterator[tuple[int, int, dict[st
                     check_depth(row)
             except InputError as error:
                 raise located(error, path, line) from error
-        yield from ((line, place, row) for row in rows)
+        yield from ((line, offset, row) for row in rows)
 
 
 def _shown(text: str) -> str:
@@ -111,11 +116,11 @@ def _shown(text: str) -> str:
 
 def _judgements(builder: Builder, source: int, part: str, path: str) -> None:
     file = builder.file(source, path, "answers")
-    scored = asked = 0
+    scored = count = 0
     judges: dict[str, None] = {}
     tasks: dict[str, None] = {}
-    for line, place, row in _rows(path, begun=part == "begun"):
-        asked += 1
+    for line, offset, row in _rows(path, begun=part == "begun"):
+        count += 1
         try:
             columns = _judgement(builder, row)
         except InputError as error:
@@ -123,8 +128,8 @@ def _judgements(builder: Builder, source: int, part: str, path: str) -> None:
         scored += columns["verdict"] != "unscored"
         judges[columns["judge"]] = tasks[columns["task"]] = None
         words = "" if hides_text() else _words(row)
-        builder.judgement((source, asked, *columns.values(), file, place, line), words)
-    builder.about(source, scored=scored, asked=asked)
+        builder.judgement((source, count, *columns.values(), file, offset, line), words)
+    builder.about(source, scored=scored, asked=count)
     for column, names in (("judge", judges), ("task", tasks)):
         builder.connection.execute(
             f"UPDATE source SET {column} = ? WHERE id = ? AND {column} = ''",
@@ -159,32 +164,32 @@ def _judgement(builder: Builder, row: Mapping[str, Any]) -> dict[str, Any]:
         "unscored": "" if value is not None else unscored or "no verdict",
         "doubt": _doubt(verdict, probability),
         "threshold": _nearness(probability, row.get("threshold")),
-        "label": "",  # this and the next are found when all sources are there
+        "label": "",  # this and the next are filled in when all sources are read
         "judges": "",
     }
 
 
 def _nearness(probability: float | None, threshold: Any) -> str:
-    known = isinstance(threshold, int | float) and not isinstance(threshold, bool)
-    near = probability is not None and abs(probability - (threshold if known else 0.5)) <= _NEAR
+    valid = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+    near = probability is not None and abs(probability - (threshold if valid else 0.5)) <= _NEAR
     return "near" if near else ""
 
 
 def _verdict(value: Any) -> str:
-    """Return the class of a value, by which tables are narrowed."""
+    """Return the class of a value, by which tables are filtered."""
     if value is None:
         return "unscored"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        if (said := LABEL_WORDS.get(value.strip().lower())) is not None:
-            return "yes" if said else "no"
+        if (label := LABEL_WORDS.get(value.strip().lower())) is not None:
+            return "yes" if label else "no"
         return value if value in ("a", "b", "tie", *SIDES) else "word"
     return "order" if isinstance(value, list) else "score"
 
 
 def _doubt(verdict: str, probability: float | None) -> float:
-    """Return what a table is in the order of (`schema.sql`)."""
+    """Return the sort key of tables (`schema.sql`)."""
     if verdict == "unscored":
         return -1.0
     if probability is None:
@@ -195,7 +200,7 @@ def _doubt(verdict: str, probability: float | None) -> float:
 
 
 def _text(row: Mapping[str, Any], *names: str) -> str:
-    """Return the first of these fields that is there; empty for none."""
+    """Return the first of these fields that is present; empty for none."""
     for name in names:
         value = row.get(name)
         if isinstance(value, bool | list | dict):
@@ -211,16 +216,16 @@ def _words(row: Mapping[str, Any]) -> str:
 
 
 def _items(builder: Builder, source: int, part: str, path: str) -> None:
-    """Read where each item is, so that its text stands beside what was said of it."""
+    """Read the position of each item, so that its text can be shown next to its judgement."""
     file = builder.file(source, path, "items")
     count = 0
-    for line, place, row in _rows(path):
+    for line, offset, row in _rows(path):
         name = _text(row, "id")
         if not name:
             raise InputError("found no id, expected an item", path=path, line=line)
-        builder.add("item", (name, file, place, line))
+        builder.add("item", (name, file, offset, line))
         count += 1
-    if part != "items":  # of a results folder, whose manifest says what it is
+    if part != "items":  # of a results folder, described by its manifest
         builder.about(source, task="items", about={"items": count})
 
 
@@ -229,7 +234,7 @@ def _items(builder: Builder, source: int, part: str, path: str) -> None:
 
 def _responses(builder: Builder, source: int, part: str, path: str) -> None:
     file = builder.file(source, path, "responses")
-    for line, place, row in _rows(path):
+    for line, offset, row in _rows(path):
         try:
             response = parse_response(row)
         except InputError as error:
@@ -239,7 +244,7 @@ def _responses(builder: Builder, source: int, part: str, path: str) -> None:
         texts = [] if hides_text() else [clean_text(s.text) for s in response.sentences]
         count = len(response.sentences)
         head = (source, *ids, "response", side if side in SIDES else "", count, 0, 0, 0)
-        builder.report((*head, file, place, line), [""] * count, texts)
+        builder.report((*head, file, offset, line), [""] * count, texts)
 
 
 # Runs, topics, documents --------------------------------------------------------------------------
@@ -255,8 +260,8 @@ def _ranking(builder: Builder, source: int, part: str, path: str) -> None:
         by_run.setdefault(run, []).append(count)
         ids = builder.run(run), builder.topic(topic)
         builder.value((source, *ids, *measure, count, None, None, 1, 1))
-    for run, found in by_run.items():
-        mean, topics = sum(found) / len(found), len(found)
+    for run, scores in by_run.items():
+        mean, topics = sum(scores) / len(scores), len(scores)
         cells = (*measure, mean, None, None, topics, topics)
         builder.value((source, builder.run(run), None, *cells))
 
@@ -283,7 +288,7 @@ def _topics(builder: Builder, source: int, part: str, path: str) -> None:
 
 
 def _file_alone(builder: Builder, source: int, part: str, path: str) -> None:
-    """Keep where a file is; pages read it themselves."""
+    """Store the path of a file; pages read it themselves."""
     builder.file(source, path, part)
 
 
@@ -308,7 +313,7 @@ def _measures(builder: Builder, source: int, part: str, path: str) -> None:
     builder.file(source, path, "measures")
     document = read_json(Path(path))
     if document is None:
-        raise InputError("is no JSON object, expected measures", path=path)
+        raise InputError("is not a JSON object, expected measures", path=path)
     read_measures(builder, source, document)
 
 
@@ -330,7 +335,7 @@ _ORDER: Final = (
     *ROOM_FILES.values(),
     *(part for part in _PARTS if part != "responses"),
 )
-"""The order in which the parts of a results folder are read."""
+"""Parts of a results folder, in reading order."""
 
 READERS: Final[Mapping[str, Reader]] = {
     "answers": _judgements,

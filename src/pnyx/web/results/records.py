@@ -11,7 +11,7 @@ Row = TypeVar("Row")
 
 
 class NotFoundError(LookupError):
-    """An address names what the catalogue does not have."""
+    """An address names something that the catalogue does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ ROWS_A_PAGE: Final = 100
 
 
 def pages_of(total: int) -> int:
-    """Return on how many pages so many rows stand."""
+    """Return the number of pages for a number of rows."""
     return max(1, -(-total // ROWS_A_PAGE))
 
 
 def offset_of(number: int, total: int) -> int:
-    """Return how many rows stand before a page; NotFoundError where the table ends before it."""
+    """Return the number of rows before a page; NotFoundError if the table ends before it."""
     pages = pages_of(total)
     if not 1 <= number <= pages:
         raise NotFoundError(f"this list has {pages} pages")
@@ -48,14 +48,14 @@ def page_of(rows: Sequence[Row], total: int, number: int) -> RowPage[Row]:
 
 
 def cut_page(rows: Sequence[Row], number: int) -> RowPage[Row]:
-    """Return a page of rows that are all there."""
+    """Return a page of rows that are all in memory."""
     offset = offset_of(number, len(rows))
     return page_of(rows[offset : offset + ROWS_A_PAGE], len(rows), number)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One thing that was given: a results folder, or a file."""
+    """One given source: a results folder, or a file."""
 
     id: int
     name: str  # unique; one part of addresses
@@ -66,7 +66,7 @@ class SourceRow:
     finished: str = ""
     scored: int = 0  # of `asked` judgements have a value
     asked: int = 0
-    dollars: float | None = None  # what it cost; None where that is not known
+    dollars: float | None = None  # what it cost; None if unknown
     problem: str = ""  # what is wrong, one line
     about: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
     files: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
@@ -78,14 +78,14 @@ class RunCounts:
 
     id: int
     name: str
-    reports: int = 0  # how many there are of it, judged or not
+    reports: int = 0  # number of its reports, judged or not
     scored: int = 0  # how many of `asked` judgements have a value
     asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """A topic; `title` is its text, `request` what is asked for, empty where no source says it."""
+    """A topic; `title` is its text, `request` the full request; empty if no source has it."""
 
     id: int
     name: str
@@ -98,13 +98,13 @@ class TopicCounts:
 
     @property
     def shown(self) -> str:
-        """Its text, else its id."""
+        """Its text, or else its id."""
         return self.title or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementRow:
-    """What a judge said of one item, without its texts (`Catalogue.line` has the whole line)."""
+    """A judge's answer to one item, without its texts (`Catalogue.line` has the whole line)."""
 
     id: int
     source: str  # with `n`, its line among the source's, an address
@@ -112,14 +112,14 @@ class JudgementRow:
     item: str
     task: str
     dimension: str
-    coded: str | None  # the value as JSON; None where it is unscored
+    coded: str | None  # the value as JSON; None if unscored
     verdict: str  # `unscored`, `yes`, `no`, `a`, `b`, `tie`, `score`, `order`
     probability: float | None  # of yes, in [0, 1]
-    doubt: float  # orders tables: see `schema.sql`
+    doubt: float  # sort key of tables: see `schema.sql`
     unscored: str  # why there is no value
     threshold: str  # `near` where the probability is
-    label: str  # what people's labels say of the item, as `verdict`; empty for nothing
-    judges: str  # `disagree` where several gave it several values
+    label: str  # people's label of the item, as in `verdict`; empty for none
+    judges: str  # `disagree` if judges gave different values
     judge: str
     run: str
     topic: str
@@ -131,7 +131,7 @@ class JudgementRow:
 
     @property
     def value(self) -> Any:
-        """The value as in the file; None where it is unscored."""
+        """The value as in the file; None if unscored."""
         return None if self.coded is None else json.loads(self.coded)
 
     @property
@@ -157,7 +157,7 @@ class JudgementRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """Where a report is."""
+    """The location of a report."""
 
     id: int
     source: str
@@ -168,7 +168,7 @@ class ReportRow:
     sentences: int
     scored: int  # how many of `asked` findings have a value
     asked: int
-    missing: int  # 1 where the run has no report on the topic
+    missing: int  # 1 if the run has no report on the topic
     file: int
     place: int
     line: int
@@ -200,7 +200,7 @@ class SentenceRow:
 
 @dataclass(frozen=True, slots=True)
 class MeasureValue:
-    """A measure and what it rests on; `run` or `topic` is empty where it is of none."""
+    """A measure and its counts; `run` or `topic` is empty if it does not belong to one."""
 
     source: str
     run: str
@@ -216,7 +216,7 @@ class MeasureValue:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """A run's difference to a baseline; `p` is corrected as the measures' file says."""
+    """A run's difference to a baseline; `p` is corrected as stated in the measures file."""
 
     source: str
     run: str
@@ -231,7 +231,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A way to narrow a table, and how many rows of its source there then are."""
+    """A facet value of a table, and its number of rows in the source."""
 
     facet: str  # a name in the table's `Kind.facets`
     value: str
@@ -241,7 +241,7 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class LinkedJudgement:
-    """A judgement that a finding about a sentence rests on; `about` is a document or nothing."""
+    """A judgement behind a finding about a sentence; `about` is a document or empty."""
 
     judgement: JudgementRow
     sentence: int

@@ -1,4 +1,4 @@
-"""What lists and single judgements read of a report, whatever its kind."""
+"""Texts of a report of any kind, for lists and single judgements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ReportTexts(ABC):
     @staticmethod
     @abstractmethod
     def question(line: Mapping[str, Any]) -> str:
-        """Return what the line of a judgement asks of a part of a report; empty if unknown."""
+        """Return a judgement's question about a part of a report; empty if unknown."""
 
     @abstractmethod
     def sentences(self) -> list[str]:
@@ -30,7 +30,7 @@ class ReportTexts(ABC):
 
     @abstractmethod
     def findings(self) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (sentence from 0, node, what it is about, id of judgements) of each finding."""
+        """Yield (sentence from 0, node, subject, id of judgements) of each finding."""
 
     @abstractmethod
     def asked(self, judgement: JudgementRow, line: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

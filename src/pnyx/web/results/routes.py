@@ -21,7 +21,7 @@ _NAV: Final = "Results Leaderboard Topics Runs Judgements Compare Figures Tables
 
 @cache
 def page_routes() -> tuple[PageRoute, ...]:
-    """Return the pages of all rooms in the order of their doors, then those of JSON documents."""
+    """Return the pages of all rooms in their order, then those of JSON documents."""
     doors = sorted(offered("PAGES"), key=lambda door: door.order)
     routes = [route for door in doors for route in load(door.target)]
     return (*routes, *(page.route for page in document_pages()))
@@ -33,7 +33,7 @@ def _routes_by_name() -> dict[str, PageRoute]:
 
 
 def address_of(path: str, sort: str = "") -> Address:
-    """Return the address that a path is, as `Links` makes it; NotFoundError: no page has it."""
+    """Parse a path as made by `Links`; NotFoundError if no page has it."""
     name, *parts = path.strip("/").split("/")
     routes = _routes_by_name()
     if name not in routes:
@@ -57,7 +57,7 @@ def addresses(catalogue: Catalogue) -> Iterator[Address]:
 def rendered(
     content: Content, address: Address, site: Site, links: Links, once: Once | None = None
 ) -> str:
-    """Return a page as HTML; with `once` as a part of a file, of whose texts it knows."""
+    """Return a page as HTML; with `once`, as part of a file that shares texts."""
     values = {"here": address.here, **content.values}
     if once is not None:
         values |= {"once": once, "layout": "view/part.html.j2"}
@@ -65,9 +65,10 @@ def rendered(
 
 
 def site_of(paths: Sequence[str], *, served: bool = False, watch: bool = False) -> Site:
-    """Return what all pages of these results show; only a server can search.
+    """Return the values shown on all pages of these results.
 
-    With `watch` they load themselves again: of a server when it has read anew, files now and then.
+    Only a server can search. With `watch` pages reload: those of a server when it has read new
+    results, files regularly.
     """
     first = Path(paths[0]).resolve().name
     name = first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"

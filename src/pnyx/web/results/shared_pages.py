@@ -1,4 +1,4 @@
-"""Pages of an export that share a file, so that what several of them show stands there once."""
+"""Pages of an export that share a file, so that common texts are stored once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pnyx.web.results.pages import Address
 JUDGEMENTS_A_FILE: Final = 100
 REPORTS_A_FILE: Final = 60
 REPORTS_ALONE: Final = 1000
-"""Of more reports than these, those on a topic share files."""
+"""With more reports than this, those on a topic share files."""
 
 _LONG: Final = 300
-"""Characters of a text that is worth a link to where it stands already."""
+"""Texts of at least this many characters are replaced by a link if repeated."""
 
 _CONTEXT: Final = 120
-"""Characters on either side of the evidence, of a text that stands elsewhere."""
+"""Characters shown on either side of the evidence in a text that is replaced by a link."""
 
 _LABELLED: Final = re.compile(r' aria-labelledby="([^"]*)"')
 _IDS: Final = re.compile(r' id="(?!text-)([^"]*)"')
@@ -29,14 +29,14 @@ _JUMPS: Final = re.compile(r' href="#(?!text-)')
 
 
 class Place(NamedTuple):
-    """The file of a page, and where in it the page begins; empty where it has the file alone."""
+    """The file of a page, and its anchor there; empty if the page has a file of its own."""
 
     path: str
     anchor: str = ""
 
 
 def places_of(wanted: Sequence[Address]) -> dict[str, Place]:
-    """Return the path that a page would have of its own -> its place, in the given order."""
+    """Return the place of each page by the path it would have alone, in the given order."""
     links = Links("", files=True)
     counted: Counter[tuple[str, ...]] = Counter()
     places: dict[str, Place] = {}
@@ -63,9 +63,9 @@ def places_of(wanted: Sequence[Address]) -> dict[str, Place]:
 
 
 def within(html: str, anchor: str) -> str:
-    """Return a page as a part of a file: its ids and the jumps to them begin with its anchor.
+    """Return a page as part of a file: its ids, and links to them, start with its anchor.
 
-    Its sections lose their names: in hundreds of regions nobody finds a way; headings lead.
+    Its sections lose their names: hundreds of regions would not help navigation; headings do.
     """
     names = {*_LABELLED.findall(html)}
     html = _LABELLED.sub("", html)
@@ -74,7 +74,7 @@ def within(html: str, anchor: str) -> str:
 
 
 class Once:
-    """The texts of one file: where each line stands first, to stand there alone."""
+    """The texts of one file, with the first occurrence of each line."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
@@ -84,29 +84,29 @@ class Once:
         return text in self._ids
 
     def first(self, text: str) -> tuple[str, bool]:
-        """Return the id of a text's place, and whether it is to stand there now."""
+        """Return the id of a text's first occurrence, and whether this is it."""
         here = text not in self._ids
         return self._ids.setdefault(text, f"text-{len(self._ids) + 1}"), here
 
-    def _keep(self, place: str, lines: Sequence[str]) -> None:
+    def _keep(self, address: str, lines: Sequence[str]) -> None:
         for number, line in enumerate(lines):
-            self._lines.setdefault(line, (place, lines, number))
+            self._lines.setdefault(line, (address, lines, number))
 
     def passage(self, segments: Sequence[Segment]) -> tuple[str, Sequence[Segment]]:
-        """Return the id of a long passage's place, and what is to be shown of it here."""
+        """Return the id of a long passage's first occurrence, and the segments to show here."""
         text = "".join(segment.text for segment in segments)
         if len(text) < _LONG or any(segment.kind == "gap" for segment in segments):
             return "", segments
-        place, here = self.first(text)
+        address, here = self.first(text)
         if here:
-            self._keep(place, text.split("\n"))
-            return place, segments
-        return place, cut(text, _marks(segments), most=0, context=_CONTEXT)
+            self._keep(address, text.split("\n"))
+            return address, segments
+        return address, cut(text, _marks(segments), most=0, context=_CONTEXT)
 
     def message(self, text: str) -> tuple[str, list[tuple[str, str]]]:
-        """Return the id of a message's place, and its parts: text, or how long it is, and where."""
+        """Return the id of a message's first occurrence, and its parts: text, or length and id."""
         lines = clean(text).split("\n")
-        place, _ = self.first(clean(text))
+        address, _ = self.first(clean(text))
         parts: list[tuple[str, str]] = []
         new: list[str] = []
         at = 0
@@ -120,18 +120,18 @@ class Once:
             parts += [("\n".join([*new, ""]), ""), (f"{length:,}", there)]
             at, new = at + count, [""]
         parts.append(("\n".join(new), ""))
-        self._keep(place, lines)
-        return place if any(t for t, there in parts if not there) else "", parts
+        self._keep(address, lines)
+        return address if any(t for t, there in parts if not there) else "", parts
 
     def _known(self, lines: Sequence[str], at: int) -> tuple[str, int]:
-        """Return where the lines from here stand already, and how many of them in a row."""
-        place, known, start = self._lines.get(lines[at], ("", (), 0))
+        """Return the earlier occurrence of the lines from here, and its number of lines."""
+        address, earlier, start = self._lines.get(lines[at], ("", (), 0))
         count = 0
-        for new, old in zip(islice(lines, at, None), islice(known, start, None), strict=False):
+        for new, old in zip(islice(lines, at, None), islice(earlier, start, None), strict=False):
             if new != old:
                 break
             count += 1
-        return place, count
+        return address, count
 
 
 def _marks(segments: Sequence[Segment]) -> Mapping[str, Span]:

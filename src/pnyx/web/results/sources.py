@@ -1,4 +1,4 @@
-"""What was given to `pnyx view`: which sources it holds, told by content."""
+"""The sources given to `pnyx view`, recognised by content."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _DOCUMENTS: Final[Sequence[tuple[str, str]]] = (
     ("measures", "measures"),
     ("compared", "comparisons"),
 )
-"""Kind of a JSON document without a `format`, and the fields that tell it; the first that fits."""
+"""Kind of a JSON document without a `format`, and its characteristic fields; the first match."""
 
 _BY_FORMAT: Final = {"pnyx-calibration": "calibration", "pnyx-card": "card",
                      "pnyx-stress": "trial"}  # fmt: skip
@@ -61,21 +61,21 @@ State = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class GivenSource:
-    """A source as it was given."""
+    """A given source."""
 
-    name: str  # what it is called, not yet unique
+    name: str  # its name, not yet unique
     path: str  # as it was given
     kind: str  # a name in `reader.KINDS`
     files: Mapping[str, str] = field(default_factory=dict)  # part -> path
     problem: str = ""  # why it cannot be read
-    is_fault: bool = False  # it may be meant as results
+    is_fault: bool = False  # whether it may be meant as results
     runs: Sequence[str] = ()  # files of runs that are measured on its qrels
-    baseline: str = ""  # the one of them that the others are compared with
+    baseline: str = ""  # the baseline among them
 
 
 @dataclass(frozen=True, slots=True)
 class RunQrels:
-    """Judgements on which runs are measured, and the run that the others are compared with."""
+    """Judgements to measure runs on, and the baseline run."""
 
     path: str
     baseline: str = ""  # its name or file; empty: the first run
@@ -148,12 +148,12 @@ def _sources(path: Path) -> Iterator[GivenSource]:
 
 
 def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
-    """Yield the results that a folder is, then what else is in it."""
+    """Yield the results in a folder, then its other contents."""
     manifest = None if (path / MANIFEST).is_symlink() else read_json(path / MANIFEST)
     part = None if manifest is None else _ROOM_FOLDERS.get(str(manifest.get("kind")))
     if part is not None:
-        own = GivenSource(_name(path), str(path), _READERS[part].kind, {part: str(path)})
-        yield from [own] * (depth == 0)
+        folder_source = GivenSource(_name(path), str(path), _READERS[part].kind, {part: str(path)})
+        yield from [folder_source] * (depth == 0)
         return
     entries = _entries(path)
     files = {part: str(path / name) for name, part in _PARTS.items() if path / name in entries}
@@ -179,7 +179,7 @@ def _of_folder(path: Path, depth: int) -> Iterator[GivenSource]:
 
 
 def _name_of_folder(path: Path) -> str:
-    """Return the name of results; what a run keeps before it is done has that of its folder."""
+    """Return the name of results; files of an unfinished run have the name of its folder."""
     return _name(path.parent if path.name == f"{ANSWERS}{_BEGUN}" else path)
 
 
@@ -204,7 +204,7 @@ def _of_file(path: Path) -> GivenSource:
 
 
 def _kind(path: Path) -> tuple[str, str]:
-    """Return how a file is read, and as which part; no kind, and what it is, if no results."""
+    """Return a file's kind and part; no kind, and a description, if it has no results."""
     document = read_json(path) if path.suffix == ".json" else None
     if document is not None:
         if other := other_document(document):
@@ -218,8 +218,8 @@ def _kind(path: Path) -> tuple[str, str]:
         if door.recognise and load(door.recognise)(path):
             return door.kind, part
     sniffed = _sniffed(path, document)
-    known = FORMATS.get(sniffed)
-    kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(known.kind, "") if known else "")
+    file_format = FORMATS.get(sniffed)
+    kind = _BY_SNIFFED.get(sniffed) or (_BY_KIND.get(file_format.kind, "") if file_format else "")
     return (kind, sniffed) if kind else ("", f"the format {sniffed}, expected results: {LISTED}")
 
 

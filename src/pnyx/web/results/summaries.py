@@ -13,14 +13,14 @@ from pnyx.core.errors import InputError
 from pnyx.web.results.records import SourceRow
 
 _MOST_ANSWERS: Final = 100_000
-"""Of a source that is summarised: pages are made while people wait."""
+"""Most answers of a source that is summarised: pages are made while people wait."""
 _MOST_SOURCES: Final = 10
 """Sources that are summarised on one page."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """The sentences on one source, and warnings."""
+    """The summary of one source, and warnings."""
 
     source: str
     sentences: Sequence[str]

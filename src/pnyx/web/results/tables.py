@@ -1,4 +1,4 @@
-"""The table page of every kind of row: narrowed, sorted, in pages, as a file; the page of files."""
+"""The table page of every kind of row (filtered, sorted, paged), and the page of files."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ ALL: Final = "all"
 """Stands for all sources."""
 
 EVERY: Final = "every"
-"""Stands for a table that is not narrowed, so that the number of a page can follow."""
+"""Stands for an unfiltered table, so that a page number can follow."""
 
 _MOST_CHIPS: Final = 12
 _MOST_FOLDED: Final = 400
 _LONG_FACETS: Final = ("topic", "run")
-"""Facets that are offered only where there are few values or one is chosen."""
+"""Facets offered only if there are few values or one is chosen."""
 _LONE_FACETS: Final = ("labelled", "threshold", "judges")
-"""Facets of which few rows have a value, so that one value narrows a list."""
+"""Facets for which few rows have a value, so that even one value is useful."""
 
 _MOST_NARROWED: Final = 40
-"""Values of a facet that the lists of an export are narrowed to; of more values, none."""
+"""Most values of a facet for which an export has filtered lists."""
 
 _ROWS_A_BLOCK: Final = 5000
 
@@ -64,7 +64,7 @@ def _show(kind: Kind[Any], catalogue: Catalogue, address: Address) -> Content:
         "texts": listed_texts(catalogue, page.rows) if kind in (JUDGEMENTS, SENTENCES) else [],
     }
     files = {}
-    if not address.is_file:  # of an export, whole tables are kept from the page of files
+    if not address.is_file:  # in an export, whole tables are on the page of files
         files[f"{kind.name}.csv"] = PageFile("text/csv", partial(_csv, kind, catalogue, filters))
     return Content("table", values, files)
 
@@ -76,12 +76,12 @@ def _sources(catalogue: Catalogue, kind: Kind[Any]) -> tuple[SourceRow, ...]:
 
 def _chosen(facets: Iterable[FacetValue], part: str) -> dict[str, FacetValue]:
     """Return the facets that the part of an address names."""
-    known = {facet.key: facet for facet in facets}
+    by_key = {facet.key: facet for facet in facets}
     chosen: dict[str, FacetValue] = {}
     for key in part.split("."):
-        facet = known.get(key)
+        facet = by_key.get(key)
         if facet is None or facet.facet in chosen:
-            raise NotFoundError("this list cannot be narrowed like that")
+            raise NotFoundError("this list has no such filter")
         chosen[facet.facet] = facet
     return chosen
 
@@ -89,11 +89,11 @@ def _chosen(facets: Iterable[FacetValue], part: str) -> dict[str, FacetValue]:
 def _alike(
     kind: Kind[Any], facets: Sequence[FacetValue], narrowed: Mapping[str, str], total: int
 ) -> dict[str, str]:
-    """Return the fields that all rows of a list have alike -> the value: they need no column."""
+    """Return the fields with the same value in all rows of a list: they need no column."""
     counts = {facet.facet: facet for facet in facets}
     alike = {name: facet.value for name, facet in counts.items() if facet.count == total}
     alike |= {name: "" for name in kind.facets if name not in counts} | dict(narrowed)
-    if narrowed.get("value") in ("yes", "no"):  # else there is more to say in a cell
+    if narrowed.get("value") in ("yes", "no"):  # otherwise the cell shows more
         alike["verdict"] = narrowed["value"]
     if "labelled" not in counts:
         alike["label"] = ""
@@ -106,11 +106,11 @@ def _alike(
 def _filters(
     facets: Iterable[FacetValue], chosen: dict[str, FacetValue], *, several: bool
 ) -> list[dict[str, object]]:
-    """Return what each facet offers: chips with the address that a click on them leads to."""
+    """Return the values of each facet, as chips with their addresses."""
     by_facet: dict[str, list[FacetValue]] = {}
     for facet in facets:
         by_facet.setdefault(facet.facet, []).append(facet)
-    shown: list[dict[str, object]] = []
+    groups: list[dict[str, object]] = []
     for name, values in by_facet.items():
         if len(values) < 2 and name not in chosen and name not in _LONE_FACETS:
             continue
@@ -129,8 +129,8 @@ def _filters(
         )  # fmt: skip
         if chips or folded:
             more = len(values) - len(few) - len(rest)
-            shown.append({"name": name, "chips": chips, "folded": folded, "more": more})
-    return shown
+            groups.append({"name": name, "chips": chips, "folded": folded, "more": more})
+    return groups
 
 
 def _key(
@@ -146,7 +146,7 @@ def _key(
 
 
 def _addresses(kind: Kind[Any], catalogue: Catalogue) -> Iterator[tuple[Parts, int]]:
-    """Yield every list, whole and narrowed by one facet."""
+    """Yield every list, unfiltered and filtered by one facet."""
     if not kind.of:
         yield (), pages_of(catalogue.count(kind))
         return
@@ -228,7 +228,7 @@ def _leaderboard_rows(catalogue: Catalogue, source: SourceRow) -> Iterator[Seque
 
 
 def _show_files(catalogue: Catalogue, _address: Address) -> Content:
-    """Show which tables can be kept."""
+    """Show the tables that can be downloaded."""
     listed: dict[str, list[tuple[str, str]]] = {}
     files = {}
 

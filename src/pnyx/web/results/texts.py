@@ -37,7 +37,7 @@ _FIELDS: Final = (
     "question query topic text document a b statement claim perspective argument argument_2 "
     "guideline definition criterion stance"
 ).split()
-"""Fields of an item that hold what was asked about, in the order in which they are shown."""
+"""Fields of an item that were judged, in display order."""
 
 _NAMES: Final = {"text": "text", "query": "question", "a": "first", "b": "second"}
 _OTHER_FIELDS: Final = ("question", "guideline", "criterion", "documents")
@@ -45,7 +45,7 @@ _OTHER_FIELDS: Final = ("question", "guideline", "criterion", "documents")
 
 @dataclass(frozen=True, slots=True)
 class AskedText:
-    """A text that a question was about: what it is, its text, and whether it is what was judged."""
+    """A text of a question: its label, its content, and whether it was the judged text."""
 
     label: str
     segments: tuple[Segment, ...]
@@ -53,12 +53,12 @@ class AskedText:
 
     @property
     def words(self) -> list[str]:
-        """The words of the text, whatever is marked in it and however it is spaced."""
+        """The words of the text, ignoring markup and spacing."""
         return "".join(segment.text for segment in self.segments).split()
 
 
 def marked(text: str, *evidence: str) -> tuple[Segment, ...]:
-    """Return a text cut at the first evidence that is found in it."""
+    """Return a text cut around the first evidence in it."""
     span = locate(text, *evidence) if any(evidence) else None
     return cut(text, {} if span is None else {"e": span})
 
@@ -82,13 +82,13 @@ class CallsBehind:
 
 
 def calls_behind(source: SourceRow, line: Mapping[str, Any], store: str = "") -> CallsBehind:
-    """Return the calls behind a line, from the store that was named, else the manifest's."""
+    """Return the calls behind a line, from the named store, or else the manifest's."""
     if not asked_of(line):
-        old = "The line does not say which calls are behind it: an older Pnyx wrote it."
+        old = "The line does not name its model calls: it was written by an older version of Pnyx."
         none = "No language model was asked, so there is no prompt."
         return CallsBehind(problem=old if line.get("prompt_hash") else none)
     if hides_text():
-        problem = "Prompts and replies hold texts, which are not shown (--no-text)."
+        problem = "Prompts and replies contain texts, which are hidden (--no-text)."
         return CallsBehind(problem=problem)
     path = _store(source, store)
     if path is None:
@@ -107,7 +107,7 @@ def _named_store(source: SourceRow) -> str:
 
 
 def _store(source: SourceRow, store: str) -> Path | None:
-    """Return the store's file; one that the manifest names may be beside the results."""
+    """Return the store's file; one named by the manifest may be next to the results."""
     if store:
         return Path(store) if Path(store).is_file() else None
     named = _named_store(source)
@@ -115,7 +115,7 @@ def _store(source: SourceRow, store: str) -> Path | None:
 
 
 def _beside(source: SourceRow, name: str) -> Path | None:
-    """Return the file that a source names, as it is named or from where the source is."""
+    """Return the file that a source names, relative to the working folder or to the source."""
     folder = Path(source.path)
     paths = (Path(name), folder / name, folder.parent / name, folder / Path(name).name)
     return next((path for path in paths if path.is_file()), None)
@@ -124,13 +124,13 @@ def _beside(source: SourceRow, name: str) -> Path | None:
 def _missing(source: SourceRow, store: str) -> str:
     named = store or _named_store(source)
     if not named:
-        return "The results do not name their judgement store: name it with --store FILE."
-    how = "" if store else ": name another with --store FILE"
+        return "The results do not name their judgement store: give it with --store FILE."
+    how = "" if store else ": give another with --store FILE"
     return f"The judgement store {named} is not on this machine{how}."
 
 
 def prompt_blocks(calls: Iterable[Exchange]) -> list[tuple[str, str]]:
-    """Return the (label, text) that the first call put before the model: document, statement ..."""
+    """Return the (label, text) pairs in the first call: document, statement ..."""
     for call in calls:
         for message in call.messages:
             if message.role == "user":
@@ -141,21 +141,21 @@ def prompt_blocks(calls: Iterable[Exchange]) -> list[tuple[str, str]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands between a line `<<<NAME TOKEN` and the next one `NAME TOKEN>>>`."""
+    """Yield the text between a line `<<<NAME TOKEN` and the next `NAME TOKEN>>>`."""
     lines = text.split("\n")
     ends: dict[str, list[int]] = {}
-    for place in range(len(lines) - 1, -1, -1):  # the next one of a name is the last of its list
-        if lines[place].endswith(">>>"):
-            ends.setdefault(lines[place], []).append(place)
+    for number in range(len(lines) - 1, -1, -1):  # the next one of a name is last in its list
+        if lines[number].endswith(">>>"):
+            ends.setdefault(lines[number], []).append(number)
     after = 0
-    for place, line in enumerate(lines):
-        opening = _OPENING.fullmatch(line) if place >= after else None
+    for number, line in enumerate(lines):
+        opening = _OPENING.fullmatch(line) if number >= after else None
         closing = ends.get(f"{opening[1]} {opening[2]}>>>", []) if opening else []
-        while closing and closing[-1] <= place:
+        while closing and closing[-1] <= number:
             closing.pop()
         if opening and closing:
             after = closing[-1] + 1
-            yield opening[1], "\n".join(lines[place + 1 : closing[-1]])
+            yield opening[1], "\n".join(lines[number + 1 : closing[-1]])
 
 
 # Documents ----------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def asked_texts(
     line: Mapping[str, Any],
     blocks: Sequence[tuple[str, str]],
 ) -> list[AskedText]:
-    """Return what was asked about: from the prompt, of several questions in it the own ones."""
+    """Return the judged texts: from the prompt, only this question's if it has several."""
     evidence = text_of(line, "evidence")
     stated = _texts(blocks, evidence) or _fields(line, evidence)
     notes = line.get("notes")
@@ -194,13 +194,13 @@ def asked_texts(
         texts = [*_of_collection(catalogue, judgement, evidence), *texts]
     if stated and not any(text.judged for text in texts):
         shared = [text for text in stated if text.judged]
-        known = [text.words for text in shared]
-        texts = [*shared, *(text for text in texts if text.words not in known)]
+        shared_words = [text.words for text in shared]
+        texts = [*shared, *(text for text in texts if text.words not in shared_words)]
     return texts or stated
 
 
 def listed_texts(catalogue: Catalogue, rows: Sequence[JudgementRow | SentenceRow]) -> list[str]:
-    """Return what each row of a list is about, clipped; empty where no text of it is known."""
+    """Return the clipped text of each row of a list; empty if unknown."""
     listed = _Listed(catalogue)
     texts = (
         listed.of_sentence(row) if isinstance(row, SentenceRow) else listed.of_judgement(row)
@@ -210,7 +210,7 @@ def listed_texts(catalogue: Catalogue, rows: Sequence[JudgementRow | SentenceRow
 
 
 class _Listed:
-    """What the rows of one list are about; a report is read once."""
+    """The texts of the rows of one list; each report is read once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -225,18 +225,18 @@ class _Listed:
 
     def of_judgement(self, row: JudgementRow) -> list[str]:
         line = self.catalogue.line(row)
-        found = _fields(line, "") or _of_items(self.sources[row.source], row.item, "")
-        found = found or _fields(self.catalogue.item(row), "")
-        if not found and row.run and row.topic:
+        fields = _fields(line, "") or _of_items(self.sources[row.source], row.item, "")
+        fields = fields or _fields(self.catalogue.item(row), "")
+        if not fields and row.run and row.topic:
             reports = self.reports(row.source, row.run, row.topic)
-            found = [
+            fields = [
                 text
                 for report in reports
                 for text in _of_report(self.report_texts(report), row, line)
             ]
-        if not any(text.judged for text in found):
-            found = [*_of_collection(self.catalogue, row, ""), *found]
-        return [" ".join(text.words) for text in found]
+        if not any(text.judged for text in fields):
+            fields = [*_of_collection(self.catalogue, row, ""), *fields]
+        return [" ".join(text.words) for text in fields]
 
 
 def _texts(pairs: Iterable[tuple[str, str]], evidence: str) -> list[AskedText]:
@@ -251,11 +251,11 @@ def _fields(row: Mapping[str, Any], evidence: str) -> list[AskedText]:
 
 
 def _of_items(source: SourceRow, item: str, evidence: str) -> list[AskedText]:
-    """Return an item's texts, only of the very file that was judged (SHA-256 in the manifest)."""
+    """Return an item's texts, only from the file that was judged (SHA-256 in the manifest)."""
     stated, digest = source.about.get("items"), source.about.get("items_sha256")
     name = stated.get("path") if isinstance(stated, Mapping) else None
-    known = isinstance(name, str) and isinstance(digest, str) and source.task in TASKS
-    if not known or hides_text() or "\0" in str(name):
+    readable = isinstance(name, str) and isinstance(digest, str) and source.task in TASKS
+    if not readable or hides_text() or "\0" in str(name):
         return []
     path = _beside(source, str(name))
     if path is None or path.stat().st_size > _LARGEST:
@@ -295,7 +295,7 @@ def _question_texts(question: Any) -> list[tuple[str, str]]:
 def _of_collection(
     catalogue: Catalogue, judgement: JudgementRow, evidence: str
 ) -> Iterator[AskedText]:
-    """Yield the document and the perspective, where the index and their file were given."""
+    """Yield the document and the perspective, if the index and their file were given."""
     document = catalogue.passage(judgement.doc) if judgement.doc else None
     if document is not None:
         yield AskedText("document", marked(judged_text(document), evidence), judged=True)
@@ -307,7 +307,7 @@ def _of_collection(
 def _of_reports(
     catalogue: Catalogue, judgement: JudgementRow, line: Mapping[str, Any], evidence: str
 ) -> Iterator[AskedText]:
-    """Yield what was asked about, where reports or responses that were given hold it."""
+    """Yield the judged texts, if given reports or responses contain them."""
     run, topic = judgement.run, judgement.topic
     if not topic:
         return
@@ -328,6 +328,6 @@ def _of_reports(
 def _of_report(
     texts: ReportTexts, judgement: JudgementRow, line: Mapping[str, Any]
 ) -> Iterator[AskedText]:
-    """Yield what a judgement on a report was about, from the report itself."""
+    """Yield the judged texts of a report, from the report itself."""
     for label, text in texts.asked(judgement, line):
         yield AskedText(label, marked(text))

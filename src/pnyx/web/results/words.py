@@ -13,7 +13,7 @@ _PREFERENCES: Final = {"a": "the first is better", "b": "the second is better", 
 
 
 def measure_label(name: str) -> str:
-    """Return what a measure is called on a page; names such as nDCG@10 stay as they are."""
+    """Return the name of a measure on a page; names such as nDCG@10 are unchanged."""
     if "@" in name or name != name.lower():
         return name
     return _LABELS.get(name) or name.replace("_", " ").strip().capitalize() or "Measure"
@@ -25,7 +25,7 @@ def worded(
     words: tuple[str, str] = YES_NO,
     scale: Any = None,
 ) -> tuple[State, str]:
-    """Return the sign and the word of a value as a judge gives it; `scale` is that of a rating."""
+    """Return the sign and the word of a judge's value; `scale` is that of a rating."""
     if value is None:
         return "unscored", "unscored"
     if isinstance(value, bool):
@@ -33,7 +33,7 @@ def worded(
     if isinstance(value, int | float):
         return "uncited", f"{value:g}{_bounds(scale)}"
     if isinstance(value, list):
-        places = ", ".join(str(place + 1) for place in value if isinstance(place, int))
+        places = ", ".join(str(position + 1) for position in value if isinstance(position, int))
         return "uncited", f"best first: {places}"
     return "uncited", _PREFERENCES.get(str(value), str(value))
 

@@ -51,7 +51,7 @@
     };
   }
 
-  // What cannot be told must not look as if it were still being told.
+  // Sides that cannot be decided must not look as if they were still pending.
   for (const failure of ["htmx:responseError", "htmx:sendError"]) {
     document.addEventListener(failure, (event) => {
       const part = event.detail.target;

@@ -45,7 +45,7 @@ class DraftsOutputSpec(Spec, heading="Output"):
     perspectives: str | None = out_opt(None, "Perspectives to write (JSONL); - is stdout.")
 
     def check(self, drafts: str, *, as_json: bool) -> None:
-        """Refuse to write nothing, two results to one place, or over what is read."""
+        """Raise if nothing would be written, or an output would overwrite another file."""
         questions, perspectives = self.questions, self.perspectives
         if questions is None and perspectives is None:
             raise OptionError("give --questions, --perspectives or both")
@@ -106,16 +106,16 @@ def export(drafts: str, output: DraftsOutputSpec, as_json: bool) -> int:
     from pnyx_build.drafts.files import finished, read_drafts
 
     output.check(drafts, as_json=as_json)
-    asked, views = finished(read_drafts(drafts))
+    questions, views = finished(read_drafts(drafts))
     with placed_together():
         if output.questions is not None:
             with atomic_text(output.questions) as stream:
-                write_questions(stream, asked)
+                write_questions(stream, questions)
         if output.perspectives is not None:
             with atomic_text(output.perspectives) as stream:
                 write_perspectives(stream, views)
-    line = f"{len(asked)} questions with {len(views)} perspectives"
-    summary = {"questions": len(asked), "perspectives": len(views)}
+    line = f"{len(questions)} questions with {len(views)} perspectives"
+    summary = {"questions": len(questions), "perspectives": len(views)}
     print_result(summary, line, as_json=as_json, ensure_ascii=False)
     return 0
 

@@ -26,10 +26,10 @@ _HTML = (".html", ".htm", ".xhtml")
 
 
 class SourceSearchSpec(WebSearchSpec, rare="search_url results"):
-    """What searches for sources."""
+    """Options of the search for sources."""
 
     search: SourceName | None = file_opt(
-        None, f"{SEARCH_HELP} For sources without a link, or with a dead one.", needs="fetch"
+        None, f"{SEARCH_HELP} Used for sources without a link, or with a dead one.", needs="fetch"
     )
     results: int = opt(
         1, "Results of a search to try until one has text.", within="[1, 100]", needs="search"
@@ -37,7 +37,7 @@ class SourceSearchSpec(WebSearchSpec, rare="search_url results"):
 
 
 class BenchmarkSpec(Spec, heading="Benchmark"):
-    """What is written."""
+    """Options of `pnyx build debates`."""
 
     out: str = out_opt(..., "Folder to write.", metavar="FOLDER", writes="files")
     train: float = opt(0.7, "Share of the topics in the train split.", within="(0, 1]")
@@ -47,10 +47,10 @@ class BenchmarkSpec(Spec, heading="Benchmark"):
 
 
 class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
-    """How a benchmark is made of debate pages."""
+    """How a benchmark is made from debate pages."""
 
     def debates_plan(self) -> DebatesPlan:
-        """Return what is done with the pages."""
+        """Return the plan for the pages."""
         from pnyx.crawl.corpus import WebPlan
         from pnyx_build.debates.benchmark import DebatesPlan
 
@@ -126,7 +126,7 @@ def _read(pages: Iterable[str]) -> Iterator[Debate]:
                 raise InputError(f"holds no file that ends in {', '.join(_HTML)}", path=page)
             yield from map(read_debate_page, files)
         elif page.endswith(FOOTNOTES):
-            continue  # as in pages/*.html: it is read with the page that it belongs to
+            continue  # as in pages/*.html: it is read with its main page
         elif path.suffix.lower() in _HTML:
             yield read_debate_page(path)
         else:
@@ -172,6 +172,6 @@ def _report(built: BuiltDebates, *, as_json: bool) -> None:
         why = {name: count for name, count in counts["outcomes"].items() if name != "text"}
         say("without text: " + ", ".join(f"{count} {name}" for name, count in why.items()))
     for name, of in splits.items():
-        lacking = of["pro"] + of["con"] - of["irrelevant"]
-        if lacking > 0:
-            say(f"{name}: {lacking} irrelevant pairs too few, as there are too few documents")
+        missing = of["pro"] + of["con"] - of["irrelevant"]
+        if missing > 0:
+            say(f"{name}: {missing} irrelevant pairs are missing: there are too few documents")

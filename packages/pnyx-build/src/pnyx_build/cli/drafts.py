@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pnyx_build.drafts.filters import Filtered
 
 _SHOWN = 5
-"""Undecided questions that are named; the file has all of them."""
+"""Undecided questions that are printed; the file has all of them."""
 _KINDS = {"pairs": "pairs of arguments", "claims": "claims", "survey": "survey questions"}
 
 
@@ -35,11 +35,11 @@ class DraftsSpec(Spec, heading="Output"):
     """Where drafts are written."""
 
     out: str | None = out_opt(None, "Drafts to write; - is stdout.", metavar="DRAFTS")
-    dropped: str | None = out_opt(None, "Where to write what is left out, with the reasons.")
+    dropped: str | None = out_opt(None, "Where to write dropped drafts, with the reasons.")
     force: bool = opt(False, "Overwrite --out, including edits.")
 
     def check(self, *, as_json: bool, needed: Iterable[str] = ("out",), **inputs: str) -> None:
-        """Refuse to write over `inputs`, or over drafts that somebody may have edited."""
+        """Raise if `inputs`, or drafts that may have been edited, would be overwritten."""
         for name in needed:
             if getattr(self, name) is None:
                 raise OptionError(f"Missing option '--{name}'.")
@@ -56,7 +56,7 @@ class DraftsSpec(Spec, heading="Output"):
 
 
 def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse drafts that a Markdown file cannot hold, before anything is spent on them."""
+    """Raise for drafts that a Markdown file cannot hold, before spending anything on them."""
     from pnyx_build.drafts.files import is_markdown
     from pnyx_build.drafts.markdown import write_drafts_markdown
 
@@ -65,16 +65,16 @@ def _check_markdown(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None
 
 
 def _print_plan(
-    model: StoredModel | None, asked: AskedSpec, count: int, what: str, *, as_json: bool
+    model: StoredModel | None, options: AskedSpec, count: int, what: str, *, as_json: bool
 ) -> None:
-    """Print what a model that was asked offline would have been asked about `count` of `what`."""
+    """Print the cost plan of a model asked offline about `count` of `what`."""
     assert model is not None  # noqa: S101 - without --llm there is no plan
     line = f"{count} {what} for {shorten(model.name)}"
-    plan_asked(model, asked, line, {"sources": count}, as_json=as_json)
+    plan_asked(model, options, line, {"sources": count}, as_json=as_json)
 
 
 class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
-    """What is drafted, and how."""
+    """Options of `pnyx build draft`."""
 
     kind: Literal["pairs", "claims", "survey"] = opt(
         ...,
@@ -96,19 +96,19 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
         needs="kind=claims",
     )
 
-    def check(self, asked: AskedSpec) -> None:
-        """Refuse choices that would change nothing, and to ask nobody."""
+    def check(self, options: AskedSpec) -> None:
+        """Raise for options without effect, and if no model is given."""
         self.check_needs()
         if self.columns and self.kind == "claims":
             raise OptionError("--column requires --from pairs or survey")
-        if not asked.asks_models and self.kind != "claims":
-            raise OptionError(f"a language model drafts from {_KINDS[self.kind]}: it needs --llm")
-        if not asked.asks_models and not self.rules:
+        if not options.asks_models and self.kind != "claims":
+            raise OptionError(f"drafting from {_KINDS[self.kind]} requires --llm")
+        if not options.asks_models and not self.rules:
             raise OptionError("--no-rules requires --llm")
-        asked.check()
+        options.check()
 
     def read(self, source: str) -> list[Any]:
-        """Return the sources that are drafted from."""
+        """Return the sources to draft from."""
         from pnyx_build.drafts.sources import (
             read_argument_pairs,
             read_claims,
@@ -130,7 +130,9 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
 
 @verb("draft", short_help="Draft questions with opposing perspectives.")
 @click.argument("source")
-def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as_json: bool) -> int:
+def draft(
+    source: str, spec: DraftSpec, output: DraftsSpec, options: AskedSpec, as_json: bool
+) -> int:
     """Draft questions with opposing perspectives from SOURCE.
 
     \b
@@ -156,20 +158,20 @@ def draft(source: str, spec: DraftSpec, output: DraftsSpec, asked: AskedSpec, as
     """
     from pnyx_build.drafts.draft import draft_questions
 
-    spec.check(asked)
-    if not asked.plan:
+    spec.check(options)
+    if not options.plan:
         output.check(as_json=as_json, SOURCE=source)
     sources = spec.read(source)
     _check_markdown(
         output.out, [{"id": each.id, "question": "?", "perspectives": []} for each in sources]
     )
-    with open_model(asked, say, asked) as model:
+    with open_model(options, say, options) as model:
         with reporting() as report:
             drafted = draft_questions(sources, model, rules=spec.rules, on_done=report)
-        if asked.plan:
-            _print_plan(model, asked, len(sources), _KINDS[spec.kind], as_json=as_json)
+        if options.plan:
+            _print_plan(model, options, len(sources), _KINDS[spec.kind], as_json=as_json)
             return 0
-    lack = "without a usable reply" if asked.asks_models else "for a language model (--llm)"
+    lack = "without a usable reply" if options.asks_models else "for a language model (--llm)"
     return _write_drafts(drafted, _KINDS[spec.kind], output, lack, as_json=as_json)
 
 
@@ -182,10 +184,10 @@ def _write_drafts(
     from pnyx_build.drafts.files import write_drafts
 
     out = str(output.out)
-    kept = [outcome.draft for outcome in drafted if outcome.draft is not None]
+    drafts = [outcome.draft for outcome in drafted if outcome.draft is not None]
     without = [outcome for outcome in drafted if outcome.draft is None]
     with placed_together():
-        write_drafts(out, kept)
+        write_drafts(out, drafts)
         if output.dropped is not None:
             with atomic_text(output.dropped) as stream:
                 for lost in without:
@@ -199,16 +201,16 @@ def _write_drafts(
     if repaired := sum(bool(outcome.problems) for outcome in drafted):
         warn(f"{repaired} replies were read after a repair turn")
     failed = len(failures)
-    by = Counter(str(row["drafted_by"]) for row in kept)
+    by = Counter(str(row["drafted_by"]) for row in drafts)
     summary = {
         "sources": len(drafted),
-        "drafts": len(kept),
+        "drafts": len(drafts),
         "unfit": len(without) - failed,
         "failed": failed,
         "by": dict(by),
     }
-    made = ", ".join(f"{count} {shorten(name, 60)}" for name, count in by.most_common())
-    line = f"{len(kept)} drafts of {len(drafted)} {what}" + (f" ({made})" if made else "")
+    sources = ", ".join(f"{count} {shorten(name, 60)}" for name, count in by.most_common())
+    line = f"{len(drafts)} drafts of {len(drafted)} {what}" + (f" ({sources})" if sources else "")
     line += f"; {len(without) - failed} unfit" if len(without) > failed else ""
     line += f"; {failed} {lack}" if failed else ""
     print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
@@ -216,7 +218,7 @@ def _write_drafts(
 
 
 class FilterSpec(Spec, heading="Filter"):
-    """What is dropped."""
+    """Options of `pnyx build filter`."""
 
     personal: bool = opt(
         True,
@@ -225,21 +227,21 @@ class FilterSpec(Spec, heading="Filter"):
     similar: float = opt(
         0.9, "Report questions whose cosine with an earlier one is at least this.", within="(0, 1]"
     )
-    drop_similar: bool = opt(False, "Drop them, too.")
+    drop_similar: bool = opt(False, "Also drop them.")
 
-    def check(self, asked: AskedSpec) -> None:
-        """Refuse choices that would change nothing, and to ask nobody."""
-        if self.personal and not asked.asks_models:
-            raise OptionError("--personal requires --llm; without one, give --no-personal")
-        for name in () if self.personal else asked.row():
-            raise OptionError(f"{asked.flag(name)} and --no-personal exclude each other")
-        asked.check()
+    def check(self, options: AskedSpec) -> None:
+        """Raise for options without effect, and if no model is given."""
+        if self.personal and not options.asks_models:
+            raise OptionError("--personal requires --llm; without it, give --no-personal")
+        for name in () if self.personal else options.row():
+            raise OptionError(f"{options.flag(name)} and --no-personal exclude each other")
+        options.check()
 
 
 @verb("filter", short_help="Drop unsuitable drafts, with the reason.")
 @click.argument("drafts")
 def filter_(
-    drafts: str, output: DraftsSpec, spec: FilterSpec, asked: AskedSpec, as_json: bool
+    drafts: str, output: DraftsSpec, spec: FilterSpec, options: AskedSpec, as_json: bool
 ) -> int:
     """Keep the DRAFTS suitable for a benchmark; write the others to --dropped.
 
@@ -267,33 +269,33 @@ def filter_(
     from pnyx_build.drafts.files import read_drafts, write_drafts
     from pnyx_build.drafts.filters import filter_drafts
 
-    spec.check(asked)
-    if not asked.plan:
+    spec.check(options)
+    if not options.plan:
         output.check(as_json=as_json, needed=("dropped", "out"), DRAFTS=drafts)
     rows = read_drafts(drafts, also=("survey-questions",))
     for path in (output.out, output.dropped):
         _check_markdown(path, rows)
-    with open_model(asked if spec.personal else None, say, asked) as model:
+    with open_model(options if spec.personal else None, say, options) as model:
         with reporting() as report:
             filtered = filter_drafts(
                 rows, model, similar=spec.similar, drop_similar=spec.drop_similar, on_done=report
             )
-        if asked.plan:
-            _print_plan(model, asked, len(rows), "questions", as_json=as_json)
+        if options.plan:
+            _print_plan(model, options, len(rows), "questions", as_json=as_json)
             return 0
     _say_similar(filtered, spec.similar)
     out, counts, nearest = str(output.out), filtered.counts, filtered.nearest
     write_drafts(str(output.dropped), filtered.dropped)
-    write_drafts(out, filtered.kept)
+    write_drafts(out, filtered.remaining)
     similar = [{"id": s.id, "of": s.of, "cosine": round(s.cosine, 3)} for s in filtered.similar]
     summary = {
         "questions": len(rows),
-        "kept": len(filtered.kept),
+        "kept": len(filtered.remaining),
         "dropped": counts,
         "similar": similar,
         "nearest": None if nearest is None else round(nearest.cosine, 3),
     }
-    line = f"{len(filtered.kept)} of {len(rows)} kept"
+    line = f"{len(filtered.remaining)} of {len(rows)} kept"
     if counts:
         line += "; dropped: " + ", ".join(f"{count} {reason}" for reason, count in counts.items())
     print_result(summary, f"{line}; see {escaped(out)}", as_json=as_json, ensure_ascii=False)
@@ -301,15 +303,15 @@ def filter_(
 
 
 def _say_similar(filtered: Filtered, threshold: float) -> None:
-    """Say which questions are alike, and how near the nearest others come."""
-    kept = {row["id"] for row in filtered.kept}
+    """Say which questions are similar, and how similar the next ones are."""
+    kept_ids = {row["id"] for row in filtered.remaining}
     alike = [
-        f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are alike (cosine {pair.cosine:.3f}), "
-        "and both are kept"
+        f"{shorten(pair.id, 40)} and {shorten(pair.of, 40)} are similar "
+        f"(cosine {pair.cosine:.3f}), and both are kept"
         for pair in filtered.similar
-        if pair.id in kept
+        if pair.id in kept_ids
     ]
-    warn_first(alike, "are like an earlier one; `similar` in each says which")
+    warn_first(alike, "are similar to an earlier one, named in `similar`")
     if (nearest := filtered.nearest) is not None:
         ids = f"{shorten(nearest.of, 40)} and {shorten(nearest.id, 40)}"
         say(f"below {threshold:g}, the most alike are {ids} (cosine {nearest.cosine:.3f})")

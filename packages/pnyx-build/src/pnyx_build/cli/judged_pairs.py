@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PairsSpec(Spec, heading="Pairs"):
-    """What the pairs are of, and where they go."""
+    """Options of `pnyx build pairs`."""
 
     topics: str = topics_opt(..., "The questions.")
     documents: SourceName = file_opt(
@@ -32,7 +32,7 @@ class PairsSpec(Spec, heading="Pairs"):
     )
     negatives: Literal["all", "other-side", "irrelevant"] = opt(
         "all",
-        "What the documents of a side are told from.",
+        "Negatives for the documents of a side.",
         needs=("--stance pro, con or both", lambda spec: spec.stance != "none"),
     )
 
@@ -69,7 +69,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
 
     spec.check_needs()
     if as_json and "-" in (spec.out, spec.labels):
-        raise OptionError("--json and a file to standard output do not go together")
+        raise OptionError("--json and a file to standard output exclude each other")
     refuse_same_file("--out", spec.out, QRELS=qrels, **{"--labels": spec.labels})
     judged = list(read_qrels(qrels))
     wanted = {q.doc_id for q in judged}
@@ -90,8 +90,8 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
                     row = {name: item[name] for name in ("id", "value", "group")}
                     stream.write(encode(row, item["id"]))
     if missing:
-        shown = ", ".join(shorten(doc_id, 40) for doc_id in missing[:3])
-        warn(f"{len(missing)} judged documents are not in the corpus: {shown}")
+        examples = ", ".join(shorten(doc_id, 40) for doc_id in missing[:3])
+        warn(f"{len(missing)} judged documents are not in the corpus: {examples}")
     relevant = sum(item["value"] for item in items)
     line = f"{len(items):,} pairs, {relevant:,} relevant; see {escaped(spec.out)}"
     result = {"pairs": len(items), "relevant": relevant, "missing": len(missing)}
@@ -100,7 +100,7 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
 
 
 class StatsSpec(Spec, heading="Output"):
-    """What is drawn."""
+    """Options of `pnyx build stats`."""
 
     plot: str | None = out_opt(None, "Histogram of document lengths to write (SVG).")
 
@@ -128,7 +128,7 @@ def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
     splits = {split: statistics_of(of) for split, of in topics.items()}
     documents = Path(folder, "documents.jsonl")
     if documents.is_file():
-        what, texts = "documents", [one.text for one in read_evidence(str(documents))]
+        what, texts = "documents", [document.text for document in read_evidence(str(documents))]
     else:
         pages = [topic.debate for of in topics.values() for topic in of if topic.debate]
         titles = {s.doc_id or f"{p.id} {s.id}": bare_title(s) for p in pages for s in p.sources}

@@ -1,7 +1,7 @@
 """A benchmark of debate pages, written in the layout of ConQRet (docs/formats.md).
 
-What was searched and fetched is committed to the archive before it is used; everything else is
-made again each time.
+Searches and pages are committed to the archive before they are used; everything else is rebuilt
+each time.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class DebatesPlan:
-    """How a benchmark is made of debates.
+    """How a benchmark is made from debates.
 
     Attributes:
         train: share of the topics in the train split, in (0, 1]; ConQRet: 0.7.
         seed: of the split, and of the draw of irrelevant documents.
-        web: how sources are searched and fetched; None: a document is a source's title alone.
+        web: how sources are searched and fetched; None: a document is only a source's title.
     """
 
     train: float = 0.7
@@ -84,7 +84,7 @@ def build_debates(
 ) -> BuiltDebates:
     """Make a benchmark of debates: documents, judged pairs by side, and a split by topic.
 
-    What is in the folder already is neither searched nor fetched again, however an earlier run
+    Nothing that is in the folder already is searched or fetched again, however an earlier run
     ended.
 
     Args:
@@ -115,7 +115,7 @@ def build_debates(
         "python": platform.python_version(),
         "settings": settings,
     }
-    if not (folder / _MANIFEST).exists():  # first: so that the folder is known again after a kill
+    if not (folder / _MANIFEST).exists():  # first, so that the folder is recognised after a kill
         write_json(folder / _MANIFEST, {**about, "started": started})
     fetched, searched = None, Searched()
     if plan.web is not None:
@@ -130,7 +130,7 @@ def build_debates(
     manifest = {
         **about,
         "counts": _counts(topics, documents, sources, fetched),
-        "this_run": {"searches": searched.asked},
+        "this_run": {"searches": searched.requests},
         "started": started,
         "finished": now(),
     }
@@ -143,7 +143,7 @@ def build_debates(
 def _documents(
     sources: Sequence[GatheredSource], fetched: Mapping[str, FoundSource] | None
 ) -> list[Document]:
-    """Return the sources that have a text: what was fetched, else their titles."""
+    """Return the sources with a text: the fetched one, or else their titles."""
     documents = []
     for source in sources:
         more: dict[str, Any] = {"debates": list(source.debates)}
@@ -200,7 +200,7 @@ def _counts(
     outcomes = via = None
     if fetched is not None:
         outcomes = dict(Counter(result.outcome for result in fetched.values()))
-        via = dict(Counter(one.via for one in fetched.values() if one.outcome == TEXT))
+        via = dict(Counter(page.via for page in fetched.values() if page.outcome == TEXT))
     return {
         "debates": sum(map(len, topics.values())),
         "sources": len(sources),

@@ -20,7 +20,7 @@ from pnyx.formats.text.words import words_of
 
 @dataclass(frozen=True, slots=True)
 class GatheredSource:
-    """A document that debates cite: the same link, or the same title without a link, is one."""
+    """A document cited by debates, identified by its link, or by its title if it has no link."""
 
     id: str
     title: str
@@ -31,7 +31,8 @@ class GatheredSource:
 def gather_sources(debates: Sequence[Debate]) -> tuple[list[Debate], list[GatheredSource]]:
     """Give every source the id of its document; return the debates and the documents, in order.
 
-    Ids hold no blank, since runs and qrels cannot. A source with neither title nor link has none.
+    Ids contain no spaces, since runs and qrels cannot hold them. A source with neither title nor
+    link has none.
 
     Raises:
         InputError: two debates have the same id.
@@ -46,7 +47,7 @@ def gather_sources(debates: Sequence[Debate]) -> tuple[list[Debate], list[Gather
         used.add(identifier)
         sources = []
         for number, source in enumerate(debate.sources, start=1):
-            # What two sources have in common that are the same.
+            # What two mentions of one source have in common.
             key = source.url.partition("#")[0]
             key = key if source.url else " ".join(words_of(bare_title(source)))
             if not key:
@@ -67,7 +68,7 @@ def gather_sources(debates: Sequence[Debate]) -> tuple[list[Debate], list[Gather
 def split_topics(debates: Sequence[Debate], share: float, seed: int) -> dict[str, Split]:
     """Return debate id -> split: about `share` of the debates train, in (0, 1].
 
-    Debates that cite a document in common stay together, so that no document is in both parts.
+    Debates that cite a common document stay together, so that no document is in both parts.
     """
     groups = _groups(debates)
     random.Random(seed).shuffle(groups)

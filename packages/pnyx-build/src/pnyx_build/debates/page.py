@@ -1,8 +1,8 @@
 """Saved debate pages (HTML) to debates: title, introduction, both sides, sources (ConQRet, 4.1).
 
-Pages differ, so sides are told by several signs: columns and boxes named `pro` and `con`, headings
-such as "Pro 1" or "Arguments against", tables with a column for each. Paragraphs cite by footnotes
-(`[1]`, a raised 1, a link to #note-1) or by links to other sites.
+Pages differ, so sides are recognised by several signs: columns and boxes named `pro` and `con`,
+headings such as "Pro 1" or "Arguments against", tables with a column for each. Paragraphs cite by
+footnotes (`[1]`, a raised 1, a link to #note-1) or by links to other sites.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pnyx_build.debates.signs import title_parts, web_link, without_sides
 from pnyx_build.debates.walk import Walker
 
 FOOTNOTES = ".footnotes.html"
-"""How the name of a page ends that holds another page's sources."""
+"""Ending of the name of a page with another page's sources."""
 
 _MOST_BYTES = 20_000_000
 _SAVED_FROM = re.compile(rb"<!-- saved from url=\(\d+\)(https?://[^\s>]{1,2000})")
@@ -56,7 +56,7 @@ def _content(path: Path) -> bytes:
 def parse_debate_page(
     content: bytes, identifier: str = "", url: str = "", footnotes: bytes = b""
 ) -> Debate:
-    """Return the debate on a web page, which may say its own address; as `read_debate_page`."""
+    """Return the debate on a web page, which may state its own address; see `read_debate_page`."""
     root = _parsed(content)
     url = url or _own_address(root, content)
     walker = Walker((urlsplit(url).hostname or "").removeprefix("www."))
@@ -67,7 +67,7 @@ def parse_debate_page(
     (pros, cons), sources = walker.result()
     if not pros and not cons:
         raise InputError("no pro and no con argument was found on the page")
-    title = next((one for one in own_titles if one), "")
+    title = next((own_title for own_title in own_titles if own_title), "")
     if not title:
         raise InputError("the page has no title")
     question = next((t for t in [*own_titles, *walker.asked] if t.endswith("?")), "")
@@ -86,7 +86,7 @@ def _parsed(content: bytes) -> Any:
     parser = html.HTMLParser(encoding=declared, remove_comments=True, remove_pis=True)
     try:
         root = html.document_fromstring(content if text is None else clean_text(text), parser)
-    except ValueError:  # text that declares an encoding is taken as bytes only
+    except ValueError:  # text that declares an encoding is accepted only as bytes
         root = html.document_fromstring(content, parser)
     except etree.ParserError as error:
         raise InputError(f"cannot be read as HTML: {shorten(str(error))}") from error
@@ -100,11 +100,11 @@ def _own_address(root: Any, content: bytes) -> str:
         *root.xpath("//meta[@property='og:url']/@content"),
         *([saved[1].decode("utf-8", "replace")] if saved else []),
     ]
-    return next((own for link in links if (own := web_link(clean_text(str(link)), ""))), "")
+    return next((address for link in links if (address := web_link(clean_text(str(link)), ""))), "")
 
 
 def _titles(walker: Walker, root: Any) -> list[str]:
-    """Return what may be the title, the likeliest first: headings, then the titles in the head."""
+    """Return candidates for the title, the most likely first: headings, then titles in the head."""
     titles = root.xpath("//meta[@property='og:title']/@content")
     titles += ["".join(title.itertext()) for title in root.xpath("//head/title")]
     in_head = [" ".join(clean_text(str(title)).split()) for title in titles]
@@ -115,5 +115,5 @@ def _titles(walker: Walker, root: Any) -> list[str]:
     if not named and bare != in_head:
         named = walker.asked
     headings = walker.titles or named[:1]
-    own = [heading for heading in headings if heading not in sites] or headings
-    return [*own, *filter(None, bare), *(part for of in parts for part in of)]
+    page_headings = [heading for heading in headings if heading not in sites] or headings
+    return [*page_headings, *filter(None, bare), *(part for of in parts for part in of)]

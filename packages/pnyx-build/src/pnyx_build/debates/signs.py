@@ -1,4 +1,4 @@
-"""By what a debate page shows which side a part of it is on, and where its sources are."""
+"""Signs on a debate page of the side of each part, and of its sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pnyx.core.records import Side
 
 Part: TypeAlias = Literal["pro", "con", "sources", "other"]
-"""A part of a page; `other` is none of these, such as quotes or questions to discuss."""
+"""A part of a page; `other` is anything else, such as quotes or questions to discuss."""
 
 _LONGEST = 120
 _NAMES = re.compile(r"[a-z0-9]+")
@@ -50,7 +50,7 @@ _MARKS = re.compile(r"\[(\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})\]")
 
 
 class Heading(NamedTuple):
-    """What a heading opens; `number` says that it opens one argument, with or without a title."""
+    """What a heading opens; with `number` it opens one argument, with or without a title."""
 
     part: Part
     number: bool = False
@@ -58,19 +58,19 @@ class Heading(NamedTuple):
 
 
 def heading_of(text: str) -> Heading | None:
-    """Return what a heading opens; None where it is any other heading."""
+    """Return what a heading opens; None for any other heading."""
     if len(text) > _LONGEST:
         return None
     if _SOURCES_HEADING.fullmatch(text):
         return Heading("sources")
     for side, pattern in _OF_SIDES.items():
-        found = pattern.match(text)
-        if found is None:
+        match = pattern.match(text)
+        if match is None:
             continue
-        rest = text[found.end() :]
-        one = _NUMBERED.fullmatch(rest)
-        if one is not None:
-            return Heading(side, True, one["title"].strip())
+        rest = text[match.end() :]
+        numbered = _NUMBERED.fullmatch(rest)
+        if numbered is not None:
+            return Heading(side, True, numbered["title"].strip())
         if _BOTH.search(text):
             break
         return Heading(side)
@@ -78,18 +78,18 @@ def heading_of(text: str) -> Heading | None:
 
 
 def title_parts(title: str) -> list[str]:
-    """Return what stands between the dashes and bars of a title: the topic, the site's name."""
-    return [part for one in re.split(r"(?:^|(?<= ))[|–—-] ", title) if (part := one.strip())]
+    """Return the parts of a title between dashes and bars: the topic, the site's name."""
+    return [part for piece in re.split(r"(?:^|(?<= ))[|–—-] ", title) if (part := piece.strip())]
 
 
 def without_sides(title: str) -> str:
-    """Return what stands before "- Top 2 Pros and Cons | Site" in a title, perhaps nothing."""
-    found = None if title.endswith("?") else _TAIL.search(title)
-    return title[: found.start()].strip() if found else title
+    """Return the part of a title before "- Top 2 Pros and Cons | Site"; may be empty."""
+    match = None if title.endswith("?") else _TAIL.search(title)
+    return title[: match.start()].strip() if match else title
 
 
 def part_of_names(names: str) -> Part | None:
-    """Return what an element's class and id say it holds: `pro-column`, `sources`."""
+    """Return the content of an element by its class and id: `pro-column`, `sources`."""
     words = frozenset(_NAMES.findall(names[:500].lower()))
     pro, con = not words.isdisjoint(_PRO), not words.isdisjoint(_CON)
     if pro != con:
@@ -98,12 +98,12 @@ def part_of_names(names: str) -> Part | None:
 
 
 def marks_in(text: str) -> list[str]:
-    """Return the numbers of the sources that `[1]` and `[2, 3]` in a text stand for."""
-    return [n.strip() for found in _MARKS.findall(text) for n in re.split("[,;]", found)]
+    """Return the numbers of the sources cited as `[1]` and `[2, 3]` in a text."""
+    return [n.strip() for numbers in _MARKS.findall(text) for n in re.split("[,;]", numbers)]
 
 
 def web_link(href: str, own_host: str) -> str:
-    """Return the address that a link leads to on another site than `own_host`, else nothing."""
+    """Return the address of a link to a site other than `own_host`; empty for others."""
     href = href.strip()
     try:
         parts = urlsplit(href)

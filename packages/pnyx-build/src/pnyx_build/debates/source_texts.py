@@ -1,7 +1,7 @@
-"""The texts of sources that are known by a link, a title or both (ConQRet, appendix B).
+"""The texts of sources with a link, a title or both (ConQRet, appendix B).
 
 A source is fetched by its link; one without a link, or with one that leads to no text, is searched
-for by its title. Everything goes through the archive, so nothing is asked for twice.
+for by its title. Everything goes through the archive, so nothing is requested twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pnyx.models.http.flow import run_blocking
 from pnyx_build.debates.judged_pairs import GatheredSource
 
 _FORBIDDEN = frozenset({"robots", "robots_unknown", "private"})
-"""Outcomes after which no other copy is searched for: the site, or we, do not want it."""
+"""Outcomes after which no other copy is searched for: the site, or our policy, forbids it."""
 
 Report: TypeAlias = Callable[[int, int, str], None]
 Search: TypeAlias = SearchApi | Mapping[str, QuestionResults]
@@ -30,10 +30,10 @@ Search: TypeAlias = SearchApi | Mapping[str, QuestionResults]
 
 @dataclass(frozen=True, slots=True)
 class FoundSource:
-    """What became of a source.
+    """The outcome of a source.
 
-    `outcome` is one of `fetched.OUTCOMES`, or `not_searched` or `not_found` where it has no link;
-    `via` is `link` or `search`, what led to `page`. `detail` says more of what went wrong.
+    `outcome` is one of `fetched.OUTCOMES`, or `not_searched` or `not_found` if it has no link;
+    `via` (`link` or `search`) is how `page` was reached. `detail` says more of what went wrong.
     """
 
     outcome: str
@@ -49,16 +49,16 @@ def fetch_sources(
     search: Search | None,
     on_progress: Report,
 ) -> tuple[dict[str, FoundSource], Searched]:
-    """Fetch sources, and return what became of each, by its id, with the searches.
+    """Fetch sources, and return the outcome of each by its id, with the searches.
 
-    Of a search, so many results as the plan says are fetched, best first, until one has text.
+    Of a search, up to the plan's number of results are fetched, best first, until one has text.
     """
     require_robots()
     fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits, pdf=True)
 
     def fetch(urls: Iterable[str]) -> None:
-        asked = addresses(urls)
-        run_blocking(lambda: fetch_all(asked, fetcher, archive, on_progress, retry=plan.retry))
+        pages = addresses(urls)
+        run_blocking(lambda: fetch_all(pages, fetcher, archive, on_progress, retry=plan.retry))
 
     fetch(source.url for source in sources if source.url)
     missing = []
@@ -84,23 +84,23 @@ def _page(archive: Archive, url: str, *, text: bool = False) -> Fetched | None:
 def _next_urls(
     missing: Sequence[Question], searched: Searched, archive: Archive, rank: int
 ) -> Iterable[str]:
-    """Yield the results at a rank for those that no better result has given a text."""
+    """Yield the results at a rank for sources without a text from a better result."""
     for question in missing:
-        asked = searched.results.get(question.id)
-        results = asked.results if asked is not None else ()
+        answer = searched.results.get(question.id)
+        results = answer.results if answer is not None else ()
         pages = (_page(archive, result.url) for result in results[:rank])
         if rank < len(results) and not any(page and page.outcome == TEXT for page in pages):
             yield results[rank].url
 
 
 def _found(source: GatheredSource, archive: Archive, searched: Searched) -> FoundSource:
-    """Return the first text that a source led to, or why there is none."""
+    """Return the first text found for a source, or why there is none."""
     linked = _page(archive, source.url, text=True)
     if linked is not None and linked.outcome == TEXT:
         return FoundSource(TEXT, "link", linked)
-    asked = searched.results.get(source.id)
+    answer = searched.results.get(source.id)
     last: Fetched | None = None
-    for result in asked.results if asked is not None else ():
+    for result in answer.results if answer is not None else ():
         page = _page(archive, result.url, text=True)
         if page is not None and page.outcome == TEXT:
             return FoundSource(TEXT, "search", page)
@@ -109,5 +109,5 @@ def _found(source: GatheredSource, archive: Archive, searched: Searched) -> Foun
         return FoundSource(linked.outcome, "link", linked, linked.detail)
     if last is not None:
         return FoundSource(last.outcome, "search", last, last.detail)
-    outcome = "not_found" if asked is not None else "not_searched"
+    outcome = "not_found" if answer is not None else "not_searched"
     return FoundSource(outcome, detail=searched.failed.get(source.id, ""))

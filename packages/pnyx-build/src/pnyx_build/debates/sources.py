@@ -1,4 +1,4 @@
-"""What a debate page cites: its list of sources in the making, and the marks that lead there."""
+"""Sources cited by a debate page: the list being built, and the marks that link to it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _URL = re.compile(r"https?://[^\s<>\"']{4,2000}")
 _ENDS = ".,;:)]”’\"'"
 
 Mark = tuple[str, str, str]
-"""How a paragraph cites: `number`, `anchor` or `link`, what it says, and the text of a link."""
+"""A citation in a paragraph: `number`, `anchor` or `link`, its target, and the text of a link."""
 
 
 @dataclass
 class TextRun:
-    """Text between two boundaries of blocks, with what is marked in it."""
+    """Text between two block boundaries, with its marks."""
 
     parts: list[str] = field(default_factory=list)
     bold: list[str] = field(default_factory=list)
     only_bold: bool = True
     marks: list[Mark] = field(default_factory=list)
     button: str = ""
-    """Text that is nothing but a link within the site."""
+    """Text that is only a link within the site."""
 
     @property
     def text(self) -> str:
@@ -39,11 +39,11 @@ class TextRun:
 
     @property
     def lead(self) -> str:
-        """What stands in bold at the beginning."""
+        """The bold text at the beginning."""
         return " ".join(clean_text("".join(self.bold)).split())
 
     def add(self, text: str, *, bold: bool) -> None:
-        """Take text, bold or not."""
+        """Add text, bold or not."""
         self.parts.append(text)
         if bold and self.only_bold:
             self.bold.append(text)
@@ -51,11 +51,11 @@ class TextRun:
             self.only_bold = False
 
     def note_from(self, start: int) -> bool:
-        """Write a number that began at part `start` as `[1]`; tell whether it was one."""
-        found = _NUMBERS.fullmatch("".join(self.parts[start:]).strip())
-        if found is not None:
-            self.parts[start:] = [f"[{found[1]}]"]
-        return found is not None
+        """Write a number that started at part `start` as `[1]`; return whether it was one."""
+        match = _NUMBERS.fullmatch("".join(self.parts[start:]).strip())
+        if match is not None:
+            self.parts[start:] = [f"[{match[1]}]"]
+        return match is not None
 
     def text_from(self, start: int) -> str:
         """Return the text from part `start` on."""
@@ -75,12 +75,12 @@ class Item:
 class Sources:
     """The sources of a page: listed ones, and others that are linked to.
 
-    Where at least half of the entries are numbered, the others are no sources: menus, notices.
+    If at least half of the entries are numbered, the others are not sources but menus or notices.
     """
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.found: list[Source] = []
-        self._known: dict[tuple[str, str], str] = {}  # (kind, what it says) of a mark -> id
+        self._known: dict[tuple[str, str], str] = {}  # (kind, target) of a mark -> id
         numbered = [(item, *_numbered(item)) for item in items]
         counted = sum(bool(number) or item.order is not None for item, number, _ in numbered)
         for item, number, title in numbered:
@@ -89,19 +89,19 @@ class Sources:
             url = next(iter(item.links), bare[0].rstrip(_ENDS) if bare else "")
             listed = number or item.order is not None or 2 * counted < len(items)
             if listed and (title or url):
-                own = "" if item.order is None else str(item.order)
-                identifier = self._add(number or own, title, url)
+                order = "" if item.order is None else str(item.order)
+                identifier = self._add(number or order, title, url)
                 for name in item.names:
                     self._known.setdefault(("anchor", name), identifier)
 
     def cited(self, marks: Iterable[Mark]) -> tuple[str, ...]:
-        """Return the ids that marks lead to, each once; a link to elsewhere is a new source."""
+        """Return the ids that marks refer to, each once; an external link is a new source."""
         ids: dict[str, None] = {}
-        for kind, said, text in marks:
-            if kind == "link" and (kind, said) not in self._known:
-                self._add("", text, said)
-            if (kind, said) in self._known:
-                ids[self._known[kind, said]] = None
+        for kind, target, text in marks:
+            if kind == "link" and (kind, target) not in self._known:
+                self._add("", text, target)
+            if (kind, target) in self._known:
+                ids[self._known[kind, target]] = None
         return tuple(ids)
 
     def _add(self, identifier: str, title: str, url: str) -> str:
@@ -124,7 +124,7 @@ def _numbered(item: Item) -> tuple[str, str]:
     if first is not None:
         return first[1], " ".join(texts[1:])
     whole = " ".join(texts)
-    found = _LEADING.match(_BACK.sub("", whole))
-    if found is None or (item.order is not None and found[3]):
+    match = _LEADING.match(_BACK.sub("", whole))
+    if match is None or (item.order is not None and match[3]):
         return "", whole
-    return found[1] or found[2] or found[3], _BACK.sub("", whole)[found.end() :]
+    return match[1] or match[2] or match[3], _BACK.sub("", whole)[match.end() :]

@@ -1,4 +1,4 @@
-"""How large a benchmark of judged pairs is: ConQRet's Table 2, and its Figure 2 of lengths."""
+"""The size of a benchmark of judged pairs: ConQRet's Table 2, and its Figure 2 of lengths."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def statistics_of(topics: Sequence[ConqretTopic]) -> dict[str, Any]:
 
 
 def lengths_of(texts: Iterable[str]) -> dict[str, Any] | None:
-    """Measure texts in words, as white space divides them; None where there are none."""
+    """Measure texts in words, divided by white space; None if there are none."""
     import numpy as np
 
     counts = np.array([len(text.split()) for text in texts])
@@ -67,7 +67,7 @@ def lengths_of(texts: Iterable[str]) -> dict[str, Any] | None:
 
 
 def length_bins(counts: Sequence[int]) -> list[list[int]]:
-    """Return [least, least of the next, count] by bins: 1, 2, 5, 10, 20, 50 ..."""
+    """Return [lower bound, upper bound, count] by bins: 1, 2, 5, 10, 20, 50 ..."""
     edges = [0, 1]
     while edges[-1] <= max(counts, default=0):
         power, step = divmod(len(edges) - 2, 3)
@@ -93,5 +93,5 @@ def lengths_plot(bins: Sequence[Sequence[int]], what: str) -> str:
         parts.append(bar(x + 2, y, 40, axes.y(0) - y, f"{low:,} to {high - 1:,}: {count:,}"))
         parts.append(drawn_text(f"{low:,}", x + 2, axes.y(0) + 16, "tick"))
     wide, high = int(axes.x(1) + 2 * MARGIN), int(axes.y(0) + 34)
-    notes = ["A bar begins at the number of words below it; three bars make a factor of ten."]
+    notes = ["A bar starts at the number of words below it; three bars make a factor of ten."]
     return document(f"lengths of {what}", wide, high, parts, notes)

@@ -1,4 +1,4 @@
-"""One way through a web page, from its beginning to its end: which text is on which side."""
+"""One pass through a web page: which text is on which side."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COUNTED = re.compile(r"^\d{1,2}[.)]\s+(?=\S)")
 _LONGEST_TITLE = 300
 _BUTTON_WORDS = 4
 _LABEL_PARTS = 9
-"""What has come together of more parts is no label, and is not looked at again and again."""
+"""Text with more parts than this is not a label, and is not checked repeatedly."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class _Point:
 
 @dataclass
 class _Frame:
-    """An open element, and what is restored when it is closed."""
+    """An open element, and the state restored when it is closed."""
 
     tag: str
     state: tuple[Part | None, int] | None = None
@@ -68,7 +68,7 @@ class _Frame:
 
 
 class Walker:
-    """Reads a page once; `titles` are its first headings, `asked` further lines that ask."""
+    """Reads a page once; `titles` are its first headings, `asked` further lines with questions."""
 
     def __init__(self, own_host: str) -> None:
         self.titles: list[str] = []
@@ -111,7 +111,7 @@ class Walker:
         self._flush()
 
     def walk_sources(self, root: Any) -> None:
-        """Read a further page that holds nothing but sources."""
+        """Read a further page that contains only sources."""
         self._part, self._level, self._point = "sources", 0, None
         self.walk(root)
 
@@ -169,7 +169,7 @@ class Walker:
         if self._now == "sources" and self._item is None and tag in ("li", "tr"):
             self._item, frame.item = Item(self._ordinal() if tag == "li" else None), True
         elif self._now in SIDES:
-            listed = tag == "li" and not any(one.point for one in self._frames)
+            listed = tag == "li" and not any(frame.point for frame in self._frames)
             if listed and (self._point is None or self._point.by == "li"):
                 self._begin("li")
                 frame.point = True
@@ -214,38 +214,38 @@ class Walker:
             self._run.add(text, bold=self._bold > 0)
 
     def _row(self) -> _Frame:
-        """Return the table that is open, or a frame that nobody sees."""
-        tables = (one for one in reversed(self._frames) if one.tag == "table")
+        """Return the open table, or a dummy frame."""
+        tables = (frame for frame in reversed(self._frames) if frame.tag == "table")
         return next(tables, _Frame("table"))
 
     def _ordinal(self) -> int | None:
-        lists = (one for one in reversed(self._frames) if one.tag in ("ol", "ul"))
-        found = next(lists, None)
-        if found is None or found.tag == "ul":
+        lists = (frame for frame in reversed(self._frames) if frame.tag in ("ol", "ul"))
+        innermost = next(lists, None)
+        if innermost is None or innermost.tag == "ul":
             return None
-        found.number += 1
-        return found.number
+        innermost.number += 1
+        return innermost.number
 
     @property
     def _now(self) -> Part | None:
-        """The part of the page that is being read."""
+        """The current part of the page."""
         return self._part or (self._containers[-1] if self._containers else None)
 
     @property
     def _labelled(self) -> bool:
-        """Whether what has come together is a heading in bold, such as "Pro 1"."""
+        """Whether the collected text is a heading in bold, such as "Pro 1"."""
         run = self._run
         short = run.only_bold and len(run.parts) <= _LABEL_PARTS
         return short and heading_of(run.text) is not None
 
     def _flush(self) -> None:
-        """Take the text that has come together as a heading, paragraph or entry."""
+        """Process the collected text as a heading, paragraph or entry."""
         run, self._run = self._run, TextRun()
         blocks = (frame.tag for frame in reversed(self._frames) if frame.tag in _BLOCKS)
         text, tag = run.text, next(blocks, "body")
         if self._item is not None:
             self._item.texts.append(text)
-            self._item.links += [said for kind, said, _ in run.marks if kind == "link"]
+            self._item.links += [url for kind, url, _ in run.marks if kind == "link"]
             return
         if not any(letter.isalnum() for letter in text):
             return
@@ -253,7 +253,7 @@ class Walker:
         sign = heading_of(text) if label or tag == "p" else None
         argued = self._now in SIDES or any(self._points.values())
         if label and sign is not None and sign.part == "other" and not argued:
-            if tag in _HEADINGS:  # of the whole page: what follows it introduces the debate
+            if tag in _HEADINGS:  # of the whole page: the text after it introduces the debate
                 self._headed(without_sides(text), _HEADINGS[tag])
         elif sign is not None and (label or sign.part == "sources"):
             self._turn(sign, tag)
@@ -263,10 +263,10 @@ class Walker:
             self._told(run, text, tag)
 
     def _told(self, run: TextRun, text: str, tag: str) -> None:
-        """Take text that is no heading; that in a footer is nothing but a numbered source."""
-        footer = any(one.tag == "footer" for one in self._frames)
+        """Process text that is not a heading; in a footer, only as a numbered source."""
+        footer = any(frame.tag == "footer" for frame in self._frames)
         if self._now == "sources" and (not footer or text[0].isdigit()):
-            links = [said for kind, said, _ in run.marks if kind == "link"]
+            links = [url for kind, url, _ in run.marks if kind == "link"]
             self._items.append(Item(None, [], [text], links))
         elif self._now in SIDES and not footer:
             if tag in _TITLES:
@@ -280,7 +280,7 @@ class Walker:
                 self.introduction.append(text)
 
     def _turn(self, sign: Heading, tag: str) -> None:
-        """Begin a part of the page at a heading that names it."""
+        """Start a part of the page at a heading that names it."""
         level = _HEADINGS.get(tag, self._last_level)
         self._last_level = level
         if (sign.part == "pro" or sign.part == "con") and tag in _CELLS and not sign.number:
@@ -293,7 +293,7 @@ class Walker:
             self._waiting = not sign.title
 
     def _headed(self, text: str, level: int) -> None:
-        """Take any other heading: the title of an argument, or the end of a part."""
+        """Process any other heading: the title of an argument, or the end of a part."""
         self._last_level = level
         if self._waiting and self._point is not None and self._now in SIDES:
             self._point.title, self._waiting = _COUNTED.sub("", text), False
@@ -318,7 +318,7 @@ class Walker:
         return self._point
 
     def _argued(self, run: TextRun, text: str) -> None:
-        """Take a paragraph of a side; bold words at its beginning may be a title."""
+        """Process a paragraph of a side; bold words at its beginning may be a title."""
         point, lead = self._point, run.lead
         titled = 0 < len(lead) <= _LONGEST_TITLE and text.startswith(lead)
         if point is not None and point.by == "heading" and point.title:
@@ -333,7 +333,7 @@ class Walker:
         self._waiting = False
         if text:
             point.paragraphs.append(text)
-            numbers: list[Mark] = [("number", one, "") for one in marks_in(text)]
+            numbers: list[Mark] = [("number", number, "") for number in marks_in(text)]
             point.marks.append([*run.marks, *numbers])
 
 
@@ -343,10 +343,10 @@ def _is_hidden(element: Any) -> bool:
 
 
 def _containers(root: Any) -> Mapping[Any, Part]:
-    """Return the boxes that hold one side, or the sources, and nothing of another part."""
+    """Return the boxes that contain one side, or the sources, and no other part."""
     from lxml import etree
 
-    found: dict[Any, Part] = {}
+    containers: dict[Any, Part] = {}
     below: list[set[Part]] = [set()]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
@@ -359,7 +359,7 @@ def _containers(root: Any) -> Mapping[Any, Part]:
             part = part_of_names(names)
             if part is not None:
                 if not inside - {part}:
-                    found[element] = part
+                    containers[element] = part
                 inside.add(part)
         below[-1] |= inside
-    return found
+    return containers

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 DraftSource: TypeAlias = ArgumentPair | DebateClaim | SurveyQuestion
 Made: TypeAlias = tuple[str, Sequence[tuple[str, str | None]], dict[str, Any]]
-"""A question, (text, side) of each perspective on it, and what they were made of."""
+"""A question, (text, side) of each perspective on it, and their source material."""
 
-_WORDS = 500  # Of an argument, what the model is shown, as `corpora.segment.trim` counts words
+_WORDS = 500  # words of an argument shown to the model, as counted by `corpora.segment.trim`
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
     """The outcome of drafting from one source: a row of the format `drafts`, or a reason.
 
-    `failed` means no reply, or none that can be read: the source may hold a question all the same.
+    `failed` means no readable reply: the source may still contain a question.
     """
 
     source_id: str
@@ -93,15 +93,15 @@ async def _by_model(source: DraftSource, model: StoredModel) -> Drafted:
     reply, problems = await ask_structured(model, request, shape)
     if reply is None:
         return Drafted(source.id, None, problems[-1], failed=True)
-    made = _made(source, inputs, reply)
-    if isinstance(made, str):
-        return Drafted(source.id, None, made)
-    draft = _row(source.id, f"{shorten(model.name, 100)} ({prompt.label})", made)
+    parsed = _made(source, inputs, reply)
+    if isinstance(parsed, str):
+        return Drafted(source.id, None, parsed)
+    draft = _row(source.id, f"{shorten(model.name, 100)} ({prompt.label})", parsed)
     return Drafted(source.id, draft, problems=tuple(problems))
 
 
-def _row(source_id: str, by: str, made: Made) -> dict[str, Any]:
-    question, views, material = made
+def _row(source_id: str, by: str, parsed: Made) -> dict[str, Any]:
+    question, views, material = parsed
     return {
         "id": source_id,
         "question": clean(question),
@@ -112,7 +112,7 @@ def _row(source_id: str, by: str, made: Made) -> dict[str, Any]:
 
 
 def _asked(source: DraftSource) -> tuple[str, dict[str, Any], type[BaseModel]]:
-    """Return the prompt, its inputs and the shape of a reply."""
+    """Return the prompt, its inputs and the schema of a reply."""
     if isinstance(source, ArgumentPair):
         first, second = (trim(clean(text), _WORDS) for text in (source.a, source.b))
         return "question-pair", {"first": first, "second": second}, PairReply
@@ -124,7 +124,7 @@ def _asked(source: DraftSource) -> tuple[str, dict[str, Any], type[BaseModel]]:
 
 
 def _made(source: DraftSource, inputs: Mapping[str, Any], reply: Any) -> Made | str:
-    """Return what a reply makes of a source, or why there is no question in it."""
+    """Return the draft in a reply, or why the source has no question."""
     if isinstance(source, ArgumentPair):
         if reply.opposed == "no":
             return "the model finds no question on which the two disagree"
@@ -135,15 +135,15 @@ def _made(source: DraftSource, inputs: Mapping[str, Any], reply: Any) -> Made | 
         return reply.question, views, {"kind": "pairs", "pro": pro, "con": con}
     if isinstance(source, DebateClaim):
         if reply.debatable == "no":
-            return "the model finds nothing that could be debated"
+            return "the model finds nothing debatable"
         return _of_claim(source, reply.question)
     if reply.form == "none":
         return "the model finds no view in the answers"
-    given = list(reply.perspectives)
+    reply_views = list(reply.perspectives)
     if reply.form == "scale":
-        given.sort(key=lambda view: view.side, reverse=True)  # pro before con
-    stated = [(view.statement, None if view.side == "none" else view.side) for view in given]
-    stands_for = [source.options[view.option - 1] for view in given]
+        reply_views.sort(key=lambda view: view.side, reverse=True)  # pro before con
+    stated = [(view.statement, None if view.side == "none" else view.side) for view in reply_views]
+    stands_for = [source.options[view.option - 1] for view in reply_views]
     return reply.question, stated, {"kind": "survey", **inputs, "stands_for": stands_for}
 
 

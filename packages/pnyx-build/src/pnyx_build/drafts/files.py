@@ -70,17 +70,17 @@ def drafts_of(perspectives: Iterable[Perspective]) -> list[dict[str, Any]]:
         more = dict(view.extra)
         question = clean(str(more.pop("question", None) or ""))
         draft["question"] = draft["question"] or question
-        own = {} if view.id == str(len(draft["perspectives"]) + 1) else {"id": view.id}
-        row = {**own, "text": clean(view.text), "stance": view.stance, **more}
+        identifier = {} if view.id == str(len(draft["perspectives"]) + 1) else {"id": view.id}
+        row = {**identifier, "text": clean(view.text), "stance": view.stance, **more}
         draft["perspectives"].append(row)
     for draft in drafts.values():
         if not draft["question"]:
-            raise InputError(f"{draft['id']!r}: the perspectives do not say their question's text")
+            raise InputError(f"{draft['id']!r}: the perspectives lack their question's text")
     return list(drafts.values())
 
 
 def with_sides(draft: Mapping[str, Any]) -> dict[str, Any]:
-    """Let the first of two perspectives that have no side support the question, as in BERDS."""
+    """Make the first of two perspectives without a side support the question, as in BERDS."""
     views = draft["perspectives"]
     if [view.get("stance") for view in views] != [None, None]:
         return dict(draft)
@@ -94,7 +94,7 @@ def is_markdown(path: str) -> bool:
 
 
 def write_drafts(path: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write drafts all or nothing: Markdown where the name ends in .md, else JSON Lines.
+    """Write drafts, all or nothing: Markdown if the name ends in .md, else JSON Lines.
 
     Raises:
         InputError: the format cannot hold a draft.
@@ -115,9 +115,9 @@ def finished(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Question], list[Pe
         questions.append(Question(row["id"], row["question"], extra=more))
         for number, view in enumerate(row["perspectives"], start=1):
             fields = Fields(view)
-            own = fields.identifier("id") if view.get("id") is not None else str(number)
+            identifier = fields.identifier("id") if view.get("id") is not None else str(number)
             text, stance = fields.required("text"), fields.take("stance")
             extra = {**fields.rest, "question": row["question"]}
             extra.pop("id", None)
-            perspectives.append(Perspective(own, row["id"], text, stance, extra))
+            perspectives.append(Perspective(identifier, row["id"], text, stance, extra))
     return questions, perspectives

@@ -1,7 +1,7 @@
-"""Which drafts are fit for a benchmark: nothing is dropped without its reason.
+"""Select drafts suitable for a benchmark; every dropped draft has a reason.
 
-Perspectives must differ and take both sides; questions must not be about the asked person's own
-life, which a language model tells (BERDS, section 4.1, Table 12), nor be asked already.
+Perspectives must differ and take both sides; questions must not be about the respondent's own
+life, as decided by a language model (BERDS, section 4.1, Table 12), nor repeat an earlier one.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from pnyx.judging.store.completions import StoredModel
 from pnyx_build.drafts.replies import PersonalReply
 
 SIMILAR = 0.9
-"""Cosine of the packaged encoder from which two questions are reported as alike. Of the six pairs
-of BERDS development questions from there on, two ask different things, so they are not dropped
-unasked."""
+"""Cosine of the packaged encoder from which two questions are reported as similar.
+
+Of the six pairs of BERDS development questions above it, two ask different things, so pairs are not
+dropped by default.
+"""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 _MAX_QUESTION = 2000
 
 
 class Similar(NamedTuple):
-    """Two questions that are alike: `id` of the later, `of` of the one before it."""
+    """Two similar questions: `id` of the later, `of` of the earlier one."""
 
     id: str
     of: str
@@ -42,14 +44,14 @@ class Similar(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What is kept, and what is dropped, in order.
+    """The remaining and the dropped drafts, in order.
 
     A dropped draft has `dropped`: the `reason` (`sides`, `personal`, `repeated`, `similar`,
     `undecided`) and the `detail`. `similar` are questions at or above the threshold, kept or not;
-    `nearest` the two most alike below it, None where fewer than two were compared.
+    `nearest` the two most alike below it, None if fewer than two were compared.
     """
 
-    kept: tuple[Mapping[str, Any], ...]
+    remaining: tuple[Mapping[str, Any], ...]
     dropped: tuple[Mapping[str, Any], ...]
     similar: tuple[Similar, ...]
     nearest: Similar | None
@@ -75,8 +77,8 @@ def filter_drafts(
 
     Args:
         drafts: rows with `id` and `question`.
-        model: tells questions about the asked person's own life; None leaves that check out.
-        similar: cosine of two questions from which they are alike, in (0, 1].
+        model: detects questions about the respondent's own life; None skips that check.
+        similar: cosine from which two questions count as similar, in (0, 1].
         drop_similar: drop such a question, not only one in the same words, which always is.
         embed: makes unit vectors of questions, [n, d]; the packaged encoder by default.
         on_done: told of each question that the model has been asked about.
@@ -91,22 +93,22 @@ def filter_drafts(
             faults[number] = "sides", detail
     if model is not None:
         left = [number for number in range(len(rows)) if number not in faults]
-        found = _personal([rows[number] for number in left], model, on_done)
-        faults |= {n: fault for n, fault in zip(left, found, strict=True) if fault is not None}
+        personal = _personal([rows[number] for number in left], model, on_done)
+        faults |= {n: fault for n, fault in zip(left, personal, strict=True) if fault is not None}
     left = [number for number in range(len(rows)) if number not in faults]
     alike, nearest = _alike([rows[number] for number in left], similar, embed, drop_similar)
     for n, (reason, pair) in alike.items():
         number = left[n]
         if reason == "repeated" or drop_similar:
-            faults[number] = reason, f"asked already by {pair.of} (cosine {pair.cosine:.3f})"
+            faults[number] = reason, f"repeats {pair.of} (cosine {pair.cosine:.3f})"
         else:
             earlier = {"id": pair.of, "cosine": round(pair.cosine, 3)}
             rows[number] = {**rows[number], "similar": earlier}
-    told = ("reason", "detail")
+    keys = ("reason", "detail")
     return Filtered(
-        kept=tuple(row for number, row in enumerate(rows) if number not in faults),
+        remaining=tuple(row for number, row in enumerate(rows) if number not in faults),
         dropped=tuple(
-            {**rows[number], "dropped": dict(zip(told, faults[number], strict=True))}
+            {**rows[number], "dropped": dict(zip(keys, faults[number], strict=True))}
             for number in sorted(faults)
         ),
         similar=tuple(pair for _, pair in alike.values()),
@@ -115,14 +117,14 @@ def filter_drafts(
 
 
 def _side_fault(row: Mapping[str, Any]) -> str:
-    """Return why a draft lacks two different perspectives on both sides, if it has any at all."""
+    """Return why a draft does not have different perspectives on both sides, if it has any."""
     if "perspectives" not in row:
         return ""
     seen: set[tuple[str, ...]] = set()
     for view in row["perspectives"]:
         words = words_of(view["text"])
         if words in seen:
-            return f"two perspectives say the same words: {shorten(view['text'], 100)!r}"
+            return f"two perspectives have the same words: {shorten(view['text'], 100)!r}"
         seen.add(words)
     if len(seen) < 2:
         return f"found {len(seen)} perspective, expected two"
@@ -135,7 +137,7 @@ def _side_fault(row: Mapping[str, Any]) -> str:
 def _personal(
     rows: Sequence[Mapping[str, Any]], model: StoredModel, on_done: Progress | None
 ) -> list[tuple[str, str] | None]:
-    """Return the fault of each question about the asked person, or that nobody could decide on."""
+    """Return the fault of each question that is personal or undecided."""
 
     async def fault(row: Mapping[str, Any]) -> tuple[str, str] | None:
         # A draft from a survey is judged by what a person was asked.
@@ -154,7 +156,7 @@ def _personal(
 def _alike(
     rows: Sequence[Mapping[str, Any]], threshold: float, embed: Embed | None, drop: bool
 ) -> tuple[dict[int, tuple[str, Similar]], Similar | None]:
-    """Return number -> how a question is like an earlier one that stays; and the nearest others."""
+    """Return the similarity of each question to an earlier kept one, and the nearest others."""
     if len(rows) < 2:
         return {}, None
     if embed is None:

@@ -39,7 +39,7 @@ def _unlike(line: str) -> InputError:
 
 
 def _drafts(source: str) -> Iterator[Row[dict[str, Any]]]:
-    """Yield each draft with the line of its heading, or what is wrong; a title may come first."""
+    """Yield each draft with the line of its heading, or the fault; a title may come first."""
     at = 0
     draft: dict[str, Any] | None = None
     fault: InputError | None = None
@@ -82,7 +82,7 @@ def _closed(
 
 
 def _add(draft: dict[str, Any], line: str, source: str, number: int) -> None:
-    """Add a line to a draft; a text that goes on is a list of lines until it is closed."""
+    """Add a line to a draft; an unfinished text is a list of lines until it is closed."""
     if not line:
         return
     views: list[dict[str, Any]] = draft["perspectives"]
@@ -117,37 +117,43 @@ def _take(part: dict[str, Any], more: re.Match[str], source: str, number: int) -
 def write_drafts_markdown(stream: IO[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write drafts as Markdown; InputError for what only JSON Lines can hold."""
     for row in rows:
-        shown = repr(shorten(row["id"], 40))
+        name = repr(shorten(row["id"], 40))
         if not re.fullmatch(r"\S+", row["id"]) or clean_text(row["id"]) != row["id"]:
-            raise InputError(f"{shown}: a heading cannot hold an id with white space; write JSONL")
+            raise InputError(f"{name}: a heading cannot hold an id with white space; write JSONL")
         if "perspectives" not in row:
-            raise InputError(f"{shown}: Markdown is for drafts, and it has no perspectives yet")
-        lines = [f"## {row['id']}: {_line(row['question'], shown)}", ""]
+            raise InputError(f"{name}: Markdown is for drafts, and it has no perspectives yet")
+        lines = [f"## {row['id']}: {_line(row['question'], name)}", ""]
         for view in row["perspectives"]:
-            own = view.get("id")
-            if own is not None and not re.fullmatch(r"[^\s()\0]+", str(own)):
-                raise InputError(f"{shown}: Markdown cannot hold the id {shorten(str(own), 40)!r}")
-            mark = "" if own is None else f" ({own})"
-            lines.append(f"- {view.get('stance') or _NO_SIDE}{mark}: {_line(view['text'], shown)}")
-            lines += _fields(view, ("id", "text", "stance"), "  ", shown)
-        more = _fields(row, _KNOWN, "", shown)
+            identifier = view.get("id")
+            if identifier is not None and not re.fullmatch(r"[^\s()\0]+", str(identifier)):
+                raise InputError(
+                    f"{name}: Markdown cannot hold the id {shorten(str(identifier), 40)!r}"
+                )
+            mark = "" if identifier is None else f" ({identifier})"
+            lines.append(f"- {view.get('stance') or _NO_SIDE}{mark}: {_line(view['text'], name)}")
+            lines += _fields(view, ("id", "text", "stance"), "  ", name)
+        more = _fields(row, _KNOWN, "", name)
         stream.write("\n".join([*lines, *([""] if more else []), *more, "", ""]))
 
 
-def _line(text: str, shown: str) -> str:
-    # split() knows every line end of Unicode.
+def _line(text: str, name: str) -> str:
+    # split() knows every Unicode line ending.
     if text != " ".join(text.split()) or clean_text(text) != text:
-        raise InputError(f"{shown}: Markdown cannot hold a text of several lines; write JSONL")
+        raise InputError(f"{name}: Markdown cannot hold a text of several lines; write JSONL")
     return text
 
 
-def _fields(row: Mapping[str, Any], known: Sequence[str], indent: str, shown: str) -> list[str]:
+def _fields(
+    row: Mapping[str, Any], skipped: Sequence[str], indent: str, draft_name: str
+) -> list[str]:
     lines = []
     for name, value in row.items():
-        if name not in known:
+        if name not in skipped:
             if not re.fullmatch(r"\w+", name):
-                raise InputError(f"{shown}: Markdown cannot hold a field {shorten(name, 40)!r}")
-            lines.append(f"{indent}> {name}: {encode(value, shown).rstrip()}")
+                raise InputError(
+                    f"{draft_name}: Markdown cannot hold a field {shorten(name, 40)!r}"
+                )
+            lines.append(f"{indent}> {name}: {encode(value, draft_name).rstrip()}")
     return lines
 
 

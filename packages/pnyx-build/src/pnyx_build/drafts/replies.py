@@ -12,7 +12,7 @@ from pnyx.formats.text.words import clean, words_of
 
 _MAX_TEXT = 1000
 _SENTENCE = re.compile(r"\w+\W+\w+\W+\w+|\w{8}")
-"""Three words, or as much in a script without spaces."""
+"""Three words, or as much text in a script without spaces."""
 _ASKS = ("?", "？", "؟")
 
 
@@ -95,7 +95,7 @@ class SurveyReply(_Reply):
 
 @cache
 def survey_reply(count: int) -> type[SurveyReply]:
-    """Return the shape of a reply about so many answers."""
+    """Return the schema of a reply about this many answers."""
     return type("SurveyReply", (SurveyReply,), {"options": count})
 
 

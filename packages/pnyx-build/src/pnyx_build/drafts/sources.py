@@ -65,9 +65,9 @@ def read_argument_pairs(
 
     Args:
         path: JSON Lines with `a`, `b` and maybe `id` (else it is the line); or the ArguAna
-            counterargs corpus, of which a point and its counter are a pair.
+            counterargs corpus, where a point and its counter form a pair.
         columns: `id`, `a`, `b` -> the file's name for it.
-        on_warning: called with one line for points that nothing counters.
+        on_warning: called with one line for points without a counter.
 
     Raises:
         InputError: at the first fault, naming file and line; also if the file has no records.
@@ -117,7 +117,7 @@ def read_claims(
     Args:
         path: JSON Lines with `id`, `claim` and `perspectives` (`text`, `stance`); Perspectrum; or
             any corpus of arguments, whose topics are the claims and whose conclusions the views.
-        pool: Perspectrum's file of texts; by default the one beside it.
+        pool: Perspectrum's file of texts; by default the one next to it.
         on_warning: called with one line for what was left out.
 
     Raises:
@@ -157,7 +157,7 @@ def _line(text: str, name: str) -> str:
 
 
 def _topics(path: str, on_warning: Callable[[str], None] | None) -> list[DebateClaim]:
-    """Read the topics of arguments, named by their words; a name that is taken gets a number."""
+    """Read the topics of arguments, named by their words; a repeated name gets a number."""
     topics: dict[str, list[tuple[str, str | None]]] = {}
     left = 0
     for argument in read_evidence(path, on_warning=on_warning):
@@ -188,10 +188,10 @@ def _topics(path: str, on_warning: Callable[[str], None] | None) -> list[DebateC
 
 
 def _perspectrum(path: str, pool: str | None) -> list[DebateClaim]:
-    """Read Perspectrum: of each cluster of perspectives that say the same, the first."""
+    """Read Perspectrum: the first perspective of each cluster with the same meaning."""
     beside = Path(path).with_name(_POOL)
     if pool is None and (path == "-" or not beside.is_file()):
-        raise InputError(f"its texts are in {_POOL}, expected beside it or as --pool", path=path)
+        raise InputError(f"its texts are in {_POOL}, expected next to it or as --pool", path=path)
     source = pool or str(beside)
 
     def pooled(row: Any) -> tuple[str, str]:
@@ -225,11 +225,11 @@ _NO_ANSWER = re.compile(
     r"|not applicable|skipped|web blank)",
     re.IGNORECASE,
 )
-"""Answers that stand for no view."""
+"""Answers that do not state a view."""
 
 
 def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[SurveyQuestion]:
-    """Read survey questions; answers that stand for no view (refused, don't know) are left out.
+    """Read survey questions; answers that do not state a view (refused, don't know) are left out.
 
     Args:
         path: JSON Lines with `id`, `question`, `options`; or a CSV table like OpinionQA's
@@ -245,7 +245,7 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
 
     def parse(row: dict[str, Any]) -> SurveyQuestion:
         renamed = rename(row, named)
-        if table:  # a list as Python writes it: ['Yes', "Don't know"]
+        if table:  # a list in Python's notation: ['Yes', "Don't know"]
             cell = str(renamed["options"])
             try:
                 renamed["options"] = ast.literal_eval(cell[: _MAX_TEXT * _MAX_OPTIONS])
@@ -254,11 +254,11 @@ def read_survey(path: str, *, columns: Mapping[str, str] | None = None) -> list[
                 raise InputError(f"{problem} ['Yes', 'No']") from error
         fields = ITEM_FORMATS["survey-questions"].parse(renamed)
         options = [_line(option, "options") for option in fields["options"]]
-        kept = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
-        if not 2 <= len(kept) <= _MAX_OPTIONS:
-            problem = f"options: found {len(kept)} that stand for a view"
+        views = tuple(o for o in options if not _NO_ANSWER.fullmatch(o.strip(" .()[]")))
+        if not 2 <= len(views) <= _MAX_OPTIONS:
+            problem = f"options: found {len(views)} that state a view"
             raise InputError(f"{problem}, expected 2 to {_MAX_OPTIONS}")
-        return SurveyQuestion(fields["id"], _line(fields["question"], "question"), kept)
+        return SurveyQuestion(fields["id"], _line(fields["question"], "question"), views)
 
     rows = scan_cells(path, ",") if table else scan_json_objects(path)
     return _all(rows, parse, path, "survey questions")
@@ -268,7 +268,7 @@ def _sniffed(path: str) -> str | None:
     try:
         return sniff(path)
     except InputError:
-        return None  # the reader will say what is wrong
+        return None  # the reader will report the fault
 
 
 def _all(
