@@ -12,7 +12,7 @@ import pytest
 
 from command import refuser, runner, write_rows
 from command import run as pnyx
-from pnyx.cli.measure import AgreementSpec
+from pnyx.cli.measure.commands import AgreementSpec
 from pnyx.judging.measures.registry import DERIVED_MEASURES, MEASURES, RANKING_MEASURES
 from pnyx.judging.questions import Support
 from pnyx.judging.tasks import TASKS
@@ -58,7 +58,7 @@ def test_the_command_that_was_cut_says_what_to_use(capsys):
 
 
 def test_the_defaults_and_tasks_are_those_of_python():
-    commands = dict(importlib.import_module("pnyx.cli.measure").command.commands)
+    commands = dict(importlib.import_module("pnyx.cli.measure.commands").command.commands)
     for name in (*OTHERS, "report", "rag", "preference"):
         del commands[name]
     assert AgreementSpec(labels="l").bootstrap == Bootstrap()

@@ -134,7 +134,7 @@ def test_annotations_are_merged_into_any_format_and_known_again(call):
     merged(call, names, "merged.jsonl")
     assert Path("merged.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
     code, said, _ = call(*command, "--out", "merged.jsonl")
-    assert (code, "all of them before" in said) == (0, True)
+    assert (code, "all from an earlier run" in said) == (0, True)
     assert "exists already" in call("results", "merge", *names, "--out", "merged.jsonl")[2]
     call(*command, "--out", "whole.parquet")
     merged(call, names, "merged.parquet")

@@ -176,7 +176,7 @@ def test_what_is_not_there_is_one_line(call, monkeypatch, tmp_path, place, expec
 def test_nothing_is_indexed_into_it(call, tmp_path):
     code, out, err = call("index", tmp_path / "a.jsonl", "--out", f"pyserini:{tmp_path}/new")
     assert (code, out) == (2, "")
-    assert "can be searched only" in err
+    assert "is read-only" in err
     assert not list(tmp_path.iterdir())
 
 

@@ -23,7 +23,7 @@ COMMANDS: Final = (
     ),
     CommandDoor(
         "measure",
-        "pnyx.cli.measure:command",
+        "pnyx.cli.measure.commands:command",
         30,
         "Judges",
         "Measure answers against labels, and runs against qrels, with confidence intervals.",
