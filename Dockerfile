@@ -1,5 +1,5 @@
 # Pnyx for campaigns: the command line, TREC AutoJudge and `pnyx serve`. Nothing is downloaded at
-# run time (docs/container.md).
+# run time (docs/recipes/container.md).
 FROM python:3.11-slim AS build
 RUN python -m venv /opt/pnyx
 ENV PATH=/opt/pnyx/bin:$PATH

@@ -1,6 +1,6 @@
 """How far one machine goes: words indexed, searched and served, verdicts measured, by size.
 
-    python benchmarks/scaling.py --write docs/scaling.md        # 1,000,000: about 30 minutes
+    python benchmarks/scaling.py --write docs/lab/scaling.md        # 1,000,000: about 30 minutes
     python benchmarks/scaling.py --sizes 1000                   # to see that it runs
 
 Documents are those of `search/corpus.py`: words by a shifted Zipf law, 197 a document on average.

@@ -1,6 +1,6 @@
 """What a newcomer waits for and what it weighs, a row a line, each beside the bar it is to reach.
 
-    python benchmarks/whole.py --write docs/benchmarks/whole.md
+    python benchmarks/whole.py --write docs/lab/whole.md
     python benchmarks/whole.py --smoke     # the same on little, to see that it runs
 
 Each command runs in a process of its own; CPU time is that of the process and all it started, the

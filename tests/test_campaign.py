@@ -1,4 +1,4 @@
-"""The walk through a campaign (docs/campaign.md), every command as it stands; people are played."""
+"""Every command of docs/recipes/campaign.md, as printed, with simulated people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from label_fixture import Person
 from page_fixture import served_by_command
 
 pytestmark = pytest.mark.all
-PAGE = Path(__file__).parents[1] / "docs" / "campaign.md"
+PAGE = Path(__file__).parents[1] / "docs" / "recipes" / "campaign.md"
 REFUSED = ("validate runs/careless.jsonl", "refused.txt")
 DATA = Path(os.environ.get("PNYX_DATA", Path(__file__).parents[2] / "shared/data")) / "reportgen"
 TREC = "\n## On files of TREC\n"

@@ -13,7 +13,8 @@ from pnyx.judging.students.judge import load_perspective_student
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pnyx.__file__).parent
 CARDS = sorted(
-    [*PACKAGE.glob("models/weights/*/card.md"), *ROOT.glob("docs/model-cards/*.md")], key=str
+    [*PACKAGE.glob("models/weights/*/card.md"), *ROOT.glob("docs/explain/model-cards/*.md")],
+    key=str,
 )
 CARDS = [path for path in CARDS if path.stem != "index"]
 
@@ -49,7 +50,7 @@ def test_the_line_of_the_nugget_judge_says_what_it_was_calibrated_on():
 def test_the_page_of_nuggets_has_the_figures_of_the_shipped_calibration():
     content = json.loads((PACKAGE / "judging/calibrations/nugget.json").read_text(encoding="utf-8"))
     task = content["tasks"]["nugget"]
-    page = (ROOT / "docs/benchmarks/nuggets.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/lab/nuggets.md").read_text(encoding="utf-8")
     assert content["card"]["nugget"] in " ".join(page.split())
     assert f"{task['threshold']:.2f}" in page
     for name in ("lines", "reports", "summaries", "key_points"):

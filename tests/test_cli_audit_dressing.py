@@ -139,7 +139,7 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
     ],
 )
 def test_the_packaged_judge_is_tried(name, capsys):
-    """Without a language model; what comes of it is for docs/benchmarks/trials.md."""
+    """Without a language model; what comes of it is for docs/lab/trials.md."""
     code, out, _ = called(capsys, "audit", "stress", name, MAKE["support"](6), "--out", "S",
                           "--draws", "50", "--json")  # fmt: skip
     found = json.loads(out)

@@ -593,7 +593,7 @@ def test_all_limits_hold():
         limits_of(request, None, 0)
 
 
-PAGE = Path(__file__).parents[1] / "docs" / "writing-reports.md"
+PAGE = Path(__file__).parents[1] / "docs" / "recipes" / "writing-reports.md"
 
 
 @pytest.mark.all

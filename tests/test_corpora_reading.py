@@ -542,7 +542,7 @@ def test_published_dumps(name, file):
 
 
 def test_the_documentation_shows_every_format_with_its_example():
-    page = (Path(__file__).parents[1] / "docs" / "formats.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "formats.md").read_text()
     for name, found in FORMATS.items():
         assert f"### `{name}`" in page
         assert f"```\n{found.example.rstrip()}\n```" in page

@@ -19,7 +19,7 @@ from pnyx.reports.open_reports import open_report_judge
 from pnyx.reports.options import ReportJudgeSpec
 from pnyx.reports.tree.node_questions import ask_attests, ask_said_before
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[1] / "docs" / "lab" / "benchmarks.md"
 HEADING = "## Which judge answers without a language model\n"
 TEXT = "Fares fell by half, and ridership rose in every district of the city."
 

@@ -12,7 +12,7 @@ from quality_tool import tool
 nbformat = pytest.importorskip("nbformat", reason="the extra docs is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
 
-GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
+GALLERY = Path(__file__).parents[1] / "docs" / "recipes" / "gallery"
 NOTEBOOKS = sorted(GALLERY.glob("*.ipynb"))
 
 pytestmark = pytest.mark.skipif(not NOTEBOOKS, reason="the documentation is not in this copy")

@@ -1,4 +1,4 @@
-"""Whatever asks a judge about a document shows it the same text: docs/decisions/judged-text.md."""
+"""Every question about a document shows the judge the same text (decisions/judged-text.md)."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_without_draws_there_are_no_intervals(tmp_path):
 
 @pytest.mark.all
 def test_intervals_hold_the_truth_of_a_judge_who_errs():
-    """Of 600 samples of 25 labels; docs/benchmarks/corrected-rates.md has more."""
+    """Of 600 samples of 25 labels; docs/lab/corrected-rates.md has more."""
     held = np.zeros(2)
     for seed in range(600):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Plugins: docs/plugins.md word for word, installed into a folder, through the command line."""
+"""Plugins: docs/reference/plugins.md word for word, installed into a folder, by command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from listener import Listener
 from pnyx.cli import COMMANDS
 from pnyx.core.plugins import APART
 
-PAGE = Path(__file__).parents[1] / "docs" / "plugins.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "plugins.md"
 BLOCK = re.compile(r"^```(python|toml|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PYTHON = os.pathsep.join(path for path in sys.path if path)
 

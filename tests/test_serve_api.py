@@ -465,7 +465,7 @@ def test_hostile_documents_are_data(tmp_path):
         assert "<script>" in hit["text"]
 
 
-DOCS = Path(__file__).parents[1] / "docs" / "serving.md"
+DOCS = Path(__file__).parents[1] / "docs" / "recipes" / "serving.md"
 CURLS = re.findall(r"^curl (?:.*\\\n)*.*$", DOCS.read_text("utf-8") if DOCS.exists() else "", re.M)
 
 

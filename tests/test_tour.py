@@ -22,7 +22,7 @@ from pnyx.formats.bundled_example import load_example
 
 pytestmark = pytest.mark.all
 
-TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
+TOUR = Path(__file__).parents[1] / "docs" / "start" / "tour.md"
 README = Path(__file__).parents[1] / "README.md"
 TRAINS = importlib.util.find_spec("torch") is not None
 

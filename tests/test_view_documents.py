@@ -71,7 +71,7 @@ GIVE = "expected results: give the "
         (("check", "R", *LABELS), "what pnyx check writes, expected results: pnyx check --html"),
         (("audit", "check", "c.json", "--card", "c.json"), f"pnyx audit check prints, {GIVE}cards"),
         (("tune", "i", "--topics", "topics.jsonl", "--qrels", "qrels.txt", "--model", "dirichlet"),
-         "what pnyx tune prints, expected results: docs/viewing.md"),
+         "what pnyx tune prints, expected results: docs/recipes/viewing.md"),
         (("doctor",), "what pnyx doctor prints"),
         (("repeat", "R"), "what pnyx repeat prints"),
         (("validate", "docs.jsonl"), "what pnyx validate prints"),

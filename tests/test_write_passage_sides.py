@@ -50,7 +50,7 @@ def test_the_inputs_of_a_side_are_log_odds_of_both_statements() -> None:
 
 
 def test_thirty_documents_describe_a_ranking() -> None:
-    assert RANKED == Plan().retrieve == 30  # as many as an argument reads, docs/decisions
+    assert RANKED == Plan().retrieve == 30  # as many as an argument reads, docs/explain/decisions
 
 
 def test_the_ranking_is_described_by_its_first_documents() -> None:

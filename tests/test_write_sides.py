@@ -241,7 +241,7 @@ def test_what_is_less_likely_is_listed_and_then_passed_over(
 
 def test_the_defaults_are_those_of_the_plan() -> None:
     least, listed = Plan().certainty, Plan().listed
-    assert (least, listed) == (0.35, 0.2)  # as docs/decisions/likelihoods.md says
+    assert (least, listed) == (0.35, 0.2)  # as docs/explain/decisions/likelihoods.md says
     placed = _placed(dict.fromkeys("abcd", 1.0), [least, least - 0.01, listed, listed - 0.01])
     assert _standing(placed) == [("pro", None), (None, "pro"), (None, "pro"), (None, None)]
 

@@ -5,7 +5,7 @@
 
 Writes src/pnyx/judging/calibrations/minilm-int8.json and prints every held-out figure. Needs
 scikit-learn. What is fitted on what, what was chosen by looking at which figure, and why:
-docs/decisions/packaged-encoder.md. Intervals are of draws of whole questions or pages.
+docs/explain/decisions/packaged-encoder.md. Intervals are of draws of whole questions or pages.
 """
 
 from __future__ import annotations

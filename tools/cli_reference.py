@@ -1,4 +1,5 @@
-"""Write docs/cli.md, a page for each command below it, and docs/cli-build.md from the help texts.
+"""Write docs/reference/cli.md, a page for each command below it, and docs/reference/cli-build.md
+from the help texts.
 
 python tools/cli_reference.py          # writes them
 python tools/cli_reference.py --check  # exit 1 if one is out of date; a test holds it
@@ -19,7 +20,7 @@ from pnyx.cli.params import HELP_ALL
 from pnyx.core.rooms import room_commands
 from pnyx_build.cli import command as build
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "reference"
 INTRO = """# The command line
 
 This page is made from the help texts by `python tools/cli_reference.py`; do not edit it.
@@ -91,7 +92,7 @@ def main() -> None:
         if not check:
             (DOCS / name).write_text(text, encoding="utf-8")
         elif not (DOCS / name).is_file() or (DOCS / name).read_text(encoding="utf-8") != text:
-            sys.exit(f"docs/{name} is out of date")
+            sys.exit(f"docs/reference/{name} is out of date")
 
 
 if __name__ == "__main__":

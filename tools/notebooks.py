@@ -19,7 +19,7 @@ from typing import Any
 import nbclient
 import nbformat
 
-GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
+GALLERY = Path(__file__).parents[1] / "docs" / "recipes" / "gallery"
 _LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
 
 

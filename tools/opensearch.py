@@ -9,7 +9,7 @@ cache, as is the cluster unless a FOLDER is named; it needs a JDK (17 or newer, 
 which OPENSEARCH_VERSION names) and Maven. `start` waits until the cluster is green and prints its
 address; started again, it starts the nodes that are down. Nodes listen on 127.0.0.1 alone, without
 security: never put such a cluster on a network.
-Users run the vendor's container image instead (docs/opensearch.md).
+Users run the vendor's container image instead (docs/recipes/opensearch.md).
 """
 
 from __future__ import annotations

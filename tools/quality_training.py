@@ -1,8 +1,8 @@
 """How quality models are trained on rated texts: the packaged recipe, and the Touché paper's (3.3).
 
 The packaged model's recipe is ridge regression on surface features and hashed words, for texts of
-one kind (`own_quality.py`); `train_quality.py` joins two kinds (docs/decisions/quality-model.md).
-Training needs scikit-learn, prediction numpy alone.
+one kind (`own_quality.py`); `train_quality.py` joins two kinds
+(docs/explain/decisions/quality-model.md). Training needs scikit-learn, prediction numpy alone.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ learn from the twelve, too (benchmarks/berds/distilling.py). No label of BERDS i
 figures; topics near its statements are left out. Curve, threshold and the two numbers of each
 z-score come from Debatewise pages for development; figures are of other pages and of BERDS, by what
 is packaged. Meant for a GPU: five minutes of an H200 are what ships; a CPU would take days.
-docs/decisions/perspective-detector.md says what came of it.
+docs/explain/decisions/perspective-detector.md says what came of it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 Writes src/pnyx/judging/students/weights/surface.json and surface.npz; with the same data and
 versions the bytes are the same. What was compared, and why this model:
-docs/decisions/quality-model.md. The figures are printed by benchmarks/search/quality.py, which
-trains with the functions below: settings are chosen on the very rows that are trained on, by
+docs/explain/decisions/quality-model.md. The figures are printed by benchmarks/search/quality.py,
+which trains with the functions below: settings are chosen on the very rows that are trained on, by
 leaving topics of them out, so nothing is chosen on the rows that are measured.
 """
 

@@ -6,7 +6,7 @@ Joins the surface model (`tools/train_quality.py`) with ridge regressions over t
 packaged encoder. Writes src/pnyx/judging/students/weights/overall.json and overall.npz. FOLDER
 keeps the states, which take most of the time. Whatever is chosen or fitted is so on the rows that
 are trained on, by leaving topics of them out; `benchmarks/quality/packaged.py` trains with the same
-functions. What was compared: docs/decisions/quality-judge.md.
+functions. What was compared: docs/explain/decisions/quality-judge.md.
 """
 
 from __future__ import annotations

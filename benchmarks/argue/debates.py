@@ -4,7 +4,7 @@
     ... --part development          # what choices are made on; test pages are the default
     ... --llm gguf:MODEL.gguf --questions 20   # beside the default on the same questions
     ... --one-sided            # collections that hold one side alone
-    ... --write docs/benchmarks/argue.md
+    ... --write docs/lab/argue.md
 
 FOLDER keeps the indexes and what each question gave, so that an interrupted run goes on; remove
 FOLDER/cases after a change of the code. Figures: share of cited passages that are about the

@@ -50,7 +50,7 @@ DATA = Path(os.environ.get("PNYX_DATA", "../shared/data"))
 OUT = Path("src/pnyx/cases/weights/passages.json")
 CARD = (
     "whether a passage argues yes or no on a question; fitted on 3 development folders and the "
-    "development debates of benchmarks/argue (docs/benchmarks/argue-folders.md)"
+    "development debates of benchmarks/argue (docs/lab/argue-folders.md)"
 )
 RIDGE = 1e-3
 """Penalty of the squared weights, on standardised inputs."""

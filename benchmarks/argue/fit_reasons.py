@@ -1,7 +1,7 @@
 """Fits which sentences state a reason, on the training folders; measures on the development ones.
 
     python benchmarks/argue/fit_reasons.py [--save src/pnyx/search/reasons.json]
-        [--write docs/benchmarks/argue-folders.md]
+        [--write docs/lab/argue-folders.md]
 
 A sentence of a paragraph that argues a side states a reason if the folder's source marks it. The
 headline of a paragraph is chosen as the writer does; the test folders are never read.

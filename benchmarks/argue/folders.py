@@ -1,6 +1,6 @@
 """The main job on folders of ordinary files, no labels and no language model.
 
-    python benchmarks/argue/folders.py --work FOLDER --write docs/benchmarks/argue-folders.md
+    python benchmarks/argue/folders.py --work FOLDER --write docs/lab/argue-folders.md
     ... --part development     # what choices are made on; the test folders are the default
 
 Each folder of `benchmarks/argue/folders/PART` is rendered (Markdown, PDF, Word, web pages, ...),

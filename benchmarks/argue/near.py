@@ -1,7 +1,7 @@
 """Which topics are offered where a question matches none: is the right one among them?
 
     PNYX_DATA=DATA python benchmarks/argue/near.py --work FOLDER [--part development]
-    ... --write docs/benchmarks/argue.md
+    ... --write docs/lab/argue.md
 
 Questions in people's own words, and the passages that `argue` reads of each with the title of their
 page as the topic of their label. Beside what the page offers: three topics however unlikely, and

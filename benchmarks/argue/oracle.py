@@ -1,6 +1,6 @@
 """The ceiling of `argue` with a model: what of its knowledge reaches the page, at what cost?
 
-    PNYX_DATA=DATA python benchmarks/argue/oracle.py --work FOLDER --write docs/benchmarks/argue.md
+    PNYX_DATA=DATA python benchmarks/argue/oracle.py --work FOLDER --write docs/lab/argue.md
     ... --questions 5                        # so many of each kind, chosen at random
     ... --data folders --model "5 % errors"  # some kinds of questions, some models
     ... --part development                   # what choices are made on; the default is test

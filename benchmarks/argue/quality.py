@@ -1,7 +1,7 @@
 """How good is what the main job quotes? Where people rated arguments: Webis, SIGIR, the example.
 
     PNYX_DATA=DATA python benchmarks/argue/quality.py --work FOLDER [--part development]
-    ... --write docs/benchmarks/argue.md
+    ... --write docs/lab/argue.md
 
 Arguments have no label; those of a question that people found relevant are what is available. A
 figure is the mean, over the cited ones, of the share of the available that people rated lower

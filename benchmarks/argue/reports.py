@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python benchmarks/argue/reports.py --work FOLDER [--part development]
     ... --try quality=1 --try novelty=0.5   # further rows, for choosing on development pages
-    ... --write docs/benchmarks/writing-reports.md
+    ... --write docs/lab/writing-reports.md
 
 The questions, pages and indexes are those of `debates.py`, whose FOLDER it can share. A report has
 at most `--limit` characters. Figures, each a mean over questions: share of the cited passages that

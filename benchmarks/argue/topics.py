@@ -9,7 +9,7 @@ ones that are narrower, wider or beside it, which count neither as right nor as 
 asked against the titles of all debates. The first 108 debates are split in two halves: on one, and
 on the 40 debates that were added later, everything is chosen, by figures that are cross-fitted over
 its debates; the other half is measured with --test. --write fits on all debates for development and
-writes the weights. What was looked at when: docs/model-cards/topics.md.
+writes the weights. What was looked at when: docs/explain/model-cards/topics.md.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ def develop(rows: list[Pair], asked: Any) -> None:
 
 def write(matter: Floats, way: Floats, unread: Floats, asked: Any) -> None:
     row = {
-        "about": "docs/decisions/sides.md; written by benchmarks/argue/topics.py",
+        "about": "docs/explain/decisions/sides.md; written by benchmarks/argue/topics.py",
         "matter": dict(zip(matching.MATTER, matter.round(4).tolist(), strict=True)),
         "way": dict(zip(matching.WAY, way.round(4).tolist(), strict=True)),
         "way_unread": dict(zip(matching.WAY_UNREAD, unread.round(4).tolist(), strict=True)),

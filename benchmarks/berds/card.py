@@ -106,7 +106,7 @@ def card_of(student: Student) -> str:
             "- **Negation, mere topic overlap, sarcasm**: see the examples on the page below.",
             "",
             "Base: all-mpnet-base-v2 (Apache-2.0; NOTICE). Figures and failed attempts: "
-            "docs/decisions/perspective-detector.md.",
+            "docs/explain/decisions/perspective-detector.md.",
             "",
         ]
     )

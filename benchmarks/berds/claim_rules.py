@@ -1,8 +1,8 @@
 """What each side of a contentious question asserts, as a full sentence, by closed word lists.
 
 The packaged reader was trained on statements made by these rules; Pnyx itself no longer uses them
-(docs/decisions/questions.md). Where they are not sure, the sides are the question with "Yes." or
-"No." behind it.
+(docs/explain/decisions/questions.md). Where they are not sure, the sides are the question with
+"Yes." or "No." behind it.
 """
 
 from __future__ import annotations

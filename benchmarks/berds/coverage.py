@@ -1,7 +1,7 @@
 """Do retrievers show every side? BERDS's questions over debates (BERDS, Tables 3 and 4, Fig. 3).
 
     PNYX_DATA=DATA python benchmarks/berds/coverage.py --work FOLDER [--most QUESTIONS]
-    ... --write docs/benchmarks/perspective-coverage.md   # renews its section
+    ... --write docs/lab/perspective-coverage.md   # renews its section
 
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4

@@ -1,7 +1,7 @@
 """Figures of the packaged detector of perspectives, compared with the untrained similarity.
 
     PNYX_DATA=DATA python benchmarks/berds/shipped.py [--folder FOLDER]
-    ... --write docs/benchmarks/perspective-detector.md   # renews its section
+    ... --write docs/lab/perspective-detector.md   # renews its section
 
 Curve and threshold of both are fitted on Debatewise pages not used in training; figures are on
 others and of the pairs of BERDS that people labelled. FOLDER holds another detector, as

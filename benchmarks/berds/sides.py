@@ -8,7 +8,7 @@ page's title and whether it supports what con says (`pnyx.judging.statements`). 
 the difference of the two log-odds into a probability is fitted on half of the pages and measured on
 the other half, both ways round; so is the share of right sides among those that it is surest of.
 FOLDER holds another detector, as tools/train_perspectives.py writes it. What the encoder's former
-stance head reached: docs/decisions/sides.md.
+stance head reached: docs/explain/decisions/sides.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """ConQRet's published train split: its size beside the paper's, and finding its sources by title.
 
-    PNYX_DATA=DATA python benchmarks/conqret/train.py --write docs/benchmarks/conqret.md
+    PNYX_DATA=DATA python benchmarks/conqret/train.py --write docs/lab/conqret.md
 
 Every number is printed by a `pnyx` command. The texts of the documents are not published, so a
 document is the title of a source as the page cites it; nothing here was chosen on these numbers.

@@ -2,7 +2,7 @@
 
     python benchmarks/diras/teaching.py --out TEACHING
     PNYX_DATA=DATA python benchmarks/diras/cascade.py STRONG --teaching TEACHING
-    ... --write docs/benchmarks/cascade.md   # renews its section
+    ... --write docs/lab/cascade.md   # renews its section
 
 STRONG is a folder of `pnyx annotate distil`, trained without these questions. The lexical student
 is trained here, on TEACHING's qa.jsonl and climretrieve.jsonl. Question by question: both students'

@@ -1,7 +1,7 @@
 """The default judge of relevance, and students, on arguments.
 
     PNYX_DATA=DATA python benchmarks/diras/elsewhere.py [STUDENT ...]
-    ... --write docs/benchmarks/relevance-students.md   # renews its section
+    ... --write docs/lab/relevance-students.md   # renews its section
 
 No student was trained or chosen on these sets. The judge's curve for questions without a definition
 is fitted to them, which moves no order. Webis-ArgQuality-20: questions alone; its relevance is

@@ -4,7 +4,7 @@ It cuts gains down to whole numbers, counts a question where no pair gains anyth
 by numba's `argsort`, which is not stable, reading the result backwards: equal scores come in an
 order that depends on where they stand among all scores. That algorithm is written out here, so that
 a later numba cannot change published figures; the tests hold it against numba's own
-(docs/decisions/rank-eval.md).
+(docs/explain/decisions/rank-eval.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python benchmarks/diras/students.py [STUDENT ...]
     ... --speed                            # also pairs a second, on this machine
-    ... --write docs/benchmarks/relevance-students.md   # renews its section
+    ... --write docs/lab/relevance-students.md   # renews its section
 
 STUDENT is a folder of `pnyx annotate distil`, trained without these questions. AUROC, AP and Info
 (mean of nDCG and MAP) are of the raw scores. F1 and ECE are of a curve (Platt) and a threshold

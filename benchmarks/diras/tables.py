@@ -2,7 +2,7 @@
 
     PNYX_DATA=DATA python benchmarks/diras/tables.py
     ... --data FOLDER                      # instead of PNYX_DATA: the complete files
-    ... --write docs/benchmarks/diras-tables.md   # renews its section
+    ... --write docs/lab/diras-tables.md   # renews its section
 
 DATA holds chatreportretrieve/, climretrieve/ and diras_general_qa/; what is not there is left out
 and reported. With all 660 pairs of ChatReportRetrieve, each row says how many of its figures equal

@@ -1,7 +1,7 @@
 """Do the decision and the plan of `pnyx check` keep what they promise? By simulation.
 
     python benchmarks/judging/check_simulation.py [--repeats 100]
-    ... --write docs/benchmarks/check.md   # renews its sections
+    ... --write docs/lab/check.md   # renews its sections
 
 People say yes or no to the answers of questions, and so does a judge. Each question has its own
 share of yes and its own error rates, drawn from beta distributions, so that answers to a question

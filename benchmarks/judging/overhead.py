@@ -2,7 +2,7 @@
 
     pip install pnyx
     python benchmarks/judging/overhead.py                          # about 6 minutes
-    python benchmarks/judging/overhead.py --write docs/benchmarks/judge-engine.md
+    python benchmarks/judging/overhead.py --write docs/lab/judge-engine.md
     python benchmarks/judging/overhead.py --peers pnyx minima-llm  # these only
 
 A server of its own process answers at once. Each client asks it the same distinct questions, with

@@ -1,7 +1,7 @@
 """The same table of verdicts and labels through `pnyx check` and through its peers.
 
     python benchmarks/judging/peers.py
-    python benchmarks/judging/peers.py --environments ~/peers --write docs/benchmarks/check-peers.md
+    python benchmarks/judging/peers.py --environments ~/peers --write docs/lab/check-peers.md
     python benchmarks/judging/peers.py --smoke  # installs nothing: every peer is listed as such
 
 Each peer is installed from PyPI into a separate environment and is used as its README says. The

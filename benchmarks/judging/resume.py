@@ -2,7 +2,7 @@
 
     pip install pnyx
     python benchmarks/judging/resume.py                          # about a minute
-    python benchmarks/judging/resume.py --write docs/benchmarks/judge-engine.md
+    python benchmarks/judging/resume.py --write docs/lab/judge-engine.md
 
 `pnyx judge support` answers an items file; then again from the judgement store; then anew with
 another store, killed (SIGKILL) when the server has answered half of the calls, and started again.

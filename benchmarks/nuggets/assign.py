@@ -1,4 +1,4 @@
-"""How well is it told whether a text gives a nugget? Tables of docs/benchmarks/nuggets.md.
+"""How well is it told whether a text gives a nugget? Tables of docs/lab/nuggets.md.
 
     PNYX_DATA=DATA python benchmarks/nuggets/assign.py [--llm local --sample 60] [--cone 150]
 

@@ -1,4 +1,4 @@
-"""How well does the packaged judge find nuggets of reports? Tables of docs/benchmarks/nuggets.md.
+"""How well does the packaged judge find nuggets of reports? Tables of docs/lab/nuggets.md.
 
     PNYX_DATA=DATA PNYX_NUGGETS=LABELS python benchmarks/nuggets/reports.py --former OLD.json
 

@@ -3,7 +3,7 @@
     python benchmarks/quality/dagstuhl.py                                  # novices against experts
     ... --llm local --seconds 600                                          # and a language model
     ... --llm http://127.0.0.1:8000/v1#m --samples 3 [--format pointwise]
-    ... --write docs/benchmarks/judging-quality.md
+    ... --write docs/lab/judging-quality.md
 
 Data: $PNYX_DATA/dagstuhl. `dg_scores_4dims.csv` has one expert value (1 to 3) for each argument on
 four dimensions; `novice_annotations_long.csv` the ratings of novices on eleven, three of them the

@@ -1,7 +1,7 @@
 """The packaged judge of argument quality on unseen topics, beside the surface model and length.
 
     PNYX_DATA=DATA python benchmarks/quality/packaged.py --work FOLDER     # some minutes
-    ... --write docs/benchmarks/argument-quality.md      # renews its section
+    ... --write docs/lab/argument-quality.md      # renews its section
 
 FOLDER keeps the encoder's states of the labelled texts, as for `tools/train_quality_judge.py`.
 IBM-ArgQ-30k: the shipped judge on the topics that trained nothing, of each part of the data that is

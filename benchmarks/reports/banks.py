@@ -1,6 +1,6 @@
 """Published nugget banks, validated and converted to every dialect and back.
 
-    PNYX_DATA=DATA python benchmarks/reports/banks.py --write docs/benchmarks/reports.md
+    PNYX_DATA=DATA python benchmarks/reports/banks.py --write docs/lab/reports.md
 
 The files are three submissions to RAGTIME 2026's nugget task (BiTeM, HES-SO Geneva) and the nuggets
 of TREC RAG 2025's development topics. Everything is done by `pnyx validate` and `pnyx convert`.

@@ -2,7 +2,7 @@
 
     pip install 'pnyx[autojudge]'
     export PNYX_DATA=...                                   # with reportgen/kiddie
-    python benchmarks/reports/kiddie.py --write docs/benchmarks/reports.md
+    python benchmarks/reports/kiddie.py --write docs/lab/reports.md
 
 Four runs on five topics, made up to try programs out; so is the truth that comes with them. Nuggets
 and qrels are made by the same run: no bank comes with the data.

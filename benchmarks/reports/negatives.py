@@ -2,7 +2,7 @@
 
     git show b86b656:src/pnyx/judge/reports/rules.toml > /tmp/rules-1.toml
     python benchmarks/reports/negatives.py --before /tmp/rules-1.toml \
-        --write docs/benchmarks/reports.md
+        --write docs/lab/reports.md
     python benchmarks/reports/negatives.py --misses        # what is wrong on the development half
 
 The sentences are in `negatives.tsv`: half are for development, half were held out. `--misses` never

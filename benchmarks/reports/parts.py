@@ -1,6 +1,6 @@
 """Which parts of a request does `pnyx report` say that there is no evidence on, and is it right?
 
-    python benchmarks/reports/parts.py --write docs/benchmarks/reports.md
+    python benchmarks/reports/parts.py --write docs/lab/reports.md
 
 The parts are in `parts.tsv`: questions on the eight topics of the bundled example, each labelled by
 whether its passages hold an answer. Half chose the rule

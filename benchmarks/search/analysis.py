@@ -2,7 +2,7 @@
 
     apt-get install -y --no-install-recommends liblucene8-java openjdk-17-jdk-headless
     PNYX_DATA=DATA python benchmarks/search/analysis.py
-    ... --write docs/benchmarks/english-analysis.md   # renews its section
+    ... --write docs/lab/english-analysis.md   # renews its section
 
 The texts are every string in the files of each set under PNYX_DATA, and random ones: of characters
 from all classes that the rules tell apart, many of one class in a row, so that every rule is met;

@@ -1,7 +1,7 @@
 """Every combination of `pnyx search`'s stages on a large index, through the command line.
 
     python benchmarks/search/combinations.py                       # 300,000 documents, some minutes
-    ... --write docs/benchmarks/search-combinations.md   # renews its section
+    ... --write docs/lab/search-combinations.md   # renews its section
 
 The documents are made of the sentences and conclusions of the bundled example, no two alike. The
 language model and the embedder are the test suite's servers on 127.0.0.1: what is shown is that

@@ -1,7 +1,7 @@
 """Effectiveness on three real sets: the Touché model, plain ranking, dense, hybrid, diversified.
 
     PNYX_DATA=DATA python benchmarks/search/effectiveness.py --work FOLDER    # needs pnyx[test]
-    ... --write docs/benchmarks/search-effectiveness.md   # renews its section
+    ... --write docs/lab/search-effectiveness.md   # renews its section
     ... --json FILE                                                          # every figure
 
 The first run embeds some 8,000 arguments twice (with and without their conclusions), which takes

@@ -1,11 +1,11 @@
 """Good arguments first: what people are shown, against the rankings by the model alone.
 
     PNYX_DATA=DATA python benchmarks/search/good_first.py --work FOLDER
-    ... --write docs/benchmarks/good-first.md   # renews its section
+    ... --write docs/lab/good-first.md   # renews its section
 
 FOLDER is that of `effectiveness.py`. The form and its weights were chosen on the development halves
-(docs/decisions/good-first.md says among which); the run fails if on one of these relevance loses
-more than the margin to the hybrid. The bundled example is whole among the test halves.
+(docs/explain/decisions/good-first.md says among which); the run fails if on one of these relevance
+loses more than the margin to the hybrid. The bundled example is whole among the test halves.
 """
 
 from __future__ import annotations

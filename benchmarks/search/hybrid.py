@@ -1,7 +1,7 @@
 """Hybrid search: its fusion chosen on one half of the topics and reported on the other.
 
     PNYX_DATA=DATA python benchmarks/search/hybrid.py --work FOLDER
-    ... --write docs/benchmarks/hybrid-search.md   # renews its section
+    ... --write docs/lab/hybrid-search.md   # renews its section
 
 FOLDER is that of `effectiveness.py`, which keeps the indexes. The choice: of all candidates that
 lose no more than the margin to any of their parts on any set, the one with the highest mean over

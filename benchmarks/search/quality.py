@@ -1,7 +1,7 @@
 """Quality prediction: the Touché paper's model reproduced, and candidates for the packaged one.
 
     PNYX_DATA=DATA python benchmarks/search/quality.py     # some minutes; needs pnyx[test]
-    ... --write docs/benchmarks/argument-quality.md   # renews its section
+    ... --write docs/lab/argument-quality.md   # renews its section
     ... --predictions FILE.csv                             # of each Webis text, its topic unseen
 
 Every figure is on texts that the model was not trained on. Webis: 10 random folds, as in the

@@ -1,7 +1,7 @@
 """The topic space of the Touché model: chosen on one half, reported on the other.
 
     PNYX_DATA=DATA python benchmarks/search/spaces.py --work FOLDER
-    ... --write docs/benchmarks/topic-spaces.md   # renews its section
+    ... --write docs/lab/topic-spaces.md   # renews its section
 
 FOLDER is that of `effectiveness.py`. The choice: the highest mean of nDCG@5 over five sets, where a
 set with labels of quality has the mean of relevance and quality. The run fails if the package's

@@ -4,7 +4,7 @@
     pip install pnyx
     python benchmarks/search/speed.py                       # 20,000 documents, about 4 minutes
     PNYX_DATA=DATA python benchmarks/search/speed.py --documents 387740
-    ... --write docs/benchmarks/search-speed.md   # renews its section
+    ... --write docs/lab/search-speed.md   # renews its section
 
 The corpus is synthetic (`corpus.py`); each engine reads it from the same text file, in a process
 and an environment of its own (`processes.py`), and all are asked the same questions. With PNYX_DATA

@@ -1,7 +1,7 @@
 """Does `pnyx compare judges` choose well? Judges by simulation, with known accuracy.
 
     python benchmarks/trials/choosing.py [--repeats 4000]
-    ... --write docs/benchmarks/choosing-judges.md   # renews its section
+    ... --write docs/lab/choosing-judges.md   # renews its section
 
 A dear judge and a cheap one answer the same labelled items, which stand alone or in groups of five
 that share a third of the noise. How often is the cheap one called good enough where it is worse by

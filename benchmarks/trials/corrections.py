@@ -1,7 +1,7 @@
 """Do the intervals of a leaderboard that people correct hold? By simulation, with known truth.
 
     python benchmarks/trials/corrections.py [--repeats 2000]
-    ... --write docs/benchmarks/corrected-means.md   # renews its section
+    ... --write docs/lab/corrected-means.md   # renews its section
 
 People label some topics, a judge scores all. Labels have several shapes; in most of them they pile
 up at 0 or 1. The judge's scores are people's shape, moved and narrower, and correlate with the

@@ -1,7 +1,7 @@
 """How the packaged judges stand the trials of `pnyx audit stress`, on real debates.
 
     PNYX_DATA=DATA python benchmarks/trials/curves.py --work FOLDER
-    ... --write docs/benchmarks/trials.md   # renews its section
+    ... --write docs/lab/trials.md   # renews its section
 
 An item of relevance is a page's question with one of its arguments, which is relevant; an item of
 support is such an argument with the point that the portal says it makes; one of stance is it with

@@ -1,7 +1,7 @@
 """Do the intervals of `pnyx measure` hold? By simulation, with known truth.
 
     python benchmarks/trials/intervals.py [--repeats 400]
-    ... --write docs/benchmarks/coverage.md   # renews its section
+    ... --write docs/lab/coverage.md   # renews its section
 
 Judges answer yes or no with a probability, or rate on five points; questions stand alone or come in
 groups that share a part of what the judge gets wrong. Measures of runs and reports are means over

@@ -1,7 +1,7 @@
 """Do the intervals of `pnyx compare` hold? By simulation, with known truth.
 
     python benchmarks/trials/leaderboards.py
-    ... --write docs/benchmarks/leaderboards.md   # renews its section
+    ... --write docs/lab/leaderboards.md   # renews its section
 
 Taus: 15 systems whose quality in people's and the judge's eyes correlates, topics of varying
 difficulty, noise. The truth is the mean coefficient over many other samples of as many topics with

@@ -1,7 +1,7 @@
 """How the packaged judges stand the trials that came later, on the same debates as in `curves`.
 
     PNYX_DATA=DATA python benchmarks/trials/more.py --work FOLDER
-    ... --write docs/benchmarks/trials.md   # renews its section
+    ... --write docs/lab/trials.md   # renews its section
 
 An item of stance is an argument with either side of its page's question in turn.
 """

@@ -1,7 +1,7 @@
 """How far people agree with each other, and a language model with assessors, on published labels.
 
     PNYX_DATA=DATA python benchmarks/trials/raters.py
-    ... --write docs/benchmarks/trials.md   # renews its section
+    ... --write docs/lab/trials.md   # renews its section
 
 TREC RAG 2025: the official relevance grades (0 to 4) of pairs of topic and passage beside a
 language model's (umbrela). Dagstuhl-15512 ArgQuality: one value by experts for each argument and

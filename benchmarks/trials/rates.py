@@ -1,7 +1,7 @@
 """Do corrected rates hold? Judges and labels by simulation, with known truth.
 
     python benchmarks/trials/rates.py [--repeats 2000]
-    ... --write docs/benchmarks/corrected-rates.md   # renews its section
+    ... --write docs/lab/corrected-rates.md   # renews its section
 
 People say yes to a share of the items, and a judge is right on so many of the yes and of the no. Of
 1000 items people label some: at random, whole groups, or as many yes as no. The judges here are not

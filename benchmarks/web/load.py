@@ -3,7 +3,7 @@
     PNYX_DATA=DATA python benchmarks/web/build.py web.index     # once
     pip install bm25s                                           # the peer
     PNYX_DATA=DATA python benchmarks/web/load.py web.index --users 50 --seconds 45
-    ... --write docs/benchmarks/web.md   # renews its section
+    ... --write docs/lab/web.md   # renews its section
 
 Users ask in a closed loop: the next question follows at once when an answer is there, so latency
 is that of a server that is never idle. Questions are titles of debates and conclusions of arguments

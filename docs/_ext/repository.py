@@ -13,7 +13,7 @@ __all__ = ["setup"]
 _ROOT = Path(__file__).parents[2]
 _STAND_IN = re.compile(r"\[[^\]]*\]\(\.\./([A-Z]+\.md)\)\s*")
 _PAGES = {
-    "README.md": "tour.md",
+    "README.md": "start/tour.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }

@@ -1,7 +1,7 @@
 """A one-page card of a judge: its questions, its agreement, its trials, and when not to use it.
 
-The rules for advising against a use are in `_advice` and in docs/measures.md; the page contains no
-other judgement.
+The rules for advising against a use are in `_advice` and in docs/reference/measures.md; the page
+contains no other judgement.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ def card(folders: tuple[str, ...], spec: CardSpec, as_json: bool) -> Outcome:
 
     It shows what the judge was asked, on what data, how far it agrees with people (--labels, else
     the measures that pnyx measure left in R), how well it is calibrated, what the trials show, what
-    an answer costs, and when not to use it, by the rules in docs/measures.md. It lists what was not
-    measured. All folders must be of one judge. The JSON contains the labels of yes/no items,
-    without ids or texts, for pnyx audit check: do not publish it if the labels are secret.
+    an answer costs, and when not to use it, by the rules in docs/reference/measures.md. It lists
+    what was not measured. All folders must be of one judge. The JSON contains the labels of yes/no
+    items, without ids or texts, for pnyx audit check: do not publish it if the labels are secret.
 
     \b
     Example:

@@ -47,7 +47,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
     < 0.025) are good enough, and the cheapest of them is named. So is a cascade of two, if cheaper:
     a cheap judge that answers when confident, and an expensive one for the rest. Its thresholds are
     chosen on one half of the labels (drawn by --seed, whole groups); all its figures are from the
-    other half. docs/measures.md defines each. Exit status 3: some answers are unscored.
+    other half. docs/reference/measures.md defines each. Exit status 3: some answers are unscored.
 
     \b
     Example:

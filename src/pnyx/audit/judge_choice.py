@@ -1,7 +1,7 @@
 """Choice of a judge: accuracy, calibration, trials, dollars and seconds of several side by side.
 
 It chooses the cheapest judge that is shown not to be less accurate than the best by a margin, or a
-cascade of two if that is cheaper still (docs/measures.md, "Choosing a judge").
+cascade of two if that is cheaper still (docs/reference/measures.md, "Choosing a judge").
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ def pairs(items: str, spec: OwnTextsSpec, model: AskedSpec, as_json: bool) -> in
     preference item; a_by and b_by say who wrote which, but no judge sees that. An item names its
     writer in `by`, as responses of pnyx argue do; items written by the judge itself are left out.
     Does the judge prefer its own texts more often than people, or another judge, do?
-    docs/measures.md defines how this is measured. Exit status 3: some items got no argument.
+    docs/reference/measures.md defines how this is measured. Exit status 3: some items got no
+    argument.
 
     \b
     Example:

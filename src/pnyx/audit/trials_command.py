@@ -190,8 +190,8 @@ def stress(
 
     S gets summary.json, items.jsonl (the questions), answers.jsonl and manifest.json. Running the
     command again, even after a crash, asks only what is missing. Not every trial applies to every
-    task. docs/measures.md defines when a trial is passed. Exit status 3: finished, but some
-    questions are unscored.
+    task. docs/reference/measures.md defines when a trial is passed. Exit status 3: finished, but
+    some questions are unscored.
 
     \b
     Example:

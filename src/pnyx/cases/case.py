@@ -38,7 +38,7 @@ Below the last one it is "unlikely", which occurs only with a lower `--certainty
 
 LIKELY_SIDE: Final = 0.65
 """Probability below which a reader is warned that the documents may not argue a side; chosen on
-development folders and debates (docs/decisions/likelihoods.md)."""
+development folders and debates (docs/explain/decisions/likelihoods.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +396,7 @@ def with_scores(response: Response, support: Mapping[tuple[int, str], Answer]) -
 
 
 def verdict_rows(case: Case) -> Iterator[dict[str, Any]]:
-    """Yield every verdict shown in a case as a line of `answers.jsonl` (docs/formats.md).
+    """Yield every verdict shown in a case as a line of `answers.jsonl` (docs/reference/formats.md).
 
     `side` and `doc_id` name what was judged, and `sentence` (0-based) for `support`.
     """

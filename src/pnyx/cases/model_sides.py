@@ -2,7 +2,7 @@
 
 The model is first asked about texts with a known side: the two claims, and a text about neither.
 If it passes, it is asked about batches of passages, and again, in the opposite order, about those
-that are unsure (docs/decisions/main-job.md, "With a language model").
+that are unsure (docs/explain/decisions/main-job.md, "With a language model").
 """
 
 from __future__ import annotations

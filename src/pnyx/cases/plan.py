@@ -21,7 +21,7 @@ CONTEXT: Final = 6000
 
 ARGUED: Final = 0.35
 """The least probability of arguing a side from which a passage is used; chosen on
-development folders and debates (docs/decisions/likelihoods.md)."""
+development folders and debates (docs/explain/decisions/likelihoods.md)."""
 
 LISTED: Final = 0.2
 """The least probability from which an unused passage is listed."""

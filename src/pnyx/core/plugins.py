@@ -1,4 +1,5 @@
-"""Plugins that other distributions add by entry point, imported when used (docs/plugins.md).
+"""Plugins that other distributions add by entry point, imported when used
+(docs/reference/plugins.md).
 
 Built-in names take precedence: a plugin with the same name is left out, with a message.
 """

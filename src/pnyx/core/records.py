@@ -221,7 +221,8 @@ def document_id(evidence: Evidence) -> str:
 
 
 def judged_text(document: Evidence) -> str:
-    """Return the text of a document that is judged (docs/decisions/judged-text.md): title and text.
+    """Return the text of a document that is judged (docs/explain/decisions/judged-text.md): title
+    and text.
 
     For a passage, its headings and speaker are lines before the text.
     """

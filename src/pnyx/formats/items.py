@@ -1,4 +1,5 @@
-"""The files that judges read and write (docs/formats.md, "Files that judges read and write").
+"""The files that judges read and write (docs/reference/formats.md, "Files that judges read and
+write").
 
 Items, answers and labels stay plain objects: unknown fields are kept unchanged.
 """

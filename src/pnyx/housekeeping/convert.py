@@ -39,7 +39,8 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
     """Convert SRC to another format of the same kind; nothing is dropped silently.
 
     What the target cannot hold (two premises' stances in a table, a score in a list of ids) is
-    an error that names the record, and nothing is written. docs/formats.md lists the formats.
+    an error that names the record, and nothing is written. docs/reference/formats.md lists the
+    formats.
 
     \b
     Example:

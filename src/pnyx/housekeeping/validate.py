@@ -36,7 +36,7 @@ class ValidateSpec(Spec, rare="strict strict_files"):
     track: str | None = opt(
         None,
         "Also check a run, requests or nugget banks by the rules of a track: rag24, rag25, rag26, "
-        "ragtime25, ragtime26, neuclir, dragun25 (docs/formats.md).",
+        "ragtime25, ragtime26, neuclir, dragun25 (docs/reference/formats.md).",
         metavar="TRACK",
     )
     topics: str | None = topics_opt(
@@ -57,8 +57,8 @@ def command(file: str, spec: ValidateSpec, as_json: bool) -> int:
 
     Prints `FILE: ok (FORMAT, N records)`, or the features of an index, and exits 0; or prints a
     line `FILE:LINE: problem` for every fault and exits 2. `-` is standard input; gzip is
-    recognised; an index may be an address. docs/formats.md lists the formats. Warnings do not
-    change the status: those of the track (--track), and those about a run: ranks that disagree
+    recognised; an index may be an address. docs/reference/formats.md lists the formats. Warnings do
+    not change the status: those of the track (--track), and those about a run: ranks that disagree
     with scores, ranks below 1, several tags, equal scores, more than 1,000 documents of a topic.
 
     \b

@@ -115,9 +115,9 @@ def ask(
     Args:
         judge: any judge.
         questions: the questions, in the order of the returned answers: dicts with the fields of an
-            items file (docs/formats.md), a data frame with these columns, or questions such as
-            `Support`. Items without an id are numbered from 1. RAG records (question, contexts,
-            answer, as in ragas) become one question per sentence.
+            items file (docs/reference/formats.md), a data frame with these columns, or questions
+            such as `Support`. Items without an id are numbered from 1. RAG records (question,
+            contexts, answer, as in ragas) become one question per sentence.
         on_answer: called with position and answer as each answer arrives.
         task: the task of dicts or a data frame: `support`, `relevance`, `stance` ... By default it
             is recognised from their fields; text and statement mean support.

@@ -1,6 +1,6 @@
 """Calibrated similarity of the packaged encoder as a judge: weak, as its card says.
 
-docs/decisions/packaged-encoder.md describes how the scores were chosen and fitted.
+docs/explain/decisions/packaged-encoder.md describes how the scores were chosen and fitted.
 """
 
 from __future__ import annotations

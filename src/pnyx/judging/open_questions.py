@@ -1,6 +1,6 @@
 """Questions without two sides, as yes or no cannot answer them: "How many flats were built?".
 
-In doubt, a question counts as a yes/no question; docs/decisions/questions.md says why.
+In doubt, a question counts as a yes/no question; docs/explain/decisions/questions.md says why.
 """
 
 from __future__ import annotations

@@ -199,13 +199,15 @@ class FormatSpec(Spec, heading="Asking", rare="nuggets scale shots examples dime
         0, "quality: rated texts shown as examples (few-shot).", within="[0, 100]", needs="examples"
     )
     examples: FileName | None = file_opt(
-        None, "Rated texts from which --shots are taken (docs/judging-quality.md).", needs="shots"
+        None,
+        "Rated texts from which --shots are taken (docs/recipes/judging-quality.md).",
+        needs="shots",
     )
 
     dimensions: FileName | None = file_opt(
         None,
         "quality: rate on your own dimensions: a file of definitions, scale and examples "
-        "(docs/judging-quality.md).",
+        "(docs/recipes/judging-quality.md).",
         metavar="FILE.toml",
     )
 

@@ -1,4 +1,4 @@
-"""The four kinds of question for judges (docs/architecture.md, "The one idea").
+"""The four kinds of question for judges (docs/explain/architecture.md, "The one idea").
 
 A question's task selects prompt and calibration; its kind determines the type of the answer.
 """

@@ -18,7 +18,7 @@ from pnyx.judging.dimensions import definition, normalised, scale_of
 from pnyx.judging.questions import RatedShot, Rating
 
 RATED = "rated-items"
-"""Format of a file of rated texts (docs/formats.md)."""
+"""Format of a file of rated texts (docs/reference/formats.md)."""
 
 SHOT_WORDS = 300
 """Longest example, in words."""

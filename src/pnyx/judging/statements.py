@@ -1,6 +1,6 @@
 """The statements of the two sides of a question: the question with "Yes." and with "No.".
 
-The question is not parsed grammatically: docs/decisions/questions.md.
+The question is not parsed grammatically: docs/explain/decisions/questions.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BEGINS_QUESTION = re.compile(
 _QUOTED = 'Is it right to say: "{}"?'
 """How a claim becomes a question. Chosen on titles of development debates (243 passages): the right
 side is found in 0.827 (AUROC 0.893), with the title itself as the question in 0.802 (0.879):
-docs/decisions/questions.md."""
+docs/explain/decisions/questions.md."""
 _LONGEST_NAME = 200
 
 

@@ -263,10 +263,10 @@ def read_items(path: str, task: str) -> list[JudgeQuestion]:
     """Read an items file as `pnyx judge TASK` does: JSONL, `-` for standard input.
 
     For support and rag it may also be a table or JSON of RAG records: a question, contexts and an
-    answer (docs/formats.md, "RAG rows").
+    answer (docs/reference/formats.md, "RAG rows").
 
-    docs/formats.md has the fields of each task (a name of `TASKS`). Returns the questions for a
-    judge, in the order of the file.
+    docs/reference/formats.md has the fields of each task (a name of `TASKS`). Returns the questions
+    for a judge, in the order of the file.
 
     Raises:
         InputError: the task is unknown, or a line is malformed.

@@ -133,8 +133,8 @@ def perspectives(
     A pair without a verdict never counts as a no: a question whose value depends on it has no
     value, the mean is over the others, and bounds show its range over all questions. --labelled
     adds values corrected for the judge's own errors: label the first documents of some of the
-    measured questions, picked at random. docs/measures.md defines all of this. Exit status 3: a
-    pair within the depth is unscored.
+    measured questions, picked at random. docs/reference/measures.md defines all of this. Exit
+    status 3: a pair within the depth is unscored.
 
     \b
     Example:

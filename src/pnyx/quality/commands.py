@@ -20,8 +20,8 @@ from pnyx.quality.options import RubricSpec
 def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> int | Outcome:
     """Draft dimensions on which to rate texts for TASK, described in your own words.
 
-    Writes a file for --dimensions (docs/judging-quality.md): the meaning of each dimension and
-    each score, and example texts with scores, all written by the model. The draft says
+    Writes a file for --dimensions (docs/recipes/judging-quality.md): the meaning of each dimension
+    and each score, and example texts with scores, all written by the model. The draft says
     reviewed = false; it cannot be used until you have corrected it and set that to true.
     Exit status 3: the model gave no usable rubric, and no file is written.
 

@@ -1,4 +1,4 @@
-"""Pairs of question and document with labels: the format `labelled-pairs` (docs/formats.md)."""
+"""Labelled pairs of question and document (format `labelled-pairs`, docs/reference/formats.md)."""
 
 from __future__ import annotations
 

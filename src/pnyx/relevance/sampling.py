@@ -56,7 +56,7 @@ class SampledPair:
     weight: float
 
     def row(self) -> dict[str, Any]:
-        """Return the pair as a line of relevance items (docs/formats.md)."""
+        """Return the pair as a line of relevance items (docs/reference/formats.md)."""
         question, document = self.question, self.document
         return {
             "id": f"{question.id}/{document.id}",

@@ -76,8 +76,8 @@ def command(
 
     Without --llm, sentences are quoted, and neither a key nor a network is needed. With --llm, each
     citation is judged, by default by the same model (--citation-judge). If the index holds nothing
-    about a request, or about a part of it, the report says so. docs/writing-reports.md shows it
-    step by step.
+    about a request, or about a part of it, the report says so. docs/recipes/writing-reports.md
+    shows it step by step.
 
     \b
     Example:

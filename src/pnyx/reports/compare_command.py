@@ -99,9 +99,9 @@ def command(leaderboards: tuple[str, ...], spec: CompareSpec) -> Outcome:
     measures from 0 to 1, the 95 % interval is valid however wrong the judge is; for the difference
     of two systems it is Student's.
 
-    A leaderboard is a file of trec_eval, ir_measures or a track (docs/formats.md), or a folder of
-    such files. docs/measures.md defines all of this. Exit status 3: a figure is undefined, or a
-    cell is missing.
+    A leaderboard is a file of trec_eval, ir_measures or a track (docs/reference/formats.md), or a
+    folder of such files. docs/reference/measures.md defines all of this. Exit status 3: a figure is
+    undefined, or a cell is missing.
 
     \b
     Example:

@@ -143,11 +143,11 @@ def report(folders: tuple[FileName, ...], spec: MeasureReportSpec, as_json: bool
     f1                   of sentence_precision and nugget_recall
 
     _weighted counts a vital nugget twice. There are also nuggetizer's scores, negative statements,
-    rewards and penalties, and lengths; docs/measures.md defines each. Unscored items are left out:
-    each value shows the number of topics and items (sentences, nuggets) that it is based on. An
-    empty report counts as 0, a missing one as --missing says. Means over topics have 95 % bootstrap
-    intervals; with --baseline, each other run is compared with it (paired test, Holm-Bonferroni).
-    Exit status 3: something is unscored.
+    rewards and penalties, and lengths; docs/reference/measures.md defines each. Unscored items are
+    left out: each value shows the number of topics and items (sentences, nuggets) that it is based
+    on. An empty report counts as 0, a missing one as --missing says. Means over topics have 95 %
+    bootstrap intervals; with --baseline, each other run is compared with it (paired test,
+    Holm-Bonferroni). Exit status 3: something is unscored.
 
     \b
     Example:

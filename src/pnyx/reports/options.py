@@ -138,7 +138,9 @@ class ReportJudgeSpec(JudgeSpec, rare="shots examples"):
         needs=_SHOWN,
     )
     examples: FileName | None = file_opt(
-        None, "Answered questions from which --shots are taken (docs/reports.md).", needs="shots"
+        None,
+        "Answered questions from which --shots are taken (docs/recipes/reports.md).",
+        needs="shots",
     )
 
 

@@ -50,7 +50,7 @@ def command(
     already refreshes it: new, changed and deleted files.
 
     Instead of a folder, opensearch://HOST:PORT/NAME is an index in a cluster, into which an index
-    folder can also be copied (docs/opensearch.md).
+    folder can also be copied (docs/recipes/opensearch.md).
 
     \b
     Example:

@@ -104,8 +104,8 @@ def retrieval(runs: tuple[FileName, ...], spec: RetrievalSpec, as_json: bool) ->
     --topics-of run    of these, the topics that the run has (trec_eval)
     --topics-of both   of these, the topics that every run has
 
-    docs/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status 3: a
-    measure is not defined for some topic.
+    docs/reference/measures.md defines all of this. Needs pip install 'pnyx[retrieval]'. Exit status
+    3: a measure is not defined for some topic.
 
     \b
     Example:
@@ -234,9 +234,9 @@ def correlation(runs: tuple[str, ...], spec: CorrelationSpec) -> Outcome:
     --documents-of every-run    those that every run has
     --documents-of annotations  all; those missing from a run tied in last place
 
-    Unscored annotations and documents without one are left out and counted. docs/measures.md
-    defines all of this. Exit status 3: an annotation is unscored, or tau is not defined for some
-    question.
+    Unscored annotations and documents without one are left out and counted.
+    docs/reference/measures.md defines all of this. Exit status 3: an annotation is unscored, or tau
+    is not defined for some question.
 
     \b
     Example:

@@ -247,7 +247,7 @@ class Tuned(Result):
         return sorted(points, key=lambda pair: pair[0])
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md)."""
+        """Return the object of `--json` (docs/reference/measures.md)."""
         tuning = self.tuning
         return {
             "task": "tuning",

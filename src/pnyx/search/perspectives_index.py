@@ -1,7 +1,7 @@
 """Perspectives without a language model, from the conclusions of an index, on both sides.
 
 Conclusions on the question are given sides and grouped; on each side the most relevant and most
-diverse are taken, in turns (docs/decisions/diversity.md).
+diverse are taken, in turns (docs/explain/decisions/diversity.md).
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class IndexPerspectives:
     A document without a conclusion, or with one that it argues against (args.me), is represented
     by the sentence most like the question among those that likely state a reason. `judge` answers
     `stance` questions where the corpus has no label on the question (`matcher`); the packaged
-    judge, the default, is unsure of many (docs/decisions/sides.md). `search` finds documents, by
-    default by Dirichlet; the best `depth` are read, and as many on the question's topics. Raises
-    InputError for numbers below 1.
+    judge, the default, is unsure of many (docs/explain/decisions/sides.md). `search` finds
+    documents, by default by Dirichlet; the best `depth` are read, and as many on the question's
+    topics. Raises InputError for numbers below 1.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ FUSIONS: Final = ("minmax", "zscore", "rrf")
 """How a hybrid fuses two rankings."""
 
 CERTAINTY: Final = 0.7
-"""Minimum probability of a judge's verdict that decides a side (docs/decisions/sides.md)."""
+"""Minimum probability for a verdict to decide a side (docs/explain/decisions/sides.md)."""
 
 PERSPECTIVES: Final = 8
 """Maximum number of perspectives per question."""
@@ -98,7 +98,7 @@ class Scoring:
         lexical: what a hybrid fuses with the dense ranking, one of `LEXICAL`.
         fusion: of `FUSIONS`: scores made comparable, or reciprocal ranks.
         dense_weight: of the dense scores in `minmax` and `zscore`, 0 to 1
-            (docs/decisions/hybrid.md).
+            (docs/explain/decisions/hybrid.md).
         feedback: in a hybrid, the number of best documents towards which the question's vector is
             moved before ranking again; 0 for none.
 

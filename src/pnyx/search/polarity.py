@@ -1,6 +1,7 @@
 """Whether two claims on one matter agree, by words that reverse a claim: "ban", "keep", "not".
 
-The words are in `weights/directions.json`; docs/decisions/sides.md reports how reliable this is.
+The words are in `weights/directions.json`; docs/explain/decisions/sides.md reports how reliable
+this is.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ WEIGHTS: Final = Path(__file__).with_name("reasons.json")
 
 MIN_REASON: Final = 0.6
 """Minimum probability of a sentence that counts as stating a reason. In folds over the training
-folders, 85 % of the headlines that reach it do (docs/benchmarks/argue-folders.md)."""
+folders, 85 % of the headlines that reach it do (docs/lab/argue-folders.md)."""
 
 _FIGURE = re.compile(
     r"\d|\b(?:per ?cent|half|third|quarter|twice|dozen|hundreds?|thousands?|millions?|billions?)\b",

@@ -1,7 +1,7 @@
 """Which topics of a corpus ask a question or its opposite, so that their labels can be used.
 
 A topic matches by the question's words or by name; others are compared in meaning
-(docs/decisions/sides.md).
+(docs/explain/decisions/sides.md).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SHOWN = 5
 """Maximum number of topics named in a message."""
 _MEANT, _MAY_BE = 3, 0.02
 """Number of topics suggested if none matches the question, and their minimum probability; chosen on
-development questions in people's own words (docs/benchmarks/argue.md)."""
+development questions in people's own words (docs/lab/argue.md)."""
 _KEPT = 4_096
 """Maximum cached pairs of a question and a topic."""
 

@@ -4,7 +4,7 @@ All three are computed from the regularised incomplete beta function, by its con
 (DLMF 8.17.22, summed by Lentz's method: Press et al., Numerical Recipes, 3rd ed., 5.2 and 6.4). The
 factor is Loader's (Fast and Accurate Computation of Binomial Probabilities, 2000), which is exact
 for large numbers, too. scipy has the same functions, but takes 143 MB
-(docs/decisions/dependencies.md); the tests compare with it.
+(docs/explain/decisions/dependencies.md); the tests compare with it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Confidence intervals: of proportions, and by the cluster bootstrap of any other statistic.
 
 Each resample draws as many whole clusters (topics) as there are, with replacement (Field and Welsh,
-JRSS B 69, 2007). docs/benchmarks/coverage.md has the simulated coverage of each interval.
+JRSS B 69, 2007). docs/lab/coverage.md has the simulated coverage of each interval.
 """
 
 from __future__ import annotations

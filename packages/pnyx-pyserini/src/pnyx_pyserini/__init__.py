@@ -1,1 +1,1 @@
-"""Published Lucene indexes as an engine of Pnyx: `pyserini:FOLDER_OR_NAME` (docs/lucene.md)."""
+"""Published Lucene indexes as an engine: `pyserini:FOLDER_OR_NAME` (docs/recipes/lucene.md)."""

@@ -35,7 +35,7 @@ def folder_of(address: str) -> Path:
             f"{len(matches)} of that name in {cache}: {names_found}", path=address
         )
     fetch = f"python -m pyserini.search.lucene --index {shorten(rest, 60)} fetches it"
-    how = f"{fetch}, or unpack its archive and name the folder (docs/lucene.md)"
+    how = f"{fetch}, or unpack its archive and name the folder (docs/recipes/lucene.md)"
     raise IndexFolderError(f"is neither a folder nor in {cache}: {how}", path=address)
 
 

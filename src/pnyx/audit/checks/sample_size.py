@@ -17,7 +17,7 @@ MIN_GROUPS = 5
 """Groups of equal size that labels must count for, rounded.
 
 With half of the labels in one of 11 groups, 9 % of the intervals lay wholly below the truth, where
-2.5 % are meant (docs/benchmarks/check.md).
+2.5 % are meant (docs/lab/check.md).
 """
 
 MIN_RARER = 5

@@ -1,4 +1,4 @@
-"""Results of a trial in which a score must fall, by the rules of docs/measures.md."""
+"""Results of a trial in which a score must fall, by the rules of docs/reference/measures.md."""
 
 from __future__ import annotations
 

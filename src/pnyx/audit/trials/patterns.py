@@ -123,4 +123,4 @@ REWORDINGS: dict[str, Callable[[str], str]] = {
     "typography": _typography,
     "line breaks": _spacing,
 }
-"""Way -> the function that applies it; each is defined in docs/measures.md."""
+"""Way -> the function that applies it; each is defined in docs/reference/measures.md."""

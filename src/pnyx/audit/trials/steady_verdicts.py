@@ -1,4 +1,4 @@
-"""Results of a trial in which a verdict must stay the same, by the rules of docs/measures.md."""
+"""Results of a trial in which a verdict must stay the same (rules: docs/reference/measures.md)."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ measure RESULTS does the same without naming the task.
 precision, AUROC, calibration error and Brier score; relevance also nDCG and MAP of each group's
 ranking by probability; graded labels Spearman's correlation; ratings Spearman, accuracy and
 mean absolute error. Each comes with a 95 % interval from a bootstrap over groups (topics), and the
-number of questions it is based on: unscored answers are excluded and counted. docs/measures.md
-defines each. A results folder also gets measures.json. Exit status 3: some of the labelled
-questions are unscored.
+number of questions it is based on: unscored answers are excluded and counted.
+docs/reference/measures.md defines each. A results folder also gets measures.json. Exit status 3:
+some of the labelled questions are unscored.
 
 \b
 Example:

@@ -1,6 +1,6 @@
 """Monotone curves that map a judge's probability of yes to a calibrated one.
 
-docs/decisions/recalibration.md explains the choice of these three.
+docs/explain/decisions/recalibration.md explains the choice of these three.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Selective answers: where a judge is confident, with a bound on the share of errors.
 
-docs/decisions/recalibration.md explains why the bound holds.
+docs/explain/decisions/recalibration.md explains why the bound holds.
 """
 
 from __future__ import annotations

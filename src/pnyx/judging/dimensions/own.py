@@ -43,7 +43,7 @@ class OwnDimensions:
 
 
 def read_own(path: str | Path) -> OwnDimensions:
-    """Read a file of dimensions (docs/judging-quality.md).
+    """Read a file of dimensions (docs/recipes/judging-quality.md).
 
     Raises:
         InputError: it is not TOML, a dimension or the scale is missing, or it is a draft that

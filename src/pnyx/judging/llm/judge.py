@@ -1,6 +1,7 @@
 """A language model as a judge: a prompt, a strict reading of its reply, a probability.
 
-A reply that is unreadable after one repair turn is `Unscored`: docs/decisions/judge-engine.md.
+A reply that is unreadable after one repair turn is `Unscored`:
+docs/explain/decisions/judge-engine.md.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Agreement(Result):
         return listed
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `measures.json` (docs/measures.md)."""
+        """Return the object of `measures.json` (docs/reference/measures.md)."""
         clusters = {"clusters": self.clusters, "clustered_by": self.clustered_by}
         interval = self.bootstrap.row("cluster bootstrap", **clusters)
         result = {

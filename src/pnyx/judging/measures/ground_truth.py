@@ -1,4 +1,4 @@
-"""Human labels, and their join with a judge's verdicts (docs/measures.md)."""
+"""Human labels, and their join with a judge's verdicts (docs/reference/measures.md)."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def prediction_powered(
     lambda is that of PPI++, Cov(people, judge) / ((1 + n/N) Var(judge)) within [0, 1]. The variance
     is lambda^2 Var(judge)/N + Var(people - lambda judge)/n. Its second term and Student's quantile
     have n - 2 degrees of freedom: the papers' normal quantile is for many labels and covers too
-    little with few (docs/decisions/people-and-judges.md).
+    little with few (docs/explain/decisions/people-and-judges.md).
 
     Args:
         people: labels (n,) of the labelled topics, a random sample of all topics. None in a list,
@@ -91,7 +91,7 @@ def prediction_powered(
             There is no test in this case.
         bounds: the lowest and highest value of a label. The interval is computed with one more
             label at each of them, because Student's interval covers too few means if most labels
-            are at a bound (docs/benchmarks/corrected-means.md).
+            are at a bound (docs/lab/corrected-means.md).
 
     Raises:
         InputError: a value is not a number, or people and judge have different topics.

@@ -35,7 +35,7 @@ _PAIRED: dict[str, Weighted] = {
     "kendall": weighted_kendall,
 }
 RATER_MEASURES = (*(f"alpha_{level}" for level in ALPHA_LEVELS), *_PAIRED)
-"""Names of the measures, each in [-1, 1], 1 is best (docs/measures.md)."""
+"""Names of the measures, each in [-1, 1], 1 is best (docs/reference/measures.md)."""
 
 _PREFERRED = {"a": 1.0, "tie": 0.0, "b": -1.0}
 _COMMON = 2  # Items that two raters must share to be compared

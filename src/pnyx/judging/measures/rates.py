@@ -1,10 +1,10 @@
 """A judge's share of yes, corrected for its errors with human labels of some answers.
 
-Two corrections side by side (docs/measures.md, "Corrected rates"). Rogan and Gladen (Am. J.
-Epidemiol. 107, 1978) invert the judge's share with its sensitivity and specificity on the labels,
-and assume that these are the same among all answers. Prediction-powered inference (`core.ppi`) adds
-the difference between people and the judge, and assumes that the labelled answers are a random
-sample.
+Two corrections side by side (docs/reference/measures.md, "Corrected rates"). Rogan and Gladen (Am.
+J. Epidemiol. 107, 1978) invert the judge's share with its sensitivity and specificity on the
+labels, and assume that these are the same among all answers. Prediction-powered inference
+(`core.ppi`) adds the difference between people and the judge, and assumes that the labelled answers
+are a random sample.
 """
 
 from __future__ import annotations

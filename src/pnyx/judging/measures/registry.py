@@ -1,4 +1,4 @@
-"""All measures of a judge's answers against labels, by name (docs/measures.md)."""
+"""All measures of a judge's answers against labels, by name (docs/reference/measures.md)."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _joined_support(question: Rating, answers: Sequence[Answer], judge: str) -> 
     """Return the expected share of helpful documents, and of supported sentences.
 
     It is the mean probability: without a threshold it follows added noise more closely
-    (docs/decisions/rag-formats.md). The share of positive verdicts is recorded as a note.
+    (docs/explain/decisions/rag-formats.md). The share of positive verdicts is recorded as a note.
     """
     by_id = {answer.question.id: answer for answer in answers if answer.question is not None}
     verdicts: dict[str, list[Answer]] = {}

@@ -1,6 +1,6 @@
 """Formats for judging an argument together with its documents (ConQRet, Table 3, Appendix D).
 
-They rate the same dimensions, each on its own scale (docs/decisions/rag-formats.md).
+They rate the same dimensions, each on its own scale (docs/explain/decisions/rag-formats.md).
 """
 
 from __future__ import annotations

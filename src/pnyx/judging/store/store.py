@@ -1,6 +1,7 @@
 """The judgement store: every reply of a language model, paid for once, in one SQLite file.
 
-The key of a reply depends on the request, not on the address (docs/decisions/judgement-store.md).
+The key of a reply depends on the request, not on the address
+(docs/explain/decisions/judgement-store.md).
 """
 
 from __future__ import annotations

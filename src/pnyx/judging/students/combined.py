@@ -1,6 +1,6 @@
 """The default student: the mean of late interaction, shared words and closeness.
 
-Each is standardised; docs/decisions/student.md has figures.
+Each is standardised; docs/explain/decisions/student.md has figures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The packaged judge, which answers each task with its best packaged model.
 
-Chosen in: docs/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
+Chosen in: docs/explain/decisions/packaged-encoder.md, perspective-detector.md, sides.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def load_perspective_student() -> StudentJudge:
 
     It answers Support questions of the task `support`: whether a passage supports a statement,
     explicitly or by implication (BERDS, Appendix A), not whether a sentence follows from it
-    (docs/decisions/perspective-detector.md). PnyxError if a file is missing or damaged.
+    (docs/explain/decisions/perspective-detector.md). PnyxError if a file is missing or damaged.
     """
     import pnyx.models
 
@@ -94,13 +94,13 @@ _PACKAGED = (
     *("support", CITATION, ANSWER, "nugget", "relevance", "stance", "quality", *RULE_TASKS),
     "unanswerable",
 )
-"""Tasks that a packaged model answers; docs/benchmarks.md has the figures and alternatives."""
+"""Tasks that a packaged model answers; docs/lab/benchmarks.md has the figures and alternatives."""
 
 
 class PackagedJudge:
     """Answers Support questions of every task, and ratings of overall quality.
 
-    Each is answered by the packaged model that is best at it (docs/benchmarks.md, "Which judge
+    Each is answered by the packaged model that is best at it (docs/lab/benchmarks.md, "Which judge
     answers"). An answer's provenance names the model, which is loaded at its first use.
 
     Args:
@@ -279,7 +279,7 @@ class AssignmentJudge:
     P(yes) is a logistic function of the detector's log-odds that the text supports the statement
     (an answer is put after its question), the share of the statement's words in the text, and how
     far the statement repeats, or repeats and contradicts, the text. Calibrated on nuggets of
-    reports and on key points of arguments (docs/benchmarks/nuggets.md).
+    reports and on key points of arguments (docs/lab/nuggets.md).
     """
 
     kinds: frozenset[type] = frozenset({Support})
@@ -344,7 +344,7 @@ class AnswerJudge(AssignmentJudge):
     """Decides whether a text supports a sentence of a generated answer: the task `support`.
 
     The features are those of its base; calibrated on sentences about passages, half of them
-    supported (docs/decisions/answer-support.md).
+    supported (docs/explain/decisions/answer-support.md).
     """
 
     task = "support"

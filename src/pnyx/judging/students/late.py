@@ -1,7 +1,7 @@
 """Scores pairs by late interaction: texts are encoded separately, and their sentences compared.
 
 A small encoder is fine-tuned so that its sentence vectors indicate relevance
-(docs/decisions/student.md).
+(docs/explain/decisions/student.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Detects perspectives with a network in which statements attend to the passage, not vice versa.
 
-docs/decisions/perspective-detector.md describes its training.
+docs/explain/decisions/perspective-detector.md describes its training.
 """
 
 from __future__ import annotations

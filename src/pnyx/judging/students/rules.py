@@ -62,7 +62,7 @@ class RuleJudge:
     kinds: frozenset[type] = frozenset({Support})
     card = (
         "stated rules on English wording; negative statements: precision 0.96, recall 0.81 on 128 "
-        "held-out sentences, all written by one author (docs/benchmarks/reports.md); the need of a "
+        "held-out sentences, all written by one author (docs/lab/reports.md); the need of a "
         "citation: not measured"
     )
 

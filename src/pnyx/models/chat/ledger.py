@@ -1,7 +1,7 @@
 """The cost of requests: counted from the server's own figures, and kept below a budget.
 
 A budget is enforced by reserving upper bounds. If an attempt may have been billed without a count,
-its bound counts as spent (docs/decisions/pace-and-budget.md).
+its bound counts as spent (docs/explain/decisions/pace-and-budget.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One model at several addresses: each request goes to the address with the most room.
 
 A request that fails at one address is tried at another; an address that always fails is paused
-(docs/decisions/pace-and-budget.md).
+(docs/explain/decisions/pace-and-budget.md).
 """
 
 from __future__ import annotations

@@ -141,7 +141,8 @@ class Encoder:
         cut = (text[:_MAX_CHARACTERS].encode("utf-8", "replace") for text in texts)
         encoded = self._tokenizer.encode_batch_fast([text.decode("utf-8") for text in cut])
 
-        # One text per run and one thread per text; docs/decisions/packaged-encoder.md says why.
+        # One text per run and one thread per text; docs/explain/decisions/packaged-encoder.md says
+        # why.
         def run(row: int) -> None:
             ids = np.array([encoded[row].ids], dtype=np.int64)
             out[row] = read({"input_ids": ids, "attention_mask": np.ones_like(ids)})

@@ -1,7 +1,7 @@
 """The number of concurrent requests to an endpoint, learnt from its responses.
 
 The algorithm is that of congestion control: slow start and multiplicative decrease (Jacobson,
-SIGCOMM 1988), then CUBIC (Ha, Rhee and Xu, 2008). See docs/decisions/pace-and-budget.md.
+SIGCOMM 1988), then CUBIC (Ha, Rhee and Xu, 2008). See docs/explain/decisions/pace-and-budget.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """HTTP requests, bounded in time and size, over persistent connections.
 
-Each open request has its own httpx2 transport (docs/decisions/pace-and-budget.md). Redirects are
-not followed: a key is only for the address that the user gave. Error messages contain none of the
-keys and passwords that were sent.
+Each open request has its own httpx2 transport (docs/explain/decisions/pace-and-budget.md).
+Redirects are not followed: a key is only for the address that the user gave. Error messages contain
+none of the keys and passwords that were sent.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Prediction-powered inference (`pnyx.judging.measures.ppi`) combines people's values on the labelled
 questions with the judge's values on the others, as far as these make the estimate more precise. It
 assumes nothing about the judge; the labelled questions must be a random sample of the measured ones
-(docs/decisions/perspective-measures.md).
+(docs/explain/decisions/perspective-measures.md).
 """
 
 from __future__ import annotations

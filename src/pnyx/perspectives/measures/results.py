@@ -50,7 +50,7 @@ class MeasuredCoverage:
     """Topic -> (number of its pairs with a verdict, number of its pairs)."""
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` for this run (docs/measures.md)."""
+        """Return the object of `--json` for this run (docs/reference/measures.md)."""
         topics = row_of(self, "absent without_perspectives rearranged")
         return {
             "run": self.name,
@@ -105,7 +105,7 @@ class PerspectiveCoverage(ComparedRuns):
         ]  # fmt: skip
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md); a single run is also at top level."""
+        """Return the object of `--json`; a single run is also at top level."""
         return {
             "task": "perspectives",
             "judge": self.judge,

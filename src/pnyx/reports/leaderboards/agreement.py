@@ -104,7 +104,7 @@ class LeaderboardsCompared(Result):
         return rows
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md)."""
+        """Return the object of `--json` (docs/reference/measures.md)."""
         return {
             "task": "compare",
             "comparisons": plain(self.comparisons),

@@ -1,4 +1,4 @@
-"""All measures of a judged report, by name (docs/measures.md)."""
+"""All measures of a judged report, by name (docs/reference/measures.md)."""
 
 from __future__ import annotations
 

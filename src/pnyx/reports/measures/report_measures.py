@@ -66,7 +66,7 @@ class MeasuredReports(Result):
         return result
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` for this run (docs/measures.md)."""
+        """Return the object of `--json` for this run (docs/reference/measures.md)."""
         return {
             "run": self.name,
             "topics": {"asked": len(self.per_topic), "missing": list(self.missing)},
@@ -104,7 +104,7 @@ class Reports(ComparedRuns):
         return tuple(self.runs[0].per_topic)
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md); a single run is also at top level."""
+        """Return the object of `--json`; a single run is also at top level."""
         return {
             "task": "report",
             **self._runs_row(),

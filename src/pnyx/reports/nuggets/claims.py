@@ -31,7 +31,7 @@ from pnyx.models.embed.encoder import load_encoder
 from pnyx.reports.nuggets.model_banks import MOST_NUGGETS, DraftedBank, NuggetSource
 
 SAME_FROM = 0.8
-"""Minimum cosine of two sentences that count as one claim (docs/benchmarks/nuggets.md)."""
+"""Minimum cosine of two sentences that count as one claim (docs/lab/nuggets.md)."""
 
 _SHORTEST, _LONGEST = 6, 40
 EXTRACTING = (

@@ -21,7 +21,7 @@ from pnyx.models.embed.encoder import load_encoder
 
 CANDIDATES_FROM, CLOSE_FROM = 0.7, 0.9
 """Minimum cosine of a pair that a judge is asked about; the second is for the packaged judge, which
-confuses questions on one subject (docs/benchmarks/nuggets.md)."""
+confuses questions on one subject (docs/lab/nuggets.md)."""
 
 MERGING = (
     "nuggets, and answers to one question, are merged where they have the same words, or where "

@@ -13,7 +13,7 @@ from pnyx.formats.text.lookalikes import undisguised
 
 SHARED_WORDS: Final = 0.85
 """Minimum share of a sentence's words that the repeated sentence contains. Chosen on reports of
-RAGTIME 2026, NeuCLIR 2024 and iKAT 2024 (docs/decisions/campaign-rules.md)."""
+RAGTIME 2026, NeuCLIR 2024 and iKAT 2024 (docs/explain/decisions/campaign-rules.md)."""
 
 _LONGEST: Final = 10_000
 """Maximum characters of a sentence to read; the rest of a longer one is ignored."""

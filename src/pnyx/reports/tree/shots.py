@@ -19,7 +19,7 @@ from pnyx.reports.tree.node_questions import NEEDS_CITATION, NEGATIVE, NUGGET, S
 from pnyx.reports.tree.word_rules import plain_words
 
 EXAMPLES = "report-examples"
-"""Format of a file of examples (docs/formats.md)."""
+"""Format of a file of examples (docs/reference/formats.md)."""
 
 TASK_OF = {
     "relevant": NUGGET,

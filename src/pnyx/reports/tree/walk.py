@@ -1,7 +1,7 @@
 """Judging of reports with the ARGUE tree, in memory, by any judge (Auto-ARGUE, 2.1 and 2.2).
 
 The tree is asked in stages, so that earlier answers save later questions; at each stage the
-questions of all reports are asked together (docs/reports.md).
+questions of all reports are asked together (docs/recipes/reports.md).
 """
 
 from __future__ import annotations

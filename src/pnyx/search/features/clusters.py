@@ -1,6 +1,7 @@
 """Topics of an index: k-means over its embedded conclusions and premises (Touché 3.2).
 
-Equal conclusions are embedded once and weigh as often as they occur (docs/decisions/touche.md).
+Equal conclusions are embedded once and weigh as often as they occur
+(docs/explain/decisions/touche.md).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ DEFAULT_CLUSTERS = 300
 """The paper's k, for 387,740 arguments."""
 
 DEFAULT_SPACE: Space = "text"
-"""Chosen on development topics of five sets, evaluated on others (docs/decisions/touche.md)."""
+"""Chosen on development topics of five sets, tested on others: docs/explain/decisions/touche.md."""
 
 NO_CLUSTER = 0xFFFFFFFF
 """Cluster of a document without any text; it is never boosted."""
@@ -130,7 +131,7 @@ def cluster_documents(
         embedder: turns texts into unit vectors.
         k: how many; by default one for ten distinct conclusions, 1 to 300.
         space: `text` (title and text), `conclusion` as in the paper (less work, worse topics), or
-            `dual`: conclusion and premises side by side (docs/decisions/touche.md).
+            `dual`: conclusion and premises side by side (docs/explain/decisions/touche.md).
         seed: of k-means, 0 to 2^32 - 1; the same seed gives the same clusters.
         on_progress: called with the number of texts embedded so far.
 

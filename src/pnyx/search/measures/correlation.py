@@ -51,7 +51,7 @@ class MeasuredRetriever:
         return sum(values[TAU].scored for values in self.per_topic.values())
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` for this run (docs/measures.md)."""
+        """Return the object of `--json` for this run (docs/reference/measures.md)."""
         return {
             "run": self.name,
             "tags": list(self.tags),
@@ -77,7 +77,7 @@ class RetrieverCorrelation(ComparedRuns):
     unscored: int
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md)."""
+        """Return the object of `--json` (docs/reference/measures.md)."""
         pairs = {"scored": self.annotated, "unscored": self.unscored}
         return {
             "task": "correlation",

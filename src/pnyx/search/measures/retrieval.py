@@ -49,7 +49,7 @@ class MeasuredRun:
     judged_documents: int  # 0: qrels and run are of different collections
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` for this run (docs/measures.md)."""
+        """Return the object of `--json` for this run (docs/reference/measures.md)."""
         return {
             "run": self.name,
             "tags": list(self.tags),
@@ -75,7 +75,7 @@ class Retrieval(ComparedRuns):
     without_relevant: tuple[str, ...]
 
     def row(self) -> dict[str, Any]:
-        """Return the object of `--json` (docs/measures.md), with a single run also at the top."""
+        """Return the object of `--json`; a single run is also at top level."""
         return {
             "task": "retrieval",
             **self._runs_row(),

@@ -1,8 +1,8 @@
 """The schema of an index in OpenSearch: its mapping, its scripts, its metadata.
 
 Texts are cut into terms by Pnyx (`Tokenizer`), so that rankings are those of an index folder
-whatever the language (docs/decisions/opensearch.md). Scripts are constants: data from questions and
-documents are parameters.
+whatever the language (docs/explain/decisions/opensearch.md). Scripts are constants: data from
+questions and documents are parameters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ranking by the cosine of vectors: exact, or by a graph (docs/decisions/dense.md)."""
+"""Ranking by the cosine of vectors: exact, or by a graph (docs/explain/decisions/dense.md)."""
 
 from __future__ import annotations
 

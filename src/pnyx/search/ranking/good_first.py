@@ -1,4 +1,4 @@
-"""Good arguments first: the display order of a ranking (docs/decisions/good-first.md).
+"""Good arguments first: the display order of a ranking (docs/explain/decisions/good-first.md).
 
 Relevance is estimated from a document and those most similar to it, and multiplied by quality;
 near-copies of higher documents are moved down.

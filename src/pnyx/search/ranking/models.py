@@ -1,7 +1,7 @@
 """Scoring models: how much one term adds to the score of one document.
 
 A model gives a value per term frequency and one per length byte; a kernel combines them for each
-posting, so any parameter works on any index (docs/decisions/query-time-impacts.md).
+posting, so any parameter works on any index (docs/explain/decisions/query-time-impacts.md).
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def _schemas() -> dict[str, Any]:
             "minItems": 1,
             "maxItems": MOST_ITEMS,
             "items": {"type": "object", "description": "An item, as a line of an items file."},
-            "description": "Objects with the fields of the task's items (docs/formats.md).",
+            "description": "Objects with the fields of the task's items (see formats.md).",
         },
         "options": {"$ref": "#/components/schemas/JudgeOptions"},
     }

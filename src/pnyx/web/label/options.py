@@ -45,7 +45,7 @@ class LabellingSpec(Spec, heading="Labelling", rare="seed scale judge dimensions
         None, "quality: points of the scale, or yes and no.", default_text="3"
     )
     dimensions: FileName | None = file_opt(
-        None, "quality: rate on dimensions of your own (docs/judging-quality.md).",
+        None, "quality: rate on dimensions of your own (docs/recipes/judging-quality.md).",
         metavar="FILE.toml",
     )  # fmt: skip
     seed: int = opt(0, "Seed for orders, for which side comes first, and for who gets which items.")

@@ -111,7 +111,7 @@ def _build(paths: Sequence[str], file: Path, qrels: RunQrels | None) -> None:
     try:
         results, state = given_sources(paths, qrels), state_of(_read(paths, qrels))
         if not results:
-            problem = "holds no results that pnyx writes (docs/viewing.md)"
+            problem = "holds no results that pnyx writes (docs/recipes/viewing.md)"
             raise InputError(problem, path=", ".join(paths))
         with contextlib.closing(Builder(temporary)) as builder:
             nuggets = [s for s in results if s.kind == "nuggets"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pnyx.core.errors import escaped
 
-LISTED: Final = "docs/viewing.md lists them"
+LISTED: Final = "docs/recipes/viewing.md lists them"
 _OUT: Final = "give the file of --out"
 
 _BY_FORMAT: Final = {

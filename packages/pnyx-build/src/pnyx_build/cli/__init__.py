@@ -20,7 +20,7 @@ def command() -> None:
 
     Perspectives (BERDS, section 4.1): draft, filter, import and export read and write drafts, JSON
     Lines, or Markdown where the name ends in .md. Read and edit them in between;
-    docs/perspectives.md goes through it.
+    docs/recipes/perspectives.md goes through it.
 
     Debates (ConQRet, section 4): debates makes documents and judged pairs of saved web pages;
     pairs and stats read what it writes, and ConQRet's own files.

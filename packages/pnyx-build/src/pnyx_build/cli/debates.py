@@ -67,10 +67,10 @@ class DebatesSpec(FetchSpec, SourceSearchSpec, BenchmarkSpec):
 def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
     """Build a benchmark of arguments and their evidence from debate PAGES (ConQRet, section 4).
 
-    PAGES are saved web pages (.html), folders of them, or files of debates (docs/formats.md).
-    Sources on a page of their own are read from NAME.footnotes.html beside NAME.html. What a side's
-    arguments cite, by footnotes or links, is relevant to that side; as many documents of other
-    topics are not. Topics are split, and none share a document.
+    PAGES are saved web pages (.html), folders of them, or files of debates
+    (docs/reference/formats.md). Sources on a page of their own are read from NAME.footnotes.html
+    beside NAME.html. What a side's arguments cite, by footnotes or links, is relevant to that side;
+    as many documents of other topics are not. Topics are split, and none share a document.
 
     Without --fetch a document is a source's title. With it, each source is fetched, web pages
     and PDF files, with the limits of pnyx corpus web; with --search, one without a link, or with a

@@ -1,4 +1,4 @@
-"""A benchmark of debate pages, written in the layout of ConQRet (docs/formats.md).
+"""A benchmark of debate pages, written in the layout of ConQRet (docs/reference/formats.md).
 
 Searches and pages are committed to the archive before they are used; everything else is rebuilt
 each time.

@@ -1,7 +1,7 @@
 """Drafts of questions with opposing perspectives, by a language model and, for claims, by rule.
 
 BERDS, section 4.1 and Appendix B.1, with prompts of our own
-(docs/decisions/building-perspectives.md).
+(docs/explain/decisions/building-perspectives.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Drafts as Markdown for people to edit (docs/formats.md).
+"""Drafts as Markdown for people to edit (docs/reference/formats.md).
 
     ## q1: Should voting be compulsory?
 

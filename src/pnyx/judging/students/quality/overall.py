@@ -1,7 +1,7 @@
 """Overall quality of an argument: the model, and the packaged judge of only that dimension.
 
 It uses the surface of a text, its words and the states of the encoder. Data, figures and limits:
-docs/model-cards/quality-judge.md, docs/decisions/quality-judge.md.
+docs/explain/model-cards/quality-judge.md, docs/explain/decisions/quality-judge.md.
 """
 
 from __future__ import annotations

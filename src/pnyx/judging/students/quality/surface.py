@@ -1,8 +1,8 @@
 """Argument quality from the surface and the words of a text: the Q(d) of the Touché paper, Eq. 1.
 
 Words and word pairs are hashed, which keeps the text of the labelled data out of the packaged
-weights. The model is described in docs/model-cards/quality.md: it prefers longer arguments. If the
-features change, train a new model (`tools/train_quality.py`) and increase `VERSION`.
+weights. The model is described in docs/explain/model-cards/quality.md: it prefers longer arguments.
+If the features change, train a new model (`tools/train_quality.py`) and increase `VERSION`.
 """
 
 from __future__ import annotations
