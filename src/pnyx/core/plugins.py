@@ -1,7 +1,7 @@
-"""Plugins that other distributions add by entry point, imported when used
-(docs/reference/plugins.md).
+"""Plugins that other distributions add by entry point, imported when used.
 
-Built-in names take precedence: a plugin with the same name is left out, with a message.
+How to write one: docs/reference/plugins.md. Built-in names take precedence: a plugin with the same
+name is left out, with a message.
 """
 
 from __future__ import annotations

@@ -221,10 +221,10 @@ def document_id(evidence: Evidence) -> str:
 
 
 def judged_text(document: Evidence) -> str:
-    """Return the text of a document that is judged (docs/explain/decisions/judged-text.md): title
-    and text.
+    """Return the text of a document that is judged: title and text.
 
-    For a passage, its headings and speaker are lines before the text.
+    For a passage, its headings and speaker are lines before the text. The reasons are in
+    docs/explain/decisions/judged-text.md.
     """
     text, title = document.text, document.title.strip()
     has_title = not title or (isinstance(document, Argument) and title in text)

@@ -1,5 +1,4 @@
-"""The files that judges read and write (docs/reference/formats.md, "Files that judges read and
-write").
+"""The files that judges read and write (docs/reference/formats.md).
 
 Items, answers and labels stay plain objects: unknown fields are kept unchanged.
 """

@@ -113,8 +113,9 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """No answer, and the reason. Never a zero, a coin flip or a NaN
-    (docs/explain/decisions/unscored.md).
+    """No answer, and the reason; never a zero, a coin flip or a NaN.
+
+    Why: docs/explain/decisions/unscored.md.
 
     `reason` starts with one short machine-readable word, followed by details, e.g. `refusal: ...`;
     `raw`, `notes` and `question` are as in `Judged`.

@@ -174,8 +174,8 @@ class FeatureSpec(
     )
     quality: bool = opt(
         False,
-        "Predict how good an argument each document is (docs/explain/model-cards/quality.md); a new "
-        "index has it anyway.",
+        "Predict how good an argument each document is (docs/explain/model-cards/quality.md). A "
+        "new index always has it.",
     )
     clusters: bool = opt(
         False, "Cluster topics by k-means over embedded texts, replacing earlier clusters."
