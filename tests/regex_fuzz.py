@@ -91,7 +91,7 @@ def collect() -> tuple[list[Found], list[str]]:
             ("formats/text/word_breaks.py:_ascii", [word_breaks._ascii()]),
             ("formats/text/word_breaks.py:_plain", vars_of(word_breaks._plain())),
             (
-                "judge/reports/rules.toml",
+                "judging/students/rules.toml",
                 [r.pattern for some in rules._table()[1].values() for r in some],
             ),
             ("models/http/addresses.py:_head", [addresses._Secret("sk-/a1&b2%c3")._head]),

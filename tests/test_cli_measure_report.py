@@ -213,7 +213,7 @@ def test_bad_choices_are_refused(judged, tmp_path, capsys):
         (("--leaderboard", "-", "--json"), "standard output"),
         (("--leaderboard", "-", "--nuggetizer", "-"), "both write to standard output"),
         (("--leaderboard", judged / "reports.jsonl"), "would be overwritten"),
-        ((judged,), "given twice"),
+        ((judged,), "named twice"),
     ):
         assert said in refused(capsys, judged, *arguments)
     damaged = tmp_path / "damaged.jsonl"

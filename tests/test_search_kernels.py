@@ -219,7 +219,7 @@ def test_without_numba_all_is_the_same_and_how_it_is_faster_is_said(documents, m
     monkeypatch.setitem(sys.modules, "numba", None)
     find = native.find_spec
     monkeypatch.setattr(native, "find_spec", lambda name: None if name == "numba" else find(name))
-    for name in ("compiled", "wordscan"):
+    for name in ("compiled_kernel", "wordscan"):
         monkeypatch.delitem(sys.modules, f"pnyx.search.lexical.{name}", raising=False)
         monkeypatch.delattr(lexical, name, raising=False)
     shutil.rmtree("core.index")

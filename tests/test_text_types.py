@@ -131,5 +131,5 @@ def test_a_command_that_is_not_marked_writes_no_record():
         return 0
 
     command = verb("made")(run)
-    with pytest.raises(TypeError, match="made writes a record, but not by verb"):
+    with pytest.raises(TypeError, match="made writes a record but lacks verb"):
         command.main([], prog_name="made", standalone_mode=False)
