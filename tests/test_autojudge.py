@@ -130,7 +130,7 @@ def test_a_cached_campaign_needs_no_endpoint_and_no_order(base, tmp_path):
         assert len(texts) == 1, name
     found = cells(tmp_path / "1" / "llm.eval.txt")
     assert {name for _, _, name in found} >= {"sentence_precision", "nugget_recall", "f1"}
-    assert "2 nuggets are created for 2 of 2 topics" in done.stderr
+    assert "created 2 nuggets for 2 of 2 topics" in done.stderr
     qrels = (tmp_path / "1" / "llm.qrels.txt").read_text().split()
     assert qrels[2::4] == ["d-cost", "d-fares", "d-whales", "d-whales"]
     assert set(qrels[3::4]) == {"1"}
@@ -206,7 +206,7 @@ def test_what_had_no_answer_has_none_again_where_the_endpoint_is_gone(base, tmp_
     again = judged(base, llm, rows, uses_llm=True)
     assert again == first
     said = capsys.readouterr().err
-    assert "was finished before: all is read from" in said
+    assert "was finished earlier: reading it from" in said
     assert MARK not in said
     with pytest.raises(click.ClickException, match="cannot be reached"):
         judged(base, llm, [*rows, *RUNS["half"]], uses_llm=True)
