@@ -28,7 +28,7 @@ from pnyx.display.text import MAX_SHOWN, clean, cut, escape_markdown, locate, on
 from pnyx.formats.reports.judged_report import NodeAnswer
 from pnyx.judging.answers import QUOTED, Judged, Provenance
 from pnyx.judging.measures.responses import judged_response, precisions
-from pnyx.reports.pages.tree_wording import finding_worded
+from pnyx.reports.pages.tree_words import finding_worded
 from pnyx.search.topics import LabelledTopic, TopicMatch
 from pnyx.stats.base import Measured
 from pnyx.web.results.words import worded

@@ -2,7 +2,8 @@
 
 Prints the lines, files and classes of each room, the longest files and functions, class names with
 several meanings, names that say too little, and the number of commands and options. Exit status 1,
-with the reason on stderr, if imports form a circle or if a class name has more than one meaning.
+with the reason on stderr, if imports form a circle, if a class name has more than one meaning, or
+if a name says too little.
 `python tools/house.py --names ROOM` lists each name in a room that says too little, with its line.
 """
 
@@ -22,6 +23,8 @@ VAGUE = frozenset(
     "one found asked place known shown said told held kept given made own lacking apart".split()
 )
 """Names of variables and parameters that do not say what they hold."""
+KEYS = frozenset("asked given kept place shown".split())
+"""Of these, fields of records that are keys of files or columns of the catalogue."""
 VAGUE_CLASSES = frozenset("Asked Chosen Found Held Joined Placed Posed Said Sided Told".split())
 ACTIVITIES = frozenset("string ranking sampling training rendering reading".split())
 """Names of modules in -ing that the field uses as nouns."""
@@ -95,11 +98,20 @@ def room_of(name: str) -> str:
     return rest[0] if rest and inside else "top"
 
 
-def vague_names(name: str, tree: ast.Module) -> list[tuple[int, str]]:
+def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
     """Return the names of a module that say too little, each with its line."""
-    leaf = name.rpartition(".")[2]
+    leaf = path.stem
     vague = [(1, leaf)] if leaf.endswith("ing") and leaf not in ACTIVITIES else []
+    fields = {
+        id(part.target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for part in node.body
+        if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) in KEYS
+    }
     for node in ast.walk(tree):
+        if id(node) in fields:
+            continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE:
             vague.append((node.lineno, node.id))
         elif isinstance(node, ast.arg) and node.arg in VAGUE:
@@ -133,7 +145,7 @@ def list_names(room: str) -> int:
     """Print each name in a room that says too little."""
     for name, (path, _, tree) in read_modules().items():
         if room_of(name) == room:
-            for line, vague in vague_names(name, tree):
+            for line, vague in vague_names(path, tree):
                 print(f"{path.relative_to(ROOT)}:{line} {vague}")
     return 0
 
@@ -183,15 +195,18 @@ def main() -> int:
     vague = Counter(
         {
             room: sum(
-                len(vague_names(name, tree))
-                for name, (_, _, tree) in modules.items()
+                len(vague_names(path, tree))
+                for name, (path, _, tree) in modules.items()
                 if room_of(name) == room
             )
             for room in lines
         }
     )
+    vague = +vague  # without rooms that have none
     print(f"names that say too little: {vague.total()}")
-    print("".join(f"\n  {count} {room}" for room, count in vague.most_common() if count))
+    print("".join(f"  {count} {room}\n" for room, count in vague.most_common() if count), end="")
+    if vague:
+        faults.append(f"{vague.total()} names say too little: python tools/house.py --names ROOM")
     verbs, commands, options = size_of_command_line()
     print(f"command line: {verbs} commands on the first page, {commands} in all, {options} options")
     if len(shared) > SHARED_NAMES:

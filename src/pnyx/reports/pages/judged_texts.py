@@ -13,7 +13,7 @@ from pnyx.core.records import Document, NuggetBank
 from pnyx.core.restricted_mode import hides_text
 from pnyx.formats import read_nugget_banks
 from pnyx.formats.reports.judged_report import ANSWERED_ONLY, JudgedReport, report_of_row
-from pnyx.reports.pages import tree_wording
+from pnyx.reports.pages import tree_words as tree_words
 from pnyx.reports.tree import auto_argue
 from pnyx.reports.tree.reading import judged_report_at
 from pnyx.web.results.catalogue import Catalogue
@@ -51,7 +51,7 @@ class JudgedTexts(ReportTexts):
     def question(line: Mapping[str, Any]) -> str:
         """Return the question at the node of the tree that a line names."""
         node = line.get("node")
-        return tree_wording.NODES.get(node if isinstance(node, str) else "", ("",))[0]
+        return tree_words.NODES.get(node if isinstance(node, str) else "", ("",))[0]
 
     @cached_property
     def report(self) -> JudgedReport:

@@ -16,7 +16,7 @@ from pnyx.formats.reports.judged_report import (
 from pnyx.judging.answers import QUOTED, Answer, answer_of_row
 from pnyx.judging.measures.responses import precisions
 from pnyx.reports.measures.registry import SHOWN, measure_report
-from pnyx.reports.pages import tree_wording as wording
+from pnyx.reports.pages import tree_words as wording
 from pnyx.reports.pages.judged_texts import judged_report
 from pnyx.stats.base import Measured
 from pnyx.web.results.catalogue import Catalogue

@@ -6,7 +6,7 @@ from typing import Final
 
 from pnyx.formats.reports.judged_report import JudgedNugget, JudgedReport
 from pnyx.reports.measures.registry import SHOWN, measure_report
-from pnyx.reports.pages import tree_wording as wording
+from pnyx.reports.pages import tree_words as wording
 from pnyx.reports.pages.judged_texts import judged_report
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.pages import Content

@@ -32,8 +32,8 @@ class ResponseTexts(ReportTexts):
 
     def findings(self) -> Iterator[tuple[int, str, str, str]]:
         """Yield where the judgements on each sentence's citations are."""
-        for place in range(self.row.sentences):
-            yield place, "attests", "", f"{self.row.topic}/{self.row.run}/{place}"
+        for number in range(self.row.sentences):
+            yield number, "attests", "", f"{self.row.topic}/{self.row.run}/{number}"
 
     def asked(
         self,
