@@ -120,9 +120,9 @@ def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     assert run("card", "R", "S-noise", "S-injection", "--labels", labels, "--out", "c.md") == 0
     page = Path("c.md").read_text()
     for said in (
-        "Do not use it to tell how much of what was retrieved is irrelevant",
-        "Do not let it judge texts of strangers",
-        "Do not put its verdicts in the place of people",
+        "Do not use it to estimate how many of the retrieved documents are irrelevant",
+        "Do not let it judge texts by strangers",
+        "Do not replace people",
         "recalibrate them",
         "not shown better than chance",
     ):

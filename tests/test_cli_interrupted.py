@@ -55,5 +55,5 @@ def test_an_interruption_while_texts_are_embedded_ends_in_130(tmp_path, name):
         check=False,
     )
     assert (done.returncode, "terminate" in done.stderr) == (130, False), done.stderr
-    assert "interrupted; pnyx index --update" in done.stderr
+    assert "interrupted; to continue: pnyx index --update" in done.stderr
     assert "Traceback" not in done.stderr

@@ -201,7 +201,7 @@ import importlib, os, signal, sys, shutil
 import pnyx.cli
 from pathlib import Path
 # Once, and not in each process that is killed:
-for name in ("app.open_reports", "runs.reports", "judge.lookup", "students.judge"):
+for name in ("reports.open_reports", "reports.runs", "judging.lookup", "judging.students.judge"):
     importlib.import_module("pnyx." + name)
 import anyio._backends._asyncio, filelock, pydantic
 arguments, out = sys.argv[2:], Path(sys.argv[1])

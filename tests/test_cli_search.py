@@ -79,7 +79,7 @@ def test_gibberish_is_said_to_match_nothing_where_vectors_find_something(tmp_pat
     printed(capsys, "index", path, "--out", tmp_path / "i")
     shown = printed(capsys, "search", tmp_path / "i", "qwxz vbnm", "--json")
     assert len(json.loads(shown.out)) == 2
-    assert shown.err.startswith("pnyx: warning: no word of the question is in the index, so ")
+    assert shown.err.startswith("pnyx: warning: no word of the question is in the index; showing")
     for more in ([], ["--model", "dense", "--feedback", "0"]):
         assert printed(capsys, "search", tmp_path / "i", "brewed", *more).err == ""
 

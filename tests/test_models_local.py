@@ -86,7 +86,7 @@ def model():
 def test_it_is_a_chat_model_that_says_what_it_is_worth(model):
     assert isinstance(model, ChatModel)
     assert "at chance" in model.notice
-    assert "measured" in open_local(f"gguf:{model.path}").notice
+    assert "until you measure them" in open_local(f"gguf:{model.path}").notice
 
 
 @pytest.mark.all

@@ -294,9 +294,9 @@ def test_commands_take_an_address(server, tmp_path, capsys):
     assert run("index", file, "--out", where, "--words-only", "--shards", "2") == 0
     assert run("index", file, "--out", where, "--words-only") == 2
     capsys.readouterr()
-    assert "graphs are of index folders" in refused(capsys, "index", "--update", where, "--ann")
+    assert "--ann requires an index folder" in refused(capsys, "index", "--update", where, "--ann")
     assert "has no clusters" in refused(capsys, "index", "--update", where, "--assign")
-    assert "go with --update" in refused(capsys, "index", file, "--add", where, "--clusters")
+    assert "require --update" in refused(capsys, "index", file, "--add", where, "--clusters")
     refusal = refused(capsys, "search", where, "voting", "--out", f"{server}/run")
     assert "--out names an index in a cluster" in refusal
     capsys.readouterr()
@@ -328,7 +328,12 @@ def test_an_index_is_verified(server, full, capsys):
         remote.cluster.ask(method, f"/{remote.concrete}/{path}", body, refresh="true")
 
     for method, path, body, problem in (
-        ("POST", "_update/doc3", {"doc": {"record": other}}, "is damaged: document 4 is not as it"),
+        (
+            "POST",
+            "_update/doc3",
+            {"doc": {"record": other}},
+            "is damaged: document 4 has changed since",
+        ),
         ("DELETE", "_doc/doc3", None, "is damaged: document 4 is not there"),
     ):
         change(method, path, body)

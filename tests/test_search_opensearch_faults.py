@@ -226,7 +226,7 @@ def test_a_search_in_a_cluster_that_is_too_busy_is_one_line(three, capsys):
             (429, {"error": error, "status": 429}) if "_search" in path else None
         )
         where = f"opensearch://{before.address}/few"
-        assert "has too much to do" in refused(capsys, "search", where, "often", "--model", "bm25")
+        assert "is overloaded" in refused(capsys, "search", where, "often", "--model", "bm25")
 
 
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(three, expected, capsys):
@@ -287,7 +287,7 @@ def test_certificates_are_verified_and_secrets_are_not_shown(
         said = refused(capsys, "index", corpus, "--words-only", "--out", where)
         assert "its certificate is not trusted" in said
         monkeypatch.setenv(client.CA, str(tmp_path / "none.pem"))
-        assert "names no file" in refused(capsys, "search", where, "tea")
+        assert "does not name a file" in refused(capsys, "search", where, "tea")
         monkeypatch.setenv(client.CA, f"{certificate}.cert")
         assert run("index", corpus, "--words-only", "--out", where) == 0
         monkeypatch.delenv(client.CA)
@@ -298,7 +298,7 @@ def test_certificates_are_verified_and_secrets_are_not_shown(
         said = refused(capsys, "search", where, "tea", "--insecure")
         assert "rejects user and password (PNYX_OPENSEARCH_USER" in said
         plain = f"opensearch+https://{three.first}/tls"
-        assert "speaks no TLS" in refused(capsys, "search", plain, "tea")
+        assert "does not support TLS" in refused(capsys, "search", plain, "tea")
     assert "h1dden" not in said + shown + warned
     index = json.dumps(ask(three.first, "GET", "/tls"))
     assert "h1dden" not in index
