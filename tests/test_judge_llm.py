@@ -117,6 +117,12 @@ def test_each_trouble_ends_scored_or_unscored_with_its_reason(trouble, reason, s
         assert answers[1].reason.split(":")[0] == reason
 
 
+def _without_usage(answer):
+    """Return an answer without its tokens, some of which a server may have cached meanwhile."""
+    details = {k: v for k, v in answer.provenance.details.items() if k != "usage"}
+    return replace(answer, provenance=replace(answer.provenance, details=details))
+
+
 def test_what_was_paid_for_is_not_asked_again_and_failures_are(store):
     names = ["ok", "refusal", "length", "wrong_schema", "content_filter", "500", "empty", "400"]
     questions = [question(f"[[{name}]]", id=name) for name in names]
@@ -125,7 +131,7 @@ def test_what_was_paid_for_is_not_asked_again_and_failures_are(store):
         asked = len(server.asked())
         second = ask(judge_on(server, store), questions)
         again = {row["behaviour"] for row in server.asked()[asked:]}
-    assert second == first
+    assert list(map(_without_usage, second)) == list(map(_without_usage, first))
     # What could not be read is asked once more; "ok" may be a greeting after a refusal.
     assert again - {"ok"} == {"500", "empty", "400", "wrong_schema"}
 
