@@ -152,3 +152,21 @@ def test_serve_leaves_an_example_that_was_changed_as_it_is(tmp_path, call, monke
     (tmp_path / "my.index" / "manifest.json").write_text('{"kind": "pnyx-index"}')
     code, _, err = call("serve", "my.index", "--words-only")
     assert "--out and --words-only require documents" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["start"], "`pnyx start` was removed: use pnyx serve --open, with or without a folder"),
+        (["mcp", "my.index"], "`pnyx mcp` was removed: use pnyx serve INDEX --mcp"),
+        (["index", "a.txt", "--lexical"], "--lexical was removed: --words-only indexes words only"),
+        (["serve", "my.index", "--mcp", "--port", "1"], "--port and --mcp exclude each other"),
+        (["serve", "my.index", "--mcp", "--open"], "--open and --mcp exclude each other"),
+        (["serve", "my.index", "--mcp", "--json"], "--json and --mcp exclude each other"),
+    ],
+)
+def test_what_was_removed_or_has_no_effect_is_named(words, problem, call):
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"pnyx: {problem}")
+    assert err.count("\n") == 1

@@ -30,8 +30,8 @@ COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
 Others are plugins of the group `pnyx.commands`."""
 
 _GONE = {
-    "start": "pnyx serve --open, with or without a folder",
-    "mcp": "pnyx serve INDEX --mcp",
+    "start": "use pnyx serve --open, with or without a folder",
+    "mcp": "use pnyx serve INDEX --mcp",
     "quality": "to train a quality model for pnyx index --quality-model, use tools/own_quality.py "
     "of the repository",
 }
@@ -69,7 +69,7 @@ class LazyGroup(Group):
         elif cmd_name in APART:
             raise PluginError(f"`pnyx {cmd_name}` is a plugin: pip install {APART[cmd_name]}")
         elif cmd_name in _GONE:
-            raise InputError(f"`pnyx {cmd_name}` is gone: {_GONE[cmd_name]}")
+            raise InputError(f"`pnyx {cmd_name}` was removed: {_GONE[cmd_name]}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pnyx.search.refresh import Refreshed
 
 
-@verb("index")
+@verb("index", gone={"--lexical": "--words-only indexes words only"})
 @click.argument("corpus", nargs=-1)
 def command(
     corpus: tuple[str, ...],
