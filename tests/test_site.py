@@ -114,19 +114,19 @@ def test_the_reference_has_every_public_name(
     if room == "reports.autojudge":
         pytest.importorskip("autojudge_base", reason="the extra autojudge is not installed")
     names = importlib.import_module(f"pnyx.{room}").__all__
-    anchors = pages[site / "python" / f"{room.rpartition('.')[2]}.html"].anchors
+    anchors = pages[site / "reference" / "python" / f"{room.rpartition('.')[2]}.html"].anchors
     assert [name for name in names if f"pnyx.{room}.{name}" not in anchors] == []
 
 
 def test_the_overview_links_each_name_of_pnyx(site: Path, pages: dict[Path, Page]) -> None:
-    links = pages[site / "python" / "index.html"].links
+    links = pages[site / "reference" / "python" / "index.html"].links
     linked = {link.rpartition(".")[2] for link in links if "#pnyx." in link}
     assert set(pnyx.__all__) - set(ROOMS) - {"__version__"} <= linked
 
 
 def test_each_command_has_an_anchor(site: Path, pages: dict[Path, Page]) -> None:
     for verb in COMMANDS:
-        anchors = pages[site / "cli" / f"{verb}.html"].anchors
+        anchors = pages[site / "reference" / "cli" / f"{verb}.html"].anchors
         command = room_commands()[verb].load()
         below = command.commands if isinstance(command, click.Group) else command.words
         assert {f"pnyx-{verb}", *(f"pnyx-{verb}-{name}" for name in below)} <= anchors
