@@ -16,8 +16,8 @@ from page_fixture import served
 from pnyx.judging.tasks import TASKS
 from pnyx.web.label.application import build_labelling
 from pnyx.web.label.commands import about
-from pnyx.web.label.desk import Desk, Share
 from pnyx.web.label.journal import LabelJournal
+from pnyx.web.label.label_session import Desk, Share
 from pnyx.web.label.people import People
 
 OPEN: list[httpx2.Client] = []

@@ -60,7 +60,7 @@ from pnyx.judging.forms.base import FormCall
 from pnyx.judging.llm.judge import Asking, LlmJudge
 from pnyx.judging.llm.nuggets import NuggetJudge
 from pnyx.judging.llm.prompts import load_prompt, prompt_names
-from pnyx.judging.llm.reading import schema_of, validated
+from pnyx.judging.llm.structured_replies import schema_of, validated
 from pnyx.judging.llm.templates import _environment
 from pnyx.judging.lookup import HumanLabels, Lookup
 from pnyx.judging.questions import (

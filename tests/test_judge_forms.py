@@ -23,7 +23,7 @@ from pnyx.judging.forms.base import FormCall, ReplyReading, reordered
 from pnyx.judging.llm.json_objects import UnreadableReply, one_object, word_spans
 from pnyx.judging.llm.leniency import watching_departures
 from pnyx.judging.llm.prompts import Prompt, load_prompt
-from pnyx.judging.llm.reading import probability_of_yes
+from pnyx.judging.llm.structured_replies import probability_of_yes
 from pnyx.judging.questions import JudgeQuestion, Preference, Ranking, Rating, Support
 from pnyx.models.chat.completion import read_reply
 from pnyx.models.chat.types import Reply, Token

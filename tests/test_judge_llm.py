@@ -21,7 +21,7 @@ from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.leniency import watching_departures
 from pnyx.judging.llm.prompts import load_prompt, parse_prompt
-from pnyx.judging.llm.reading import validated
+from pnyx.judging.llm.structured_replies import validated
 from pnyx.judging.llm.templates import block
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import Rating, Support

@@ -29,9 +29,9 @@ from pnyx.judging.measures.raters import measure_raters
 from pnyx.judging.questions import Ranking
 from pnyx.judging.tasks import TASKS
 from pnyx.judging.verdicts import read_verdicts
-from pnyx.web.label.book import Act, Book, disputed
 from pnyx.web.label.forms import MOST_PLACES, form_of
 from pnyx.web.label.journal import LabelJournal, journal_of
+from pnyx.web.label.label_log import Act, Book, disputed
 from pnyx.web.label.people import People, is_turned, order_of, shared_out, token_of
 from tries import tries
 

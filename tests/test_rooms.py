@@ -13,7 +13,9 @@ import pytest
 
 import pnyx
 from pnyx.core import rooms
+from pnyx.core.errors import PluginError
 from pnyx.core.rooms import SECTIONS, CommandDoor, load, named, offered, room_commands
+from pnyx.judging.documents import open_documents
 
 PACKAGE = Path(pnyx.__file__).parent
 
@@ -113,3 +115,24 @@ def test_a_name_of_two_rooms_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(rooms, "rooms", lambda: {"one": doors, "two": doors})
     with pytest.raises(RuntimeError, match=r"OPENERS: two rooms define .index., one of them two"):
         named("OPENERS")
+
+
+def test_a_missing_room_is_an_error_and_nothing_is_left_out(tmp_path: Path, monkeypatch) -> None:
+    """Results of reports are not merged without the room that knows their reports."""
+    monkeypatch.setattr(rooms, "rooms", lambda: {"one": SimpleNamespace(OPENERS={})})
+    with pytest.raises(PluginError, match=r"has no room for 'plan' \(MERGED_RESULTS\)"):
+        rooms.required("MERGED_RESULTS", "plan")
+    with pytest.raises(PluginError, match="has no room for 'index'"):
+        open_documents(tmp_path)
+
+
+def test_commands_are_in_the_order_of_their_sections_and_numbers(monkeypatch) -> None:
+    doors = [
+        CommandDoor("late", "m:f", 20, "Judges", "Late."),
+        CommandDoor("early", "m:f", 10, "Judges", "Early."),
+        CommandDoor("first", "m:f", 90, "Documents", "First."),
+        CommandDoor("late below", "m:f", 5),
+    ]
+    monkeypatch.setattr(rooms, "rooms", lambda: {"one": SimpleNamespace(COMMANDS=doors)})
+    assert list(room_commands()) == ["first", "early", "late"]
+    assert list(room_commands("late")) == ["below"]

@@ -17,7 +17,7 @@ from pnyx.search.explain import Explanation, explain
 from pnyx.web.ask.address import SearchQuery, document_link, read_search_query
 from pnyx.web.ask.examples import example_questions
 from pnyx.web.ask.highlights import Marker
-from pnyx.web.ask.why import why_view
+from pnyx.web.ask.rank_explanation import why_view
 from pnyx.web.rendering import Links
 
 QUESTION = "Should voting be compulsory?"

@@ -10,6 +10,7 @@ import pytest
 
 from command import write_rows
 from pnyx.core.rooms import load, named, offered
+from pnyx.reports.pages.measure_definitions import with_reports
 
 _WITHOUT = """
 import sys
@@ -38,6 +39,12 @@ def test_what_doors_name_is_there():
         assert all(map(load, named(kind).values()))
     for door in named("READERS").values():
         assert all(load(target) for target in (door.read, door.recognise, door.documents) if target)
+
+
+def test_definitions_of_measures_are_in_words():
+    for name, text in with_reports({}, ["sentence_precision"]).items():
+        assert "None" not in text, name
+        assert text.endswith("."), name
 
 
 @pytest.mark.parametrize("room", ["audit", "perspectives", "quality", "reports", "search"])

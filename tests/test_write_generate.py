@@ -174,7 +174,7 @@ def test_bad_examples_are_one_line(tmp_path: Path, row: dict[str, Any], found: s
 def test_mutated_replies_are_read_whole_or_not_at_all(at: int, put: str, cut: int) -> None:
     from pnyx.cases.replies import points_reply, sentences_of
     from pnyx.judging.llm.json_objects import UnreadableReply
-    from pnyx.judging.llm.reading import validated
+    from pnyx.judging.llm.structured_replies import validated
 
     mutated = GOOD[:at] + put + GOOD[at + cut :]
     try:

@@ -13,7 +13,7 @@ from command import rows_of, run
 from pnyx.cases.replies import cited_ids, points_reply, sentences_of, sentences_reply
 from pnyx.core.records import Document
 from pnyx.formats.bundled_example import load_example
-from pnyx.judging.llm.reading import UnreadableReply, validated, watching_departures
+from pnyx.judging.llm.structured_replies import UnreadableReply, validated, watching_departures
 from pnyx.search.build import build_index
 
 POINT = {

@@ -377,7 +377,7 @@ def test_berds_files_are_imported_reviewed_and_exported(run):
         ("## 1: Q?\n- pro: A.\n## 1: Q?\n- pro: A.\n", "d.md:3: duplicate id '1', first in line 1"),
         ("## 1: Q?\n- pro (2): A.\n- con: B.\n", "d.md:1: perspectives[1]: id: found '2' twice"),
         ('{"id": "1", "question": "Q?"}\n', "d.md:1: no perspectives"),
-        ('{"id": "1", "text": "T."}\n', "d.md: '': the perspectives lack"),
+        ('{"id": "1", "text": "T."}\n', "d.md: '': the perspectives have no text"),
         ("", "d.md: "),
     ],
 )  # fmt: skip

@@ -17,7 +17,7 @@ import pnyx_build
 from build_server import BuildHandler, BuildServer
 from pnyx.formats import faults
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import schema_of
+from pnyx.judging.llm.structured_replies import schema_of
 from pnyx_build.cli import command
 from pnyx_build.drafts import replies
 from test_cli_judge import KILLED_ANYWHERE

@@ -14,7 +14,7 @@ from pnyx.core.records import Document, Evidence, judged_text
 from pnyx.formats.text.citations import without_notes
 from pnyx.formats.text.segment import trim, word_weight
 from pnyx.judging.llm.prompts import Prompt, load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.llm.templates import block
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.chat.prompt_counts import cuts_prompt

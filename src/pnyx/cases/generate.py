@@ -24,7 +24,7 @@ from pnyx.core.files import read_jsonl
 from pnyx.core.records import SIDES, Document, Evidence, Question, Sentence, Side
 from pnyx.formats.text.words import words_of
 from pnyx.judging.llm.json_objects import UnreadableReply
-from pnyx.judging.llm.reading import schema_of, validated_value
+from pnyx.judging.llm.structured_replies import schema_of, validated_value
 from pnyx.judging.statements import statements_of
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest, Message

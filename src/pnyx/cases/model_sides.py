@@ -23,7 +23,7 @@ from pnyx.formats.text.segment import trim
 from pnyx.judging.answers import Provenance
 from pnyx.judging.llm.batches import split_evenly
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.statements import statements_of
 from pnyx.models.http.flow import run_all
 

@@ -12,7 +12,7 @@ from pnyx.core.errors import shorten
 from pnyx.core.records import Question
 from pnyx.formats.text.language import language_of
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 
 if TYPE_CHECKING:
     import pydantic

@@ -16,7 +16,7 @@ from pnyx.core.errors import shorten
 from pnyx.core.records import Document
 from pnyx.formats.text.citations import without_marks
 from pnyx.judging.llm.leniency import mark_departure
-from pnyx.judging.llm.reading import reading_itself
+from pnyx.judging.llm.structured_replies import reading_itself
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

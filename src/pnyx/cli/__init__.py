@@ -39,7 +39,7 @@ _GONE = {
 
 
 class _ReaderGoneError(Exception):
-    """The reader of the output closed the pipe; click would use an exit status of its own."""
+    """The reader of the output closed the pipe; click would exit with a status of its choice."""
 
 
 class LazyGroup(Group):

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Final
 
 import pnyx
+from pnyx.core.errors import PluginError
 
 SECTIONS: Final = ("Documents", "Judges", "Campaigns", "Housekeeping")
 """Sections of `pnyx --help`, in their order."""
@@ -102,6 +103,18 @@ def named(kind: str) -> dict[str, Any]:
                 raise RuntimeError(f"{kind}: two rooms define {name!r}, one of them {room}")
             values[name] = value
     return values
+
+
+def required(kind: str, name: str) -> Any:
+    """Import the object that a room registered as `name` of a named kind (`OPENERS`).
+
+    Raises:
+        PluginError: no room registers it.
+    """
+    targets = named(kind)
+    if name not in targets:
+        raise PluginError(f"this installation has no room for {name!r} ({kind}); reinstall pnyx")
+    return load(targets[name])
 
 
 def room_commands(group: str = "") -> dict[str, CommandDoor]:

@@ -13,7 +13,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.records import Evidence, Qrel, Question, Response, RunEntry
 from pnyx.formats.base import Format, Options, Row, files_of, strict
 from pnyx.formats.file_account import FileAccount
-from pnyx.formats.given import given_evidence
+from pnyx.formats.in_memory import given_evidence
 from pnyx.formats.items import ITEM_FORMATS
 from pnyx.formats.recognition import FORMATS, find_format
 from pnyx.formats.reports.responses import ANY_RESPONSES

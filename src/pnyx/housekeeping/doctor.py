@@ -139,7 +139,7 @@ def _question() -> tuple[Any, Callable[[Reply], float | None]]:
     from pnyx.judging.forms.base import FormCall
     from pnyx.judging.llm.judge import Asking
     from pnyx.judging.llm.prompts import load_prompt
-    from pnyx.judging.llm.reading import probability_of_yes
+    from pnyx.judging.llm.structured_replies import probability_of_yes
     from pnyx.judging.questions import Support
 
     prompt = load_prompt("support-direct")

@@ -122,7 +122,7 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
 def _schema(name: str) -> Mapping[str, Any] | None:
     """Return the reply schema of a writer's prompt; None for other prompts."""
     from pnyx.cases.replies import points_reply, sentences_reply
-    from pnyx.judging.llm.reading import schema_of
+    from pnyx.judging.llm.structured_replies import schema_of
 
     shapes = {"argue": points_reply, "argue-prose": points_reply, "report": sentences_reply}
     return schema_of(shapes[name]()) if name in shapes else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pnyx.core.records import Argument, Evidence
-from pnyx.core.rooms import load, named
+from pnyx.core.rooms import required
 
 PASSAGES: Final = "passages"
 """The feature that counts passages; see `pnyx.search.engine.Engine`."""
@@ -52,7 +52,7 @@ def open_documents(where: str | Path) -> Documents:
     Raises:
         PnyxError: it is not an index, or cannot be opened.
     """
-    documents: Documents = load(named("OPENERS")["index"])(where)
+    documents: Documents = required("OPENERS", "index")(where)
     return documents
 
 

@@ -183,7 +183,7 @@ def _rows(item: Any, form: str | None) -> list[dict[str, Any]]:
     if item.question is None:
         raise InputError("found an answer without its question, expected what pnyx.ask returned")
     if form == "labels" and isinstance(item, Unscored):
-        return []  # a label without a value is no label
+        return []  # a label without a value does not count
     return answer_rows(item.question, item)
 
 

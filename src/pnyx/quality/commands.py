@@ -15,7 +15,7 @@ from pnyx.judging.options import AskedSpec
 from pnyx.quality.options import RubricSpec
 
 
-@verb("dimensions", resumes=True, short_help="Draft dimensions of your own with a language model.")
+@verb("dimensions", resumes=True, short_help="Draft your own dimensions with a language model.")
 @click.argument("task")
 def dimensions(task: str, spec: RubricSpec, model: AskedSpec, as_json: bool) -> int | Outcome:
     """Draft dimensions on which to rate texts for TASK, described in your own words.

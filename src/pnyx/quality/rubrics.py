@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.dimensions.own import NAME, OwnDimensions, parse_draft
-from pnyx.judging.llm.each import each
+from pnyx.judging.llm.concurrent import each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.store.completions import StoredModel
 
 _UNSEEN = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

@@ -11,9 +11,9 @@ from pnyx.core.errors import shorten
 from pnyx.core.files import clean_text
 from pnyx.core.records import Question
 from pnyx.formats.text.segment import trim, word_weight
-from pnyx.judging.llm.each import each
+from pnyx.judging.llm.concurrent import each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.store.completions import StoredModel
 
 _MAX_EXAMPLES = 5

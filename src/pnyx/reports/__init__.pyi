@@ -9,7 +9,7 @@ from .nuggets.merge import MergedBanks, merge_banks
 from .nuggets.model_banks import DraftedBank, NuggetSource, create_banks, rate_banks
 from .nuggets.sources import sources_of
 from .tree.plan import ReportPlan, Weights
-from .tree.reading import read_judged_reports
+from .tree.report_reader import read_judged_reports
 from .tree.walk import judge_reports
 from .writing.extractive import ExtractiveReporter
 from .writing.generate import LlmReporter

@@ -209,14 +209,14 @@ def _check(folders: Sequence[str], spec: MeasureReportSpec, as_json: bool) -> No
 
 
 def _file(folder: str) -> Path:
-    from pnyx.reports.tree.reading import REPORTS
+    from pnyx.reports.tree.report_reader import REPORTS
 
     return Path(folder) / REPORTS if folder != "-" and Path(folder).is_dir() else Path(folder)
 
 
 def _read(folders: Sequence[str]) -> tuple[dict[str, list[JudgedReport]], dict[str, list[str]]]:
     """Return run -> reports (named after the folder if names clash), and R -> runs."""
-    from pnyx.reports.tree.reading import read_judged_reports
+    from pnyx.reports.tree.report_reader import read_judged_reports
 
     twice = next((folder for folder in folders if folders.count(folder) > 1), None)
     if twice is not None:

@@ -186,7 +186,7 @@ class FeatureSpec(
     )
     ann: bool = opt(False, "Build a graph of the vectors, for a million documents or more.")
     quality_model: FileName | None = file_opt(
-        None, "Model of your own.", metavar="FOLDER", default_text="packaged", needs="quality"
+        None, "Your own model.", metavar="FOLDER", default_text="packaged", needs="quality"
     )
     cluster_count: int | None = opt(
         None,

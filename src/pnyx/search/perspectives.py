@@ -110,7 +110,7 @@ class LlmPerspectives:
         return [results[position] for position in range(len(questions))]
 
     async def _find(self, question: Question) -> PerspectiveSet:
-        from pnyx.judging.llm.reading import ask_structured
+        from pnyx.judging.llm.structured_replies import ask_structured
 
         inputs = {"question": question.text, "count": str(self.count)}
         request = self.prompt.request(inputs, items=self.count)

@@ -29,7 +29,7 @@ from pnyx.core.files import clean_text, clean_value, guarded, open_binary, read_
 from pnyx.formats.cells import is_missing, plain_cell
 from pnyx.formats.documents.table_rows import scan_sheets
 from pnyx.formats.documents.tables import numbered_rows, read_parquet
-from pnyx.formats.given import rows_in_memory
+from pnyx.formats.in_memory import rows_in_memory
 from pnyx.formats.text.encodings import Encoding, decoded_lines, encoding_of
 from pnyx.judging.verdicts import file_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.audit.trials.reading import TrialAnswer
-from pnyx.audit.trials.sheet import Sheet, Summary
+from pnyx.audit.trials.answer_values import TrialAnswer
+from pnyx.audit.trials.trial_answers import Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell, labels_of
 from pnyx.judging.questions import Rating
 from pnyx.stats.intervals import SIGNED, UNIT, cluster_mean

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pnyx.audit.trials.answer_values import TrialAnswer, goodness
 from pnyx.audit.trials.documents import documents_by_level, share_above
-from pnyx.audit.trials.reading import TrialAnswer, goodness
-from pnyx.audit.trials.sheet import Outcome, Sheet, Summary
+from pnyx.audit.trials.trial_answers import Outcome, Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell, label_of
 from pnyx.judging.combining.votes import ranks_of
 from pnyx.judging.measures.trials import Decline

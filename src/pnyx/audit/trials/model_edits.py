@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pnyx.audit.trials.trial_items import documents_of, label_of
 from pnyx.audit.trials.worse_items import contradictable
 from pnyx.formats.text.segment import split_sentences, trim, word_weight
-from pnyx.judging.llm.each import each
+from pnyx.judging.llm.concurrent import each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.questions import JudgeQuestion, Preference, Ranking
 
 if TYPE_CHECKING:

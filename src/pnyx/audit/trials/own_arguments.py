@@ -10,9 +10,9 @@ from typing import Any
 
 from pnyx.audit.trials.model_edits import shortened, text_reply
 from pnyx.formats.text.segment import word_weight
-from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.questions import Rating
 from pnyx.judging.store.completions import StoredModel
 

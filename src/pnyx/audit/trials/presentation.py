@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pnyx.audit.trials.answer_values import PREFERRED
 from pnyx.audit.trials.harmless_changes import CLEAN, Made, marked_text, touched, with_touched
 from pnyx.audit.trials.patterns import CONTROL, lengthened, patterns
-from pnyx.audit.trials.reading import PREFERRED
 from pnyx.audit.trials.trial_items import Poser, Stress
 from pnyx.core.errors import InputError
 from pnyx.core.records import SIDES

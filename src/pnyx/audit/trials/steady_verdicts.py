@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pnyx.audit.trials.harmless_changes import CLEAN
-from pnyx.audit.trials.patterns import CONTROL
-from pnyx.audit.trials.reading import (
+from pnyx.audit.trials.answer_values import (
     PREFERRED,
     TrialAnswer,
     change,
@@ -17,7 +15,9 @@ from pnyx.audit.trials.reading import (
     in_first_order,
     standing,
 )
-from pnyx.audit.trials.sheet import Outcome, Sheet, Summary
+from pnyx.audit.trials.harmless_changes import CLEAN
+from pnyx.audit.trials.patterns import CONTROL
+from pnyx.audit.trials.trial_answers import Outcome, Sheet, Summary
 from pnyx.audit.trials.trial_items import Cell
 from pnyx.judging.questions import TURNED, Preference, Ranking, Rating, Support
 from pnyx.stats.base import Measured, distinct_text

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pnyx.audit.trials.answer_values import read_answers
 from pnyx.audit.trials.falling_scores import sum_declining, sum_joint
 from pnyx.audit.trials.harmless_changes import (
     pose_injection,
@@ -22,9 +23,8 @@ from pnyx.audit.trials.presentation import (
     pose_stance,
     pose_verbosity,
 )
-from pnyx.audit.trials.reading import read_answers
-from pnyx.audit.trials.sheet import Sheet, Summary
 from pnyx.audit.trials.steady_verdicts import sum_steady
+from pnyx.audit.trials.trial_answers import Sheet, Summary
 from pnyx.audit.trials.trial_items import Poser, Stress, TrialQuestions, group_of, sampled
 from pnyx.audit.trials.worse_items import pose_hallucination, pose_joint, pose_noise
 from pnyx.core.errors import InputError

@@ -15,7 +15,7 @@ from pnyx.judging.answers import Value
 from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.leniency import field_name, mark_departure
 from pnyx.judging.llm.prompts import Prompt
-from pnyx.judging.llm.reading import schema_of
+from pnyx.judging.llm.structured_replies import schema_of
 from pnyx.models.chat.types import ChatRequest
 
 if TYPE_CHECKING:

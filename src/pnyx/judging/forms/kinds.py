@@ -23,7 +23,7 @@ from pnyx.judging.forms.base import (
     word,
 )
 from pnyx.judging.llm.json_objects import UnreadableReply, number_spans, one_object, word_spans
-from pnyx.judging.llm.reading import validated, validated_value
+from pnyx.judging.llm.structured_replies import validated, validated_value
 from pnyx.judging.questions import Preference, Ranking, RatedShot, Rating
 
 if TYPE_CHECKING:

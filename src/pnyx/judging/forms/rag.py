@@ -21,7 +21,7 @@ from pnyx.judging.forms.kinds import (
     whole_number,
     winner_word,
 )
-from pnyx.judging.llm.reading import validated, validated_value
+from pnyx.judging.llm.structured_replies import validated, validated_value
 from pnyx.judging.questions import Preference, Rating
 
 if TYPE_CHECKING:

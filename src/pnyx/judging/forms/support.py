@@ -19,7 +19,7 @@ from pnyx.judging.forms.base import (
 )
 from pnyx.judging.llm.json_objects import UnreadableReply, one_object, word_spans
 from pnyx.judging.llm.prompts import Prompt
-from pnyx.judging.llm.reading import validated, validated_value
+from pnyx.judging.llm.structured_replies import validated, validated_value
 from pnyx.judging.llm.templates import block
 from pnyx.judging.questions import Support
 

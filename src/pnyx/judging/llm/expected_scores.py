@@ -16,7 +16,7 @@ from pnyx.core.errors import InputError
 from pnyx.judging.answers import Missing
 from pnyx.judging.dimensions import Scale
 from pnyx.judging.forms.base import ReplyReading
-from pnyx.judging.llm.reading import token_at
+from pnyx.judging.llm.structured_replies import token_at
 from pnyx.judging.questions import Rating
 from pnyx.models.chat.types import Reply
 

@@ -21,7 +21,12 @@ from pnyx.judging.llm.expected_scores import expected_cells
 from pnyx.judging.llm.json_objects import UnreadableReply
 from pnyx.judging.llm.leniency import watching_departures
 from pnyx.judging.llm.prompts import Prompt, load_prompt
-from pnyx.judging.llm.reading import chances_of_words, cut_reason, probability_of_yes, repair_turn
+from pnyx.judging.llm.structured_replies import (
+    chances_of_words,
+    cut_reason,
+    probability_of_yes,
+    repair_turn,
+)
 from pnyx.judging.passages import find_evidence
 from pnyx.judging.questions import AGAIN, JudgeQuestion, Preference, Ranking, Rating, Support, blank
 from pnyx.judging.store.completions import STOPS_ALL, StoredModel

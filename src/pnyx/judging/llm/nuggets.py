@@ -12,7 +12,7 @@ from pnyx.judging.answers import Answer, Provenance, Unscored, after
 from pnyx.judging.base import Emit, Judge, refuse_other_kinds
 from pnyx.judging.forms.base import shape
 from pnyx.judging.llm.prompts import Prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.questions import JudgeQuestion
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.http.flow import run_all

@@ -12,7 +12,7 @@ from pnyx.core.devices import refuse_device, refuse_devices
 from pnyx.core.errors import InputError
 from pnyx.core.files import read_json, read_jsonl, write_json
 from pnyx.core.placement import placed_together
-from pnyx.core.rooms import load, named
+from pnyx.core.rooms import required
 from pnyx.judging.answers import ANSWERS, MANIFEST, tally
 from pnyx.judging.runs.pairs import file_hash
 from pnyx.judging.runs.results import (
@@ -186,9 +186,8 @@ def _merge_folders(paths: Sequence[Path], out: Path, manifest: dict[str, Any]) -
     count = None if "plan" in manifest else manifest["items"]["count"]
     answers = _answers([path / ANSWERS for path in paths], count)
     manifest["counts"], manifest["answers_sha256"] = write_answers(out, answers)
-    for field, target in named("MERGED_RESULTS").items():
-        if field in manifest:
-            load(target)(paths, out, manifest)
+    if "plan" in manifest:
+        required("MERGED_RESULTS", "plan")(paths, out, manifest)
     write_json(out / MANIFEST, manifest)
 
 

@@ -24,7 +24,7 @@ from pnyx.core.records import (
     md5_of,
 )
 from pnyx.formats.text.words import clean, words_of
-from pnyx.judging.llm.each import Progress
+from pnyx.judging.llm.concurrent import Progress
 from pnyx.judging.passages import read_sentences, tokens
 from pnyx.models.embed.embedder import Embedder
 from pnyx.models.embed.encoder import load_encoder

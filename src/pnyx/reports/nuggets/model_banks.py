@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pnyx.core.errors import shorten
 from pnyx.core.records import Evidence, Nugget, NuggetBank, Question, judged_text
 from pnyx.formats.text.segment import trim, word_weight
-from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.store.completions import StoredModel
 from pnyx.reports.nuggets.growth import Growing, Style, reply_shape, stated
 

@@ -16,7 +16,7 @@ from pnyx.reports.measures.registry import SHOWN, measure_report
 from pnyx.reports.measures.report_measures import means_over_topics
 from pnyx.reports.pages.judged_texts import read_banks
 from pnyx.reports.tree import auto_argue
-from pnyx.reports.tree.reading import judged_report_at
+from pnyx.reports.tree.report_reader import judged_report_at
 from pnyx.stats.base import Measured
 from pnyx.web.results.builder import Builder
 from pnyx.web.results.measure_reader import MICRO

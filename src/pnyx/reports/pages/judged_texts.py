@@ -15,7 +15,7 @@ from pnyx.formats import read_nugget_banks
 from pnyx.formats.reports.judged_report import ANSWERED_ONLY, JudgedReport, report_of_row
 from pnyx.reports.pages import tree_words as tree_words
 from pnyx.reports.tree import auto_argue
-from pnyx.reports.tree.reading import judged_report_at
+from pnyx.reports.tree.report_reader import judged_report_at
 from pnyx.web.results.catalogue import Catalogue
 from pnyx.web.results.records import JudgementRow, ReportRow
 from pnyx.web.results.report_texts import ReportTexts

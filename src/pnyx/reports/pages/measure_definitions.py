@@ -29,6 +29,6 @@ def _definitions() -> dict[str, str]:
     for name, measure in report_measures().items():
         first = (measure.of.__doc__ or "").partition("\n\n")[0]
         text = " ".join(first.split()).removeprefix("Return ").removeprefix("the ")
-        text = text.replace("None where", "no value where")
+        text = text.replace("None if", "no value if")
         definitions[name] = text if "_" in text.partition(" ")[0] else text[:1].upper() + text[1:]
     return definitions

@@ -13,7 +13,7 @@ from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import trim
 from pnyx.judging.llm.batches import split_evenly
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.models.http.flow import run_all
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pnyx.core.records import Citation, Document, Sentence
 from pnyx.formats import ReportRequest
 from pnyx.formats.text.segment import split_sentences
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured, schema_of
+from pnyx.judging.llm.structured_replies import ask_structured, schema_of
 from pnyx.judging.store.completions import StoredModel
 from pnyx.models.chat.types import ChatRequest
 from pnyx.reports.writing.candidates import Gathered

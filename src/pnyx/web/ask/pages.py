@@ -17,10 +17,10 @@ from pnyx.web.application import html, not_found, see, sent_form
 from pnyx.web.ask.address import SearchQuery, read_search_query
 from pnyx.web.ask.arguments import ArgumentPages
 from pnyx.web.ask.coverage import coverage_values
+from pnyx.web.ask.document_content import document_view
 from pnyx.web.ask.examples import example_questions
 from pnyx.web.ask.highlights import Marker
 from pnyx.web.ask.pool import while_there
-from pnyx.web.ask.reading import document_view
 from pnyx.web.ask.sides import Standing, Standings
 from pnyx.web.ask.views import ResultView, result_views, results_view
 from pnyx.web.rendering import Links

@@ -17,7 +17,7 @@ from pnyx.search.sides import CORPUS_LABEL, label_topic
 from pnyx.search.split_documents import place_of, shown_title
 from pnyx.web.ask.address import BANDS, PAGE, SearchQuery, document_link, standings
 from pnyx.web.ask.choices import MOST_HITS
-from pnyx.web.ask.why import WhyView, why_view
+from pnyx.web.ask.rank_explanation import WhyView, why_view
 
 if TYPE_CHECKING:
     from pnyx.cases.side_choice import PlacedPassage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pnyx.web.application import build_app
-from pnyx.web.label.desk import Desk
+from pnyx.web.label.label_session import Desk
 from pnyx.web.label.organiser import Organising
 from pnyx.web.label.pages import Pages
 from pnyx.web.label.people import People

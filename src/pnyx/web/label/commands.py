@@ -41,8 +41,8 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
       pnyx check results --labels labels.jsonl
     """
     from pnyx.web.label.application import build_labelling
-    from pnyx.web.label.desk import Desk, Share
     from pnyx.web.label.journal import LabelJournal
+    from pnyx.web.label.label_session import Desk, Share
     from pnyx.web.label.people import People, check_names
     from pnyx.web.server import check_server, run_app
 

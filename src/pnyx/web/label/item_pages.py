@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pnyx.core.errors import InputError
 from pnyx.web.application import html, not_found, see, sent_form
-from pnyx.web.label.book import Act, Does, State
-from pnyx.web.label.desk import Desk, StaleError
 from pnyx.web.label.forms import Form
+from pnyx.web.label.label_log import Act, Does, State
+from pnyx.web.label.label_session import Desk, StaleError
 from pnyx.web.label.people import People
-from pnyx.web.label.sent import PART, SKIPS, draft_of, show_of, version_of
+from pnyx.web.label.submitted_forms import PART, SKIPS, draft_of, show_of, version_of
 from pnyx.web.rendering import Links
 
 if TYPE_CHECKING:

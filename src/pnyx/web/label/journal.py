@@ -20,7 +20,7 @@ from pnyx.core.errors import InputError
 from pnyx.core.files import atomic_text, disk_errors, json_line, read_json
 from pnyx.core.locks import locked
 from pnyx.core.placement import append, make_folder
-from pnyx.web.label.book import Act
+from pnyx.web.label.label_log import Act
 
 _MANIFEST, _ACTS = "manifest.json", "acts.jsonl"
 _KIND: Final = "pnyx-labels-journal"

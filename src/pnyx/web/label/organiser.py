@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pnyx.formats.label_words import ADJUDICATED
 from pnyx.web.application import html, see
-from pnyx.web.label.book import Act, State, label_rows
-from pnyx.web.label.desk import Desk
 from pnyx.web.label.item_pages import ItemPages
-from pnyx.web.label.sent import moved
+from pnyx.web.label.label_log import Act, State, label_rows
+from pnyx.web.label.label_session import Desk
+from pnyx.web.label.submitted_forms import moved
 from pnyx.web.rendering import Links
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pnyx.core.errors import OptionError
 from pnyx.core.files import clean_text
 from pnyx.web.application import html, not_found, see, sent_form
-from pnyx.web.label.book import Act, State
-from pnyx.web.label.desk import SHOWS, Desk
 from pnyx.web.label.item_pages import ItemPages
+from pnyx.web.label.label_log import Act, State
+from pnyx.web.label.label_session import SHOWS, Desk
 from pnyx.web.label.people import NAME_COOKIE, check_name
-from pnyx.web.label.sent import moved, show_of, whole
+from pnyx.web.label.submitted_forms import moved, show_of, whole
 from pnyx.web.rendering import Links
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 from pnyx.core.files import decoded, parse_json_object, read_line_at, scan_raw_lines
 from pnyx.core.records import Evidence, Perspective, Response
 from pnyx.core.restricted_mode import hides_text, textless
-from pnyx.core.rooms import ReaderDoor, load, named
+from pnyx.core.rooms import ReaderDoor, load, named, required
 from pnyx.formats import read_perspectives
 from pnyx.formats.reports.responses import parse_response
 from pnyx.judging.runs.engine import rows_in
@@ -318,7 +318,7 @@ class Catalogue:
 
     def report_texts(self, report: ReportRow) -> ReportTexts:
         """Return the reader of a report's texts."""
-        texts: ReportTexts = load(named("REPORTS")[report.kind])(self, report)
+        texts: ReportTexts = required("REPORTS", report.kind)(self, report)
         return texts
 
     def report_line(self, report: ReportRow) -> tuple[str, str]:

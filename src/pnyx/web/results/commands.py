@@ -30,7 +30,7 @@ def command(results: tuple[str, ...], view: ViewSpec, server: ServerSpec, as_jso
     pnyx audit print with --json, calibrations, nugget banks, or folders of these, recognised by
     content. They are never changed: a catalogue of them is kept in the user's cache folder, so
     that a second start is instant, and files that change are read again. Whatever is unscored
-    stands first in every list.
+    comes first in every list.
 
     What a run that goes on has answered so far is shown, too; with --watch open pages follow it.
     With --qrels runs are measured: a leaderboard with 95 % intervals, and each run compared with

@@ -92,7 +92,7 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
     pool: str | None = file_opt(
         None,
         "claims: Perspectrum's file of texts.",
-        default_text="beside SOURCE",
+        default_text="next to SOURCE",
         needs="kind=claims",
     )
 

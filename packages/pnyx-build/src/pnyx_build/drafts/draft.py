@@ -14,9 +14,9 @@ from pnyx.core.errors import shorten
 from pnyx.formats.text.auxiliaries import as_question
 from pnyx.formats.text.segment import trim
 from pnyx.formats.text.words import clean
-from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.store.completions import StoredModel
 from pnyx_build.drafts.replies import ClaimReply, PairReply, survey_reply
 from pnyx_build.drafts.sources import ArgumentPair, DebateClaim, SurveyQuestion

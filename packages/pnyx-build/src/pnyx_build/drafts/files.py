@@ -75,7 +75,7 @@ def drafts_of(perspectives: Iterable[Perspective]) -> list[dict[str, Any]]:
         draft["perspectives"].append(row)
     for draft in drafts.values():
         if not draft["question"]:
-            raise InputError(f"{draft['id']!r}: the perspectives lack their question's text")
+            raise InputError(f"{draft['id']!r}: the perspectives have no text of their question")
     return list(drafts.values())
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from pnyx.core.errors import shorten
 from pnyx.core.records import SIDES
 from pnyx.formats.text.words import words_of
-from pnyx.judging.llm.each import Progress, each
+from pnyx.judging.llm.concurrent import Progress, each
 from pnyx.judging.llm.prompts import load_prompt
-from pnyx.judging.llm.reading import ask_structured
+from pnyx.judging.llm.structured_replies import ask_structured
 from pnyx.judging.store.completions import StoredModel
 from pnyx_build.drafts.replies import PersonalReply
 

@@ -18,9 +18,9 @@ from pnyx.formats.label_words import ADJUDICATED
 from pnyx.judging.questions import JudgeQuestion, Preference, Rating
 from pnyx.judging.tasks import Task
 from pnyx.judging.verdicts import Verdict
-from pnyx.web.label.book import Act, Book, State, disputed, label_rows
 from pnyx.web.label.forms import Form, form_of
 from pnyx.web.label.journal import LabelJournal
+from pnyx.web.label.label_log import Act, Book, State, disputed, label_rows
 from pnyx.web.label.people import is_turned, order_of, shared_out
 
 Show = Literal["open", "answered", "unsure", "skipped", "commented", "differs"]

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pnyx.audit.trials.reading import TrialAnswer
+from pnyx.audit.trials.answer_values import TrialAnswer
 from pnyx.audit.trials.trial_items import Cell, Stress, TrialQuestions, group_of
 from pnyx.judging.measures.trials import Decline, Index, measure_decline, numbered
 from pnyx.judging.questions import Rating

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pnyx.core.files import clean_text
 from pnyx.web.application import see
-from pnyx.web.label.book import Act
-from pnyx.web.label.desk import SHOWS
 from pnyx.web.label.forms import Form, Marks
+from pnyx.web.label.label_log import Act
+from pnyx.web.label.label_session import SHOWS
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData

@@ -1,0 +1,46 @@
+"""`tools/house.py`: names that say too little are found, and fail `make check`."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+house = pytest.importorskip("house", reason="the tools are not in this copy")
+
+SOURCE = """
+class Found:
+    asked: int = 0
+    told: str = ""
+
+def search(own, query):
+    found = [query]
+    for one in found:
+        hits = one
+    return hits
+"""
+
+
+def test_names_that_say_too_little_are_found_with_their_lines() -> None:
+    names = house.vague_names(Path("engine.py"), ast.parse(SOURCE))
+    # `asked` is a key of files; `hits` and `query` say what they hold.
+    assert names == [(2, "Found"), (4, "told"), (6, "own"), (7, "found"), (8, "one")]
+
+
+@pytest.mark.parametrize(
+    ("file", "vague"), [("placing.py", True), ("ranking.py", False), ("ring/__init__.py", False)]
+)
+def test_a_module_is_not_named_after_an_activity(file: str, vague: bool) -> None:
+    assert bool(house.vague_names(Path(file), ast.parse(""))) is vague
+
+
+def test_one_vague_name_fails(monkeypatch, capsys) -> None:
+    assert house.main() == 0
+    monkeypatch.setattr(house, "VAGUE", frozenset({"text"}))
+    assert house.main() == 1
+    assert "names say too little" in capsys.readouterr().err
