@@ -498,7 +498,7 @@ def test_questions_by_corpus_to_labels_and_qrels_and_other_thresholds_later(
     status, said, error = run(capsys, *options, "--thresholds", "0.3,0.7")
     assert status == 0
     assert "6 of 6 pairs labelled by packaged; qrels: " in said
-    assert "judge packaged, weak: hints only; its figures" in error
+    assert "judge packaged (weak: treat as hints); accuracy" in error
     rows = lines(out)
     assert [row["id"] for row in rows] == ["q1/a", "q2/a", "q1/b", "q2/b", "q1/c", "q2/c"]
     expected = {(r["question_id"], r["doc_id"]): r["probability"] for r in rows}

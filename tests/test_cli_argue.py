@@ -94,7 +94,7 @@ def test_without_files_the_report_is_printed(
     captured = capsys.readouterr()
     assert captured.out.startswith(f"# {QUESTION}")
     assert "## References" in captured.out
-    assert "Judge packaged, weak: hints only; its figures: pnyx doctor" in captured.out
+    assert "Judge packaged (weak: treat as hints); accuracy: pnyx doctor" in captured.out
     assert captured.err == ""
 
 

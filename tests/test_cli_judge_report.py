@@ -312,7 +312,7 @@ def test_the_packaged_judges_judge_without_a_model(tmp_path, call):
     before = (tmp_path / "out" / "reports.jsonl").read_bytes()
     assert judge(call, run, "--nuggets", bank)[0] == 3
     assert (tmp_path / "out" / "reports.jsonl").read_bytes() == before
-    assert "judge packaged, weak: hints only; its figures: pnyx doctor" in said
+    assert "judge packaged (weak: treat as hints); accuracy: pnyx doctor" in said
 
 
 def test_documents_come_from_a_corpus_or_an_index(tmp_path, call):

@@ -38,10 +38,10 @@ def test_a_name_keeps_what_people_chose_and_drops_digests(judge: str, called: st
     assert short_name(judge) == called
 
 
-def test_a_judge_is_introduced_by_a_short_card_or_by_where_it_stands() -> None:
+def test_a_judge_is_introduced_by_a_short_card_or_by_where_its_accuracy_is() -> None:
     judges = {"minilm-int8@1": "x" * 200, "relevance-by-rank@050a93de": "", "m": "not measured"}
     assert introduced(judges) == [
-        "packaged; its figures: pnyx doctor",
+        "packaged; accuracy: pnyx doctor",
         "m: not measured",
     ]
 

@@ -65,7 +65,7 @@ def test_the_encoders_judge_answers_relevance_with_a_definition_and_without(
     status, _, error = run(capsys, "judge", "relevance", items, "--out", tmp_path / "out")
     judge = EncoderJudge()
     assert status == 0
-    assert "judge packaged, weak: hints only; its figures: pnyx doctor" in error
+    assert "judge packaged (weak: treat as hints); accuracy: pnyx doctor" in error
     answers = (tmp_path / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     rows = {row["id"]: row for row in map(json.loads, answers)}
     assert {row["judge"] for row in rows.values()} == {judge.name}
@@ -201,7 +201,7 @@ def test_each_task_is_answered_by_the_model_that_is_best_at_it():
     )
     assert judge.name == f"packaged({detector.name}, {names})"
     for task, card in (("citation", "support"), ("relevance", "relevance")):
-        assert PackagedJudge(task).card == f"{encoder.cards[card]}; weak: hints only"
+        assert PackagedJudge(task).card == f"{encoder.cards[card]}; weak: treat as hints"
         assert encoder.cards[card] in judge.card
     assert PackagedJudge("stance").card == SideJudge(detector).card
     assert SideJudge.cards["stance"] in judge.card

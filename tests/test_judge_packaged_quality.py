@@ -70,7 +70,7 @@ def test_quality_without_a_language_model_is_rated_overall(tmp_path, capsys):
     assert rows[0]["value"] > rows[1]["value"]
     model = load_overall_quality()
     assert {row["judge"] for row in rows} == {model.name}
-    assert "judge packaged, weak: hints only; its figures: pnyx doctor" in error
+    assert "judge packaged (weak: treat as hints); accuracy: pnyx doctor" in error
     left_out = [name for name in dimensions_of("quality") if name != OVERALL]
     said = " ".join(error.split())
     assert f"the packaged judge rates overall only; {', '.join(left_out)} need --llm" in said

@@ -19,7 +19,7 @@ _DIGEST: Final = re.compile(r"(student:[^@(),]{1,200}|cascade\(.{1,300}\))@[0-9a
 _VERSION: Final = re.compile(r"@(?:\d+|[0-9a-f]{8})(?![\w@])")
 _SHORT: Final = 120
 """Longest card that is shown with the name, in characters."""
-WEAK: Final = "weak: hints only"
+WEAK: Final = "weak: treat as hints"
 """Suffix of the card of a judge that is only indicative; always shown with the judge's name."""
 
 UNMEASURED: Final = "run pnyx measure against labels before trusting it"
@@ -56,5 +56,6 @@ def _card_suffix(card: str) -> str:
     if len(card) > _SHORT and card.endswith(UNMEASURED):
         return f": not measured; {UNMEASURED}"
     if len(card) > _SHORT:
-        return f"{f', {WEAK}' if card.endswith(WEAK) else ''}; its figures: pnyx doctor"
+        weak = f" ({WEAK})" if card.endswith(WEAK) else ""
+        return f"{weak}; accuracy: pnyx doctor"
     return f": {card}" if card else ""
