@@ -99,7 +99,6 @@ def _said(row: Mapping[str, Any]) -> str:
     resumes=True,
     records=True,
     short_help="Every trial that applies, with one plan and one card.",
-    without={"spec": "labels lookup"},
 )
 @click.argument("items")
 def every(
@@ -126,7 +125,7 @@ def every(
     """
     from pnyx.judging.measures.raters import check_labels
 
-    options.check_judge(spec)
+    options.check_judge(spec, "labels", "results")
     task = task_of(items, options.task)
     format_spec.chosen(TASKS[task], spec)
     spec = format_spec.prompted(spec)

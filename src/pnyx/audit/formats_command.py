@@ -41,7 +41,7 @@ class ComparedSpec(Spec, heading="Formats"):
         (),
         "Format in which a judge is asked (pnyx judge rag). Repeatable.",
         metavar="NAME",
-        default_text="all; without --llm, support",
+        default_text="all; without a language model, support",
     )
 
     def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
@@ -51,7 +51,7 @@ class ComparedSpec(Spec, heading="Formats"):
         if format_spec.nuggets is not None and not any(
             _TASK.format(n).makes_points for n in chosen
         ):
-            raise OptionError("--nuggets requires --format query-rubric or rag-rubric")
+            raise OptionError("--set nuggets requires --format query-rubric or rag-rubric")
         return chosen
 
 

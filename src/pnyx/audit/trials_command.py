@@ -26,6 +26,7 @@ from pnyx.judging.tasks import TASKS
 if TYPE_CHECKING:
     from pnyx.audit.trials.trial_items import Stress, TrialQuestions
     from pnyx.display.tables import Part
+    from pnyx.judging.judge_kinds import JudgeKind
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.questions import JudgeQuestion
 
@@ -136,11 +137,11 @@ class StressSpec(
                 raise OptionError(f"--{name} is only for {', '.join(trials)}, not {trial}")
         self.check_needs()
 
-    def check_judge(self, spec: TrialJudgeSpec) -> None:
+    def check_judge(self, spec: TrialJudgeSpec, *refused: JudgeKind) -> None:
         """Require a place for the answers, and reject options that exclude each other."""
-        needs_out(self.out, spec)
+        needs_out(self.out, spec, *refused)
         if spec.offline and not spec.asks_models and self.editor is None:
-            raise OptionError("--from-store requires --llm or --editor")
+            raise OptionError("--from-store requires a language model, or --editor")
 
 
 class TrialJudgeSpec(JudgeSpec, rare="offline"):

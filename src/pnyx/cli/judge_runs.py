@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pnyx.judging.answers import Answer
     from pnyx.judging.base import Judge
     from pnyx.judging.formats import JudgingFormat
+    from pnyx.judging.judge_kinds import JudgeKind
     from pnyx.judging.llm.plan import PlannedModel
     from pnyx.judging.options import JudgeSpec, SpendingSpec
     from pnyx.judging.questions import JudgeQuestion
@@ -69,11 +70,14 @@ _MOST_SUMMARISED = 100_000
 """Answers that are summarised at the end of a run; pnyx measure summarises any number."""
 
 
-def needs_out(out: str | None, spec: JudgeSpec) -> None:
-    """Raise if no output is given for the answers, or if options exclude each other."""
+def needs_out(out: str | None, spec: JudgeSpec, *refused: JudgeKind) -> None:
+    """Raise if no output is given for the answers, or if options exclude each other.
+
+    `refused` are the kinds of judges that cannot answer.
+    """
     if out is None and not spec.plan:
         raise OptionError("Missing option '--out'.")
-    spec.check()
+    spec.check(*refused)
 
 
 def warn_of_submissions(submitted: Submissions) -> None:

@@ -19,13 +19,16 @@ from os.path import realpath
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 from click.exceptions import Exit
 
-from pnyx.cli.config import RESTRICTED, config_options, save_config
+from pnyx.cli.config import RESTRICTED, config_options, read_settings, save_config
 from pnyx.cli.exit_status import EXIT_INTERRUPTED
 from pnyx.cli.options import Outcome
 from pnyx.cli.param_types import Number, NumberRange, Text
 from pnyx.cli.param_types import Raw as Raw
+from pnyx.cli.settings import SettingOption, set_option
+from pnyx.cli.settings import SpecOption as SpecOption
 from pnyx.core.errors import OptionError, PnyxError, escaped
 from pnyx.core.restricted_mode import hides_text, no_text
 from pnyx.core.spec import Opt, Spec, flags_of, main_flag, opts_of
@@ -33,27 +36,9 @@ from pnyx.formats.text_types import TextKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MORE = "More options"
+_SETTINGS = "Settings (--set NAME=VALUE)"
 HELP_ALL = "pnyx.help_all"
 """Key of a context's `meta` under which help shows all options."""
-
-
-class SpecOption(click.Option):
-    """An option with its heading in help, what it writes, and what its text may name."""
-
-    def __init__(
-        self,
-        *args: Any,
-        heading: str = "",
-        writes: str = "",
-        text_kind: TextKind | None = None,
-        **more: Any,
-    ) -> None:
-        self.heading, self.writes, self.text_kind = heading, writes, text_kind
-        super().__init__(*args, **more)
-
-    def get_help_extra(self, ctx: click.Context) -> Any:
-        """Omit the range: the error message about a value shows it."""
-        return {k: v for k, v in super().get_help_extra(ctx).items() if k != "range"}
 
 
 class Command(click.Command):
@@ -102,10 +87,21 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if error.option_name not in self.gone:
+            replacement = self._replacement(error.option_name)
+            if not replacement:
                 raise
-            message = f"{error.option_name} was removed: {self.gone[error.option_name]}"
-            raise click.UsageError(message, ctx) from error
+            raise click.UsageError(f"{error.option_name} {replacement}", ctx) from error
+
+    def _replacement(self, flag: str) -> str:
+        """Return what to use in place of a removed flag; empty for an unknown flag."""
+        if flag in self.gone:
+            return f"was removed: {self.gone[flag]}"
+        for option in self.params:
+            if isinstance(option, SettingOption) and flag in option.opts:
+                return f"is a setting: use --set {option.setting}=VALUE"
+            if isinstance(option, SpecOption) and flag in option.replaces:
+                return f"was removed: use {main_flag(option.opts)}"
+        return ""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; conflicting options are a usage error."""
@@ -154,8 +150,10 @@ class Command(click.Command):
         parameters = super().get_params(ctx)
         if not any(isinstance(parameter, SpecOption) for parameter in parameters):
             return parameters
+        sets = any(isinstance(parameter, SettingOption) for parameter in parameters)
         searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in parameters)
-        return [*parameters, *[_insecure()] * searches, *config_options(_MORE), _help_all()]
+        added = [*[set_option()] * sets, *[_insecure()] * searches, *config_options(_MORE)]
+        return [*parameters, *added, _help_all()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -164,11 +162,11 @@ class Command(click.Command):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
                 sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
-        more = sections.pop(_MORE, [])
+        more, settings = sections.pop(_MORE, []), sections.pop(_SETTINGS, [])
         plain = sections.pop("", None)
         groups = [*sections.items(), ("Options", plain)]
         if ctx.meta.get(HELP_ALL):
-            groups.append((_MORE, more))
+            groups += [(_MORE, more), (_SETTINGS, settings)]
         for heading, records in groups:
             if records:
                 with formatter.section(heading):
@@ -353,6 +351,7 @@ def _takes(
         wrapped: Any = with_spec
         for field, option in reversed(offered):
             heading = _MORE if field.name in rare else _heading(spec, field.name, option)
+            heading = _SETTINGS if field.name in spec.setting_fields.split() else heading
             parameter = f"{name}__{field.name}"
             wrapped = _option(parameter, field, option, hints[field.name], heading)(wrapped)
         return typing.cast("F", wrapped)
@@ -380,7 +379,9 @@ def _option(
     if option.each and kind is not str:
         text_kind = TextKind.WORDS  # comma-separated numbers or choices
     settings: dict[str, Any] = {"metavar": option.metavar, "envvar": option.env, "heading": heading}
-    settings |= {"writes": option.writes, "text_kind": text_kind}
+    settings |= {"writes": option.writes, "text_kind": text_kind, "replaces": option.replaces}
+    if option.takes_settings:
+        settings |= {"is_eager": True, "callback": read_settings}
     if kind is bool:
         settings |= {"is_flag": True, "callback": _restricts if option.restricts else None}
     elif option.each:
@@ -403,7 +404,8 @@ def _option(
         if default_text
         else option.help
     )
-    return click.option(*flags, parameter, cls=SpecOption, **settings)
+    kind_of_option = SettingOption if heading == _SETTINGS else SpecOption
+    return click.option(*flags, parameter, cls=kind_of_option, **settings)
 
 
 def _shown(value: Any) -> str:
@@ -441,7 +443,7 @@ def _split(
         return None
     parts = [part.strip() for part in value.split(",")]
     source = ctx.get_parameter_source(str(parameter.name))
-    if not any(parts) and source is click.core.ParameterSource.COMMANDLINE:
+    if not any(parts) and source is ParameterSource.COMMANDLINE:
         raise click.BadParameter("it is empty.", ctx, parameter)
     return tuple(kind.convert(part, parameter, ctx) for part in parts if part)
 

@@ -11,13 +11,16 @@ import os
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
 from pnyx.cli.params import Command, SpecOption
 from pnyx.cli.record import LLM, decides, name_of
+from pnyx.cli.settings import SettingOption
 from pnyx.core.errors import InputError, OptionError, PnyxError, escaped
+from pnyx.core.plugins import plugins
 from pnyx.core.spec import Spec, main_flag, opt
 from pnyx.formats.text_types import TextKind, Words, is_address_like
 from pnyx.models.embed.embedder import PACKAGED as PACKAGED_EMBEDDER
@@ -65,6 +68,9 @@ class NamedText:
             return True
         if self.kind in READABLE:
             return not is_address_like(self.text)
+        if self.kind is TextKind.JUDGE:
+            named = self.text in plugins("judges") and not Path(self.text).exists()
+            return not (named or is_address_like(self.text))
         return self.kind is not None and self.text == _PACKAGED.get(self.kind)
 
 
@@ -207,7 +213,7 @@ def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[s
     models = {
         name
         for name, option in options_of(command).items()
-        if command.kind_of(option) is TextKind.LANGUAGE_MODEL
+        if command.kind_of(option) in (TextKind.LANGUAGE_MODEL, TextKind.JUDGE)
     }
     texts = [text for name in values.keys() - models for text in values[name]]
     return [*texts, *filter(None, [os.environ.get(ELSEWHERE)])]
@@ -236,7 +242,12 @@ def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
 
     command = recorded_command(record)
     named = _named_texts(command, record)
-    texts = [text.text for text in named if text.kind is TextKind.LANGUAGE_MODEL]
+    texts = [
+        text.text
+        for text in named
+        if text.kind is TextKind.LANGUAGE_MODEL
+        or (text.kind is TextKind.JUDGE and (text.text == "local" or is_address_like(text.text)))
+    ]
     # A folder with the name of a model is not taken for a student model.
     if all(text != "local" and not is_address_like(text) and names_student(text) for text in texts):
         return []
@@ -277,6 +288,10 @@ def arguments_of(
 def _option_words(option: click.Option, value: Any) -> Iterator[str]:
     """Yield an option as command-line words; InputError if its value does not fit."""
     flag = main_flag(option.opts)
+    if isinstance(option, SettingOption):
+        text = str(value).lower() if isinstance(value, bool) else ",".join(_texts(value))
+        yield from ("--set", f"{option.setting}={text}")
+        return
     if option.is_flag:
         if value or option.secondary_opts:
             yield flag if value else max(option.secondary_opts, key=len)

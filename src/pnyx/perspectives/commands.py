@@ -122,7 +122,7 @@ class BenchSpec(
     group=command,
     resumes=True,
     short_help="Do retrievers show every side?",
-    rare={"spec": "sides labelled gold", "judge": "samples batch lookup student labels"},
+    rare={"spec": "sides labelled gold"},
 )
 def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Retrieve for questions, judge the results, measure whether they show every side (BERDS).
@@ -197,7 +197,7 @@ def _expansions(
 
         with open_model(judge, say) as model:
             if model is None:
-                raise OptionError("--expand llm requires --llm")
+                raise OptionError("--expand llm requires a language model (--judge)")
             yield LlmPerspectives(model)
     else:
         from pnyx.search.perspectives import FilePerspectives

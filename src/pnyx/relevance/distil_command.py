@@ -225,7 +225,6 @@ class AnnotationOutputSpec(ShardSpec, heading="Output", rare="with_text unscored
     "apply",
     resumes=True,
     short_help="Let a judge label every pair.",
-    rare={"judge": "samples batch lookup"},
 )
 @click.argument("pairs", required=False)
 def apply(
@@ -260,7 +259,7 @@ def apply(
     needs_out(output.out, judge)
     shard = output.share
     output.check(
-        as_json=as_json, PAIRS=pairs, run=pool.run, topics=pool.topics, labels=judge.labels
+        as_json=as_json, PAIRS=pairs, run=pool.run, topics=pool.topics, labels=judge.names.labels
     )
     source = pool.pairs(pairs, graded=output.qrels is not None)
     with open_judge(TASKS["relevance"], judge, say) as opened:

@@ -168,7 +168,7 @@ def _writer(bank: BankSpec) -> Callable[[IO[str], Iterable[NuggetBank]], None]:
     "merge",
     resumes=True,
     short_help="Merge several banks into one for each topic.",
-    without={"spec": "student cascade cheap"},
+    without={"spec": "cascade cheap"},
 )
 @click.argument("banks", nargs=-1, required=True, metavar="BANK...", type=Raw())
 def merge(
@@ -195,7 +195,7 @@ def merge(
     from pnyx.formats import read_nugget_banks
     from pnyx.reports.nuggets.merge import CANDIDATES_FROM, CLOSE_FROM, merge_banks
 
-    spec.check()
+    spec.check("student")
     if spec.plan:
         raise OptionError("--plan: questions on answers depend on verdicts on nuggets")
     bank.check(plan=False)

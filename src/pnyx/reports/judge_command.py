@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     resumes=True,
     restricts=True,
     records=True,
-    without={"spec": "lookup student calibration cascade cheap prompt"},
+    without={"spec": "calibration cascade cheap prompt"},
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=Raw())
 def command(
@@ -81,7 +81,7 @@ def command(
     """
     from pnyx.reports.runs import REPORTS, judge_reports_into
 
-    needs_out(results.out, spec)
+    needs_out(results.out, spec, "results", "student")
     shard = results.share
     report.check()
     inputs = read_report_inputs(runs, report)

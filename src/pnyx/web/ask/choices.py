@@ -128,6 +128,8 @@ def judge_choices(server: ModelSpec, row: Mapping[str, Any]) -> tuple[JudgeSpec,
             raise InputError(f"{shorten(name, 40)!r} is not an option that a request may choose")
     names = {field.name for spec in (ModelSpec, SpendingSpec) for field, _ in opts_of(spec)}
     model_row = {name: value for name, value in server.row().items() if name in names}
+    if "llm" in model_row:
+        model_row["judge"] = model_row.pop("llm")
     return (
         chosen(JudgeSpec.from_row(model_row), {k: v for k, v in row.items() if k not in formats}),
         chosen(FormatSpec(), {k: v for k, v in row.items() if k in formats}),

@@ -1,0 +1,110 @@
+"""Names of judges, as `--judge` takes them: what kind of judge each names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from pnyx.core.errors import InputError, OptionError, shorten
+from pnyx.core.plugins import plugins
+
+JudgeKind: TypeAlias = Literal["packaged", "model", "labels", "results", "student", "plugin"]
+"""What a name of a judge refers to."""
+
+PACKAGED: Final = "packaged"
+"""Names the packaged judge, even if $PNYX_LLM names a language model."""
+_EXPECTED: Final = (
+    "a language model (http://HOST:PORT/v1#MODEL, openai:MODEL, local, gguf:PATH), packaged, a "
+    "file of people's labels, results of pnyx judge, a student's folder, or a judge of a plugin"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeNames:
+    """The names of the judges of a spec, by kind; at most one kind is named.
+
+    Attributes:
+        models: language models; empty if another kind answers.
+        labels: file of people's labels.
+        results: results folder, or file of answers, of an earlier run.
+        student: folder of a student.
+        plugin: name of a plugin's judge.
+    """
+
+    models: tuple[str, ...] = ()
+    labels: str | None = None
+    results: str | None = None
+    student: str | None = None
+    plugin: str | None = None
+
+    @property
+    def kind(self) -> JudgeKind:
+        """The kind of judge that is named."""
+        if self.models:
+            return "model"
+        kinds: tuple[JudgeKind, ...] = ("labels", "results", "student", "plugin")
+        return next((kind for kind in kinds if getattr(self, kind) is not None), PACKAGED)
+
+
+def judge_kind(name: str) -> JudgeKind:
+    """Return what a name of a judge refers to.
+
+    Raises:
+        OptionError: it is neither a form of a language model, nor a file, nor an installed judge.
+        InputError: a file of labels or answers is malformed at its first line.
+    """
+    if name == PACKAGED:
+        return PACKAGED
+    if name == "local" or name.startswith(("openai:", "gguf:", "http://", "https://")):
+        return "model"
+    if name.endswith(".toml"):
+        raise OptionError(f"--judge: {shorten(name, 60)} must be the only one")
+    path = Path(name)
+    if path.is_dir():
+        from pnyx.judging.students.student import MANIFEST
+
+        return "student" if (path / MANIFEST).is_file() else "results"
+    if path.exists():
+        return "results" if _holds_answers(name) else "labels"
+    judges = plugins("judges")
+    if name in judges:
+        return "plugin"
+    there = f" ({', '.join(judges)})" if judges else ""
+    raise OptionError(f"--judge: found {shorten(name, 60)!r}, expected {_EXPECTED}{there}")
+
+
+def read_names(names: Sequence[str]) -> JudgeNames:
+    """Return names by their kind; without any, the language models of $PNYX_LLM.
+
+    Raises:
+        OptionError: a name is unknown (`judge_kind`), or several are not all language models.
+    """
+    if not names:
+        return JudgeNames(models=tuple(os.environ.get("PNYX_LLM", "").split()))
+    kinds = {name: judge_kind(name) for name in names}
+    if len(kinds) > 1:
+        others = [name for name, kind in kinds.items() if kind != "model"]
+        if others:
+            raise OptionError(
+                f"--judge: {shorten(others[0], 60)} answers alone; only language models vote"
+            )
+    (name, kind), *_ = kinds.items()
+    if kind == "model":
+        return JudgeNames(models=tuple(kinds))
+    named: dict[str, Any] = {} if kind == PACKAGED else {kind: name}
+    return JudgeNames(**named)
+
+
+def _holds_answers(path: str) -> bool:
+    """Return whether the rows of a file are answers of a judge, rather than people's labels."""
+    if path.endswith(".parquet"):
+        return True
+    from pnyx.formats.base import scan_json_objects
+
+    first = next(iter(scan_json_objects(path)), None)
+    if first is None:
+        raise InputError("it is empty, expected people's labels or a judge's answers", path=path)
+    return not isinstance(first, InputError) and "judge" in first[1]
