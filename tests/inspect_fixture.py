@@ -61,7 +61,7 @@ def make_results(place: Path) -> Path:
     with ChatServer(reply=rated) as server:
         quality = write_rows(place / "texts.jsonl", texts)
         # Status 3: the refused text is unscored.
-        args = ("--out", results / "quality", "--llm", server.spec, "--store", place / "store")
+        args = ("--out", results / "quality", "--judge", server.spec, "--store", place / "store")
         assert run("judge", "quality", quality, *args)[0] == 3
     items, labels = example / "items.jsonl", example / "item-labels.jsonl"
     few = rows_of(items)[:40]
@@ -117,5 +117,5 @@ def _perspectives(place: Path, results: Path, example: Path) -> None:
     silent = {row["id"] for row in rows if row["perspective_id"] == "zoos-p1"}
     silent |= {rows[40]["id"], rows[75]["id"]}
     said = write_rows(place / "said.jsonl", [known[r["id"]] for r in rows if r["id"] not in silent])
-    args = ("--labels", said, "--out", results / "views")
+    args = ("--judge", said, "--out", results / "views")
     assert run("judge", "support", pairs, *args)[0] == 3

@@ -194,9 +194,9 @@ def test_a_dead_endpoint_is_one_line_and_leaves_nothing(
     [
         (["--writer", "llm"], "--writer llm requires --llm"),
         (["--model", "tfidf"], "tfidf"),
-        (["--mu", "-1"], "mu"),
-        (["--model", "bm25", "--mu", "9"], "model bm25 has no parameter 'mu'"),
-        (["--model", "bm25", "--b", "2"], "b is 2, expected a number from 0 to 1"),
+        (["--set", "mu=-1"], "mu"),
+        (["--model", "bm25", "--set", "mu=9"], "model bm25 has no parameter 'mu'"),
+        (["--model", "bm25", "--set", "b=2"], "b is 2, expected a number from 0 to 1"),
         (["--examples", "none.jsonl"], "--examples requires --llm"),
     ],
 )

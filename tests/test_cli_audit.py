@@ -117,7 +117,7 @@ def trial(name, task, reply, *more, default="ok", count=40) -> dict:
     with ChatServer(reply=reply, default=default) as server:
         path = MAKE[task](count)
         status = run(
-            "stress", name, path, "--out", "S", "--llm", server.spec, "--draws", "200", *more
+            "stress", name, path, "--out", "S", "--judge", server.spec, "--draws", "200", *more
         )
     assert status == 0
     with open("S/summary.json", encoding="utf-8") as stream:  # noqa: PTH123
@@ -172,9 +172,9 @@ def each(meant):
 
 RAG = [form.name for form in RAG_FORMATS if not form.packaged]
 CHOICES = [("rag", ["--format", name]) for name in RAG] + [
-    ("rag", ["--format", "rag-rubric", "--nuggets", "3"]),
+    ("rag", ["--format", "rag-rubric", "--set", "nuggets=3"]),
     ("quality", ["--format", "pointwise"]),
-    ("quality", ["--scale", "5"]),
+    ("quality", ["--set", "scale=5"]),
 ]
 
 
@@ -197,7 +197,15 @@ def test_a_trial_asks_what_the_judge_is_asked(task, choice):
     def asked(*command: str) -> set[str]:
         with ChatServer(default="good") as server, pytest.raises(SystemExit) as ended:
             main(
-                [*command, path, *choice, "--llm", server.spec, "--store", f"{command[-1]}.sqlite"]
+                [
+                    *command,
+                    path,
+                    *choice,
+                    "--judge",
+                    server.spec,
+                    "--store",
+                    f"{command[-1]}.sqlite",
+                ]
             )
         assert ended.value.code in (0, 3)
         wanted = ("messages", "response_format", "max_tokens", "temperature")
@@ -288,7 +296,7 @@ def test_true_and_predicted_precision_are_known_by_hand():
 def test_nothing_is_asked_twice_and_the_plan_asks_nothing(capsys):
     with ChatServer(reply=planted.good_support) as server:
         path = support_items(12)
-        asking = ("stress", "noise", path, "--llm", server.spec, "--json")
+        asking = ("stress", "noise", path, "--judge", server.spec, "--json")
         assert run(*asking, "--plan") == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
@@ -311,7 +319,7 @@ def test_an_editor_writes_the_contradictions(capsys):
 
     path = support_items(12)
     with ChatServer(reply=editor) as server, ChatServer(reply=told_false) as judge:
-        more = ("--llm", judge.url + "#judge", "--editor", server.url + "#editor")
+        more = ("--judge", judge.url + "#judge", "--editor", server.url + "#editor")
         assert run("stress", "hallucination", path, "--out", "S", "--json", *more) == 0
         assert len(server.asked()) == 9  # a sentence of each item that is not labelled no
     found = json.loads(capsys.readouterr().out)
@@ -330,7 +338,9 @@ def test_an_editor_writes_the_contradictions(capsys):
     ],
 )
 def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys):
-    assert run("stress", name, MAKE[task](), "--out", "S", "--llm", "http://127.0.0.1:1/v1#x") == 2
+    assert (
+        run("stress", name, MAKE[task](), "--out", "S", "--judge", "http://127.0.0.1:1/v1#x") == 2
+    )
     shown = capsys.readouterr().err
     assert said in shown
     assert shown.count("\n") == 1
@@ -376,7 +386,7 @@ def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
                 row[field] = [f"{text} In {1990 + n} it was so." for text in row[field]]
     with ChatServer() as server:
         path = write_rows("items.jsonl", rows)
-        more = ("--task", task, "--out", "S", "--llm", server.spec, "--draws", "20")
+        more = ("--task", task, "--out", "S", "--judge", server.spec, "--draws", "20")
         status = run("stress", name, path, *more)
     shown = capsys.readouterr()
     if status == 2:

@@ -48,7 +48,7 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     path = support_items(4)
     more = ("--labels", labels_of(path), "--sentences", "0,1", "--levels", "0,1")
     with ChatServer(reply=planted.good_support) as server:
-        asking = ("all", path, *more, "--llm", f"{server.url}#judge", "--out", "A")
+        asking = ("all", path, *more, "--judge", f"{server.url}#judge", "--out", "A")
         assert run(*asking) == 0
         count = len(server.answered())
         assert run(*asking) == 0  # nothing is asked twice
@@ -62,7 +62,7 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
         assert "<script" not in Path("A/card.html").read_text()
         Path("A/card.json").rename("judge.json")
 
-        model = ("--llm", f"{server.url}#judge")
+        model = ("--judge", f"{server.url}#judge")
         check = ("audit", "check", "--card", "judge.json", "--out")
         status, out, said = called(capsys, *check, "B")
         assert status == 2
@@ -109,7 +109,7 @@ def test_labels_and_place_are_looked_at_before_anything_is_asked(capsys):
         ):
             out = () if "--out" in more else ("--out", "A")
             status, shown, err = called(
-                capsys, "audit", "all", path, *more, *out, "--llm", server.spec
+                capsys, "audit", "all", path, *more, *out, "--judge", server.spec
             )
             assert (status, shown, err.count("\n")) == (2, "", 1), err
             assert said in err
@@ -279,8 +279,8 @@ def results(name: str, wrong: set[int], labels: str = "people.jsonl") -> str:
     said = [(n < 6) != (n in wrong) for n in range(8)]
     write_rows("items.jsonl", items)
     write_rows("said.jsonl", [{"id": f"i{n}", "value": value} for n, value in enumerate(said)])
-    assert runner("judge")("support", "items.jsonl", "--labels", "said.jsonl", "--out", name) == 0
-    assert run("card", name, "--labels", labels, "--out", f"{name}.json") == 0
+    assert runner("judge")("support", "items.jsonl", "--judge", "said.jsonl", "--out", name) == 0
+    assert run("card", name, "--judge", labels, "--out", f"{name}.json") == 0
     return f"{name}.json"
 
 

@@ -85,10 +85,10 @@ def judged(tmp_path: Path, *trials: str, reply=planted.good_support) -> tuple[st
     rows = rows_of(path)
     labels = write_rows("people.jsonl", [{"id": r["id"], "value": r["label"]} for r in rows])
     with ChatServer(reply=reply) as server:
-        pnyx("judge", "support", path, "--out", "R", "--llm", server.spec)
+        pnyx("judge", "support", path, "--out", "R", "--judge", server.spec)
         for name in trials:
             more = ("--sentences", "0,1") if name == "hallucination" else ()
-            run("stress", name, path, "--out", f"S-{name}", "--llm", server.spec, *more)
+            run("stress", name, path, "--out", f"S-{name}", "--judge", server.spec, *more)
     return path, labels
 
 
@@ -96,14 +96,14 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "hallucination")
     capsys.readouterr()
     folders = ("R", "S-noise", "S-hallucination")
-    assert run("card", *folders, "--labels", labels, "--out", "card.html") == 0
+    assert run("card", *folders, "--judge", labels, "--out", "card.html") == 0
     assert "0 reasons against a use; see card.html" in capsys.readouterr().err
     page = Path("card.html").read_text()
     assert page.count("data:image/svg+xml;base64,") == 3  # two curves, a reliability diagram
     assert "<script" not in page
     assert not re.search(r"(src|href)=\"(?!data:)", page)
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
-    assert run("card", *folders, "--labels", labels, "--out", "-") == 0
+    assert run("card", *folders, "--judge", labels, "--out", "-") == 0
     card = json.loads(capsys.readouterr().out)
     assert card["judge"] == "test"
     assert card["not_for"] == []
@@ -117,7 +117,7 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
 def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(
         lambda _: planted.verdict(True, 1.0)))  # fmt: skip
-    assert run("card", "R", "S-noise", "S-injection", "--labels", labels, "--out", "c.md") == 0
+    assert run("card", "R", "S-noise", "S-injection", "--judge", labels, "--out", "c.md") == 0
     page = Path("c.md").read_text()
     for said in (
         "Do not use it to estimate how many of the retrieved documents are irrelevant",
@@ -133,7 +133,7 @@ def test_a_card_escapes_hostile_names(tmp_path):
     path = preference_items(6)
     with ChatServer(reply=planted.good_preference) as server:
         model = f"{server.url}#<script>alert(1)</script>"
-        assert pnyx("judge", "preference", path, "--out", "R", "--llm", model) == 0
+        assert pnyx("judge", "preference", path, "--out", "R", "--judge", model) == 0
     assert run("card", "R", "--out", "c.html") == 0
     page = Path("c.html").read_text()
     assert "<script" not in page
@@ -144,7 +144,7 @@ def test_folders_of_two_judges_or_of_none_are_refused(tmp_path, capsys):
     path = support_items(6)
     for folder, name in (("R1", "one"), ("R2", "two")):
         with ChatServer(reply=planted.good_support) as server:
-            pnyx("judge", "support", path, "--out", folder, "--llm", f"{server.url}#{name}")
+            pnyx("judge", "support", path, "--out", folder, "--judge", f"{server.url}#{name}")
     capsys.readouterr()
     assert run("card", "R1", "R2", "--out", "c.md") == 2
     assert "R2: is of a different judge ('two') than R1 ('one')" in capsys.readouterr().err
@@ -180,7 +180,7 @@ def test_what_an_answer_costs_is_a_number_only_where_it_is_known(manifest, token
 def test_a_trial_whose_summary_is_not_whole_is_refused(tmp_path, capsys):
     path = preference_items(6)
     with ChatServer(reply=planted.good_preference) as server:
-        asking = ("stress", "order", path, "--task", "preference", "--llm", f"{server.url}#good")
+        asking = ("stress", "order", path, "--task", "preference", "--judge", f"{server.url}#good")
         assert run(*asking, "--out", "R") == 0
     capsys.readouterr()
     Path("R/summary.json").write_text('{"trial": "order"}')

@@ -93,7 +93,7 @@ def test_repeats_are_asked_anew_and_counted_by_hand(capsys):
     path = MAKE["support"](40)
     with ChatServer(reply=fickle) as server:
         asking = ("audit", "stress", "repeat", path, "--repeats", "1", "--out", "S",
-                  "--concurrency", "1", "--llm", server.spec, "--json")  # fmt: skip
+                  "--concurrency", "1", "--judge", server.spec, "--json")  # fmt: skip
         code, out, _ = called(capsys, *asking)
         assert code == 0
         assert len(server.asked()) == 80
@@ -119,7 +119,7 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
     path = stance_items(8)
     with ChatServer(reply=reply) as server:
         _, out, _ = called(capsys, "audit", "stress", "stance", path, "--task", "stance",
-                           "--out", "S", "--llm", server.spec, "--json")  # fmt: skip
+                           "--out", "S", "--judge", server.spec, "--json")  # fmt: skip
         statements = {planted.text_of(r["messages"][-1]["content"], "side")
                       for r in server.asked()}  # fmt: skip
     measures = json.loads(out)["measures"]
@@ -215,7 +215,7 @@ def test_a_taste_for_its_own_texts_is_held_against_peoples_by_hand(capsys):
             "S",
             "--task",
             "preference",
-            "--llm",
+            "--judge",
             server.spec,
             "--json",
         )
@@ -256,7 +256,7 @@ def author(prompt: str) -> str:
 def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
     items = argued(9)
     with ChatServer(reply=author) as server:
-        writing = ("audit", "pairs", items, "--llm", server.spec)
+        writing = ("audit", "pairs", items, "--judge", server.spec)
         code, out, _ = called(capsys, *writing, "--plan", "--json")
         plan = json.loads(out)
         assert (code, plan["items"], plan["models"][0]["calls"], server.asked()) == (0, 7, 7, [])
@@ -284,13 +284,13 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             *({"id": i, "value": "ab".replace(own[i], "")} for i in ("r3", "r6")),
             {"id": "r4", "value": "neither"},
         ])  # fmt: skip
-        trying = ("audit", "stress", "self", "pairs.jsonl", "--llm", server.spec, "--json")
+        trying = ("audit", "stress", "self", "pairs.jsonl", "--judge", server.spec, "--json")
         own_taste = (*trying, "--writer", "test", "--control")
         found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
         # A second judge that prefers whatever comes first: a tie in both orders.
         with ChatServer(reply=planted.winner("first")) as second:
             llm = second.spec.replace("#test", "#second")
-            judging = ("judge", "preference", "pairs.jsonl", "--llm", llm)
+            judging = ("judge", "preference", "pairs.jsonl", "--judge", llm)
             assert called(capsys, *judging, "--out", "second")[0] == 0
         beside = json.loads(called(capsys, *own_taste, "second", "--out", "T")[1])
         judging = ("judge", "preference", "pairs.jsonl", *writing[3:])
@@ -310,7 +310,7 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
 
 
 def test_what_cannot_be_paired_is_one_line(capsys):
-    llm = ("--llm", "http://127.0.0.1:9/v1#m")
+    llm = ("--judge", "http://127.0.0.1:9/v1#m")
     for count, more, said in (
         (1, (*llm, "--out", "p.jsonl"), "no item has an argument"),
         (2, llm, "Missing option '--out'"),

@@ -63,7 +63,7 @@ def compared(*more: str, items: str | None = None, answer=reply) -> tuple[int, d
         path = items or rag_items()
         status = run(
             "audit", "formats", path, "--format", "direct", "--format", "listwise-rag-fine",
-            "--levels", "0,.5,1", "--sentences", "0,2", "--llm", server.spec, "--out", "F", *more,
+            "--levels", "0,.5,1", "--sentences", "0,2", "--judge", server.spec, "--out", "F", *more,
         )  # fmt: skip
     return status, json.loads(Path("F/formats.json").read_text())
 
@@ -102,7 +102,7 @@ def test_formats_are_compared_as_worked_by_hand(capsys):
 def test_nothing_is_asked_twice_and_view_shows_each_trial(capsys):
     asking = ("audit", "formats", rag_items(), "--format", "direct", "--levels", "0,1")
     with ChatServer(reply=reply) as server:
-        more = ("--sentences", "0,1", "--llm", server.spec, "--out", "F")
+        more = ("--sentences", "0,1", "--judge", server.spec, "--out", "F")
         assert run(*asking, *more) == 0
         calls, first = len(server.asked()), Path("F/formats.json").read_bytes()
         # Of each item: 3 dimensions; then the 2 that see documents, and the 2 that see arguments.
@@ -169,7 +169,7 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
         return json.dumps(said | low)
 
     with ChatServer(reply=third_and_fourth_low) as server:
-        asking = ("--format", "listwise-rag-fine", "--llm", server.spec, "--out", "R")
+        asking = ("--format", "listwise-rag-fine", "--judge", server.spec, "--out", "R")
         assert run("judge", "rag", rag_items(), *asking) == 0
     lines = [f"t0 0 d0{n} {label}" for n, label in enumerate(LABELS)]
     capsys.readouterr()
@@ -195,7 +195,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
     assert "2 of 2 items have no argument" in shown.err
     assert "documents" in found["formats"]["support"]
     with ChatServer(reply=reply) as server:
-        assert run("audit", "formats", rag_items(), "--llm", server.spec, "--plan", "--json") == 0
+        assert run("audit", "formats", rag_items(), "--judge", server.spec, "--plan", "--json") == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
     assert planned["models"][0]["model"].startswith("rag-direct: ")
@@ -212,7 +212,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
         (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "requires --llm"),
         (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct requires --llm"),
         (
-            ("audit", "formats", "rag.jsonl", "--out", "F", "--nuggets", "3"),
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--set", "nuggets=3"),
             "--nuggets requires --format",
         ),
         (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),

@@ -124,7 +124,7 @@ def test_a_language_model_is_asked_what_berds_asks(capsys, index, views, tmp_pat
     out = tmp_path / "out"
     more = ("--variants", "plain", "--retrievers", "bm25", "--cutoff", 1)
     with ChatServer() as server:
-        code, _, _ = called(capsys, *_bench(index, views, out), *more, "--llm", server.spec)
+        code, _, _ = called(capsys, *_bench(index, views, out), *more, "--judge", server.spec)
         (system,) = {row["messages"][0]["content"] for row in server.asked()}
     assert code == 0
     assert "You decide whether a document supports a perspective." in system

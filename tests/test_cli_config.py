@@ -51,7 +51,7 @@ def test_options_come_from_a_file_and_the_command_line_counts(index, tmp_path, h
 
 def test_what_is_saved_gives_the_same_results(index, tmp_path, hits, call):
     saved = tmp_path / "c.toml"
-    options = ("--model", "bm25", "--b", ".3", "-k", 2)
+    options = ("--model", "bm25", "--set", "b=.3", "-k", 2)
     code, out, _ = call(
         "search", str(index), "voting", *map(str, options), "--save-config", str(saved)
     )

@@ -107,7 +107,7 @@ def test_a_definition_that_is_missing_for_one_question_is_said_and_does_no_harm(
     counts = json.loads(Path("student/student.json").read_text())["about"]["counts"]
     assert (counts["asked"], counts["unscored"], counts["questions"]) == (64, 0, 4)
     items = [{k: v for k, v in row.items() if k != "value"} for row in items]
-    ask = ("judge", "relevance", write_rows("items.jsonl", items), "--student", "student")
+    ask = ("judge", "relevance", write_rows("items.jsonl", items), "--judge", "student")
     judged = called(capsys, *ask, "--out", "results")
     assert judged[0] == 0
     assert all(row["unscored"] is None for row in rows_of("results/answers.jsonl"))
@@ -121,7 +121,7 @@ def test_a_teacher_that_talks_nonsense_half_the_time_teaches_with_the_other_half
         row["document"] += f" {marks[n % 4]}"
     path = write_rows("pairs.jsonl", items)
     with ChatServer() as server:
-        told = called(capsys, "annotate", "label", path, "--llm", server.spec, "--out", "labels")
+        told = called(capsys, "annotate", "label", path, "--judge", server.spec, "--out", "labels")
         assert (told[0], "32 of 64 scored by test; 32 unscored: 32 schema" in told[1]) == (3, True)
     labelled = rows_of("labels/labelled.jsonl")
     assert [row["value"] is None for row in labelled] == [n % 2 == 0 for n in range(64)]
@@ -259,7 +259,7 @@ def test_a_damaged_student_answers_nothing(capsys, student, damage):
     change, said = DAMAGE[damage]
     change(student)
     items = write_rows("items.jsonl", labelled_rows()[:2])
-    result = called(capsys, "judge", "relevance", items, "--student", student, "--out", "results")
+    result = called(capsys, "judge", "relevance", items, "--judge", student, "--out", "results")
     error = refused(result)
     assert said in error
     assert "student" in error
@@ -268,12 +268,12 @@ def test_a_damaged_student_answers_nothing(capsys, student, damage):
 
 # --- --student beside other options
 
-LLM = ("--llm", "http://127.0.0.1:1/v1#nobody")
+LLM = ("--judge", "http://127.0.0.1:1/v1#nobody")
 
 
 def test_a_student_answers_what_it_was_trained_for(capsys, student):
     support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
-    result = called(capsys, "judge", "support", support, "--student", student, "--out", "results")
+    result = called(capsys, "judge", "support", support, "--judge", student, "--out", "results")
     assert "--student answers relevance, not support" in refused(result)
     assert not Path("results").exists()
 
@@ -282,18 +282,18 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
     ("options", "said"),
     [
         (LLM, "--llm and --student exclude each other"),
-        (("--labels", "l.jsonl"), "--labels and --student exclude each other"),
-        (("--lookup", "former"), "--lookup and --student exclude each other"),
-        (("--cascade", "c.json", "--cheap", "local"),
+        (("--judge", "l.jsonl"), "--labels and --student exclude each other"),
+        (("--judge", "former"), "--lookup and --student exclude each other"),
+        (("--set", "cascade=c.json", "--set", "cheap=local"),
          "--cheap: found 'local', expected a student's folder; a language model is for --llm"),
-        (("--cascade", "c.json", "--cheap", "student", *LLM),
+        (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
          "--llm and --student exclude each other"),
-        (("--cascade", "c.json", "--cheap", "student"), "--cheap and --student are the same stud"),
-        (("--cascade", "c.json", "--cheap", "empty"), "empty: holds no student.json"),
-        (("--cascade", "c.json"),
+        (("--set", "cascade=c.json", "--set", "cheap=student"), "--cheap and --student are the same stud"),
+        (("--set", "cascade=c.json", "--set", "cheap=empty"), "empty: holds no student.json"),
+        (("--set", "cascade=c.json"),
          "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"),
-        (("--cheap", "student"), "--cheap requires --cascade"),
-        (("--samples", "3"), "--samples requires --llm"),
+        (("--set", "cheap=student"), "--cheap requires --cascade"),
+        (("--set", "samples=3"), "--samples requires --llm"),
         (("--budget", "1"), "--budget requires --llm"),
     ],
 )  # fmt: skip
@@ -301,7 +301,7 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
 def test_options_that_would_change_nothing_beside_a_student(capsys, student, verb, options, said):
     items = write_rows("items.jsonl", labelled_rows()[:2])
     Path("empty").mkdir()
-    result = called(capsys, *verb.split(), items, "--student", student, "--out", "out", *options)
+    result = called(capsys, *verb.split(), items, "--judge", student, "--out", "out", *options)
     assert said in " ".join(refused(result).split())
     assert not Path("out").exists()
 
@@ -314,7 +314,7 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
     items = write_rows("items.jsonl", labelled_rows()[:4])
     for verb, out in (("judge relevance", "r"), ("annotate label", "l"), ("annotate apply", "a")):
         path = f"{out}.jsonl" if out == "a" else out
-        assert called(capsys, *verb.split(), items, "--student", student, "--out", path)[0] == 0
+        assert called(capsys, *verb.split(), items, "--judge", student, "--out", path)[0] == 0
     for path in ("r/answers.jsonl", "l/labelled.jsonl", "a.jsonl"):
         assert {row["judge"].partition("@")[0] for row in rows_of(path)} == {"student:student"}
     assert "nobody" not in Path("r/manifest.json").read_text()
@@ -337,14 +337,14 @@ def test_in_a_cascade_the_student_is_asked_first(capsys, student):
         "items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in labelled]
     )
     people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in labelled])
-    ask = ("judge", "relevance", items, "--student", student)
+    ask = ("judge", "relevance", items, "--judge", student)
     assert called(capsys, *ask, "--out", "alone")[0] == 0
     fitted = called(
         capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
     )
     assert fitted[0] == 0, fitted
     with ChatServer() as server:
-        cascade = ("--cascade", "c", "--llm", server.spec, "--out", "both")
+        cascade = ("--set", "cascade=c", "--judge", server.spec, "--out", "both")
         assert called(capsys, *ask, *cascade)[0] == 0
         asked = len(server.asked())
     stages = [row["notes"]["stage"] for row in rows_of("both/answers.jsonl")]

@@ -107,7 +107,7 @@ def test_answers_and_their_manifest(shard: tuple[str, ...], call: Call, tmp_path
         ("R", ("judge", "support", "items.jsonl"), ("R/answers.jsonl", "R/manifest.json")),
         ("a.jsonl", ("annotate", "apply", "pairs.jsonl"), ("a.jsonl", "a.jsonl.manifest.json")),
     ):
-        command = (*command, "--labels", "gold.jsonl", *shard, "--out", out)
+        command = (*command, "--judge", "gold.jsonl", *shard, "--out", out)
         assert call(*command)[0] == 0
         sizes = [Path(name).stat().st_size for name in names]
         for name in names:
@@ -123,7 +123,7 @@ def test_answers_and_their_manifest(shard: tuple[str, ...], call: Call, tmp_path
 def test_merged_shares(call: Call, tmp_path: Path) -> None:
     write_rows("items.jsonl", [{"id": "i0", "text": "Fares fell.", "statement": "Cheap."}])
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    judge = ("judge", "support", "items.jsonl", "--labels", "gold.jsonl")
+    judge = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
     assert call(*judge, "--shard", "1/1", "--out", "s")[0] == 0
     check_each_full_disk(call, tmp_path, ("results", "merge", "s", "--out", "merged"), 2)
 

@@ -294,7 +294,7 @@ def test_a_judge_that_fails_is_not_an_absence_of_evidence(
     with ChatServer(default=behaviour) as server:
         status, _, err = call(
             *("argue", folder / "i", QUESTION, "--md", report, "--html", tmp_path / "a.html"),
-            *("--llm", server.spec, "--store", tmp_path / "s", "--timeout", "5"),
+            *("--llm", server.spec, "--store", tmp_path / "s", "--set", "timeout=5"),
         )
     if behaviour == "400":  # nothing is written by a model that cannot be used at all
         assert (status, report.exists()) == (2, False)
@@ -332,7 +332,7 @@ def test_waiting_for_a_model_is_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     items.write_text('{"id": "1", "text": "Prices rose.", "statement": "It rose."}\n')
     with ChatServer(["500"]) as server:
         args = ["judge", "support", items, "--out", tmp_path / "r", "--store", tmp_path / "s"]
-        done = CliRunner().invoke(app, [*map(str, args), "--llm", server.spec])
+        done = CliRunner().invoke(app, [*map(str, args), "--judge", server.spec])
     assert "asking the model again: server_error: HTTP 500" in done.stderr
     assert "(attempt 1 of 6)" in done.stderr
 
@@ -412,11 +412,11 @@ def headers(tmp_path_factory):
         patched.chdir(place)
         for name, lines in rows.items():
             write_rows(f"{name}.jsonl", lines)
-        made("judge", "support", "items.jsonl", "--labels", "gold.jsonl", "--out", "L")
+        made("judge", "support", "items.jsonl", "--judge", "gold.jsonl", "--out", "L")
         made("judge", "support", "items.jsonl", "--out", "R")
         made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
         made("audit", "stress", "injection", "items.jsonl", "--out", "S", "--draws", "0")
-        made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
+        made("annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "a.jsonl")
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")
         shutil.copy("card.json", "later.json")
         for n in "12":

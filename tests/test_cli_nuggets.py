@@ -470,7 +470,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
     write_rows("r.jsonl", reports)
     with ChatServer(reply=assigns) as server:
         code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl",
-                           "--llm", f"{server.url}#m", "--out", "o")  # fmt: skip
+                           "--judge", f"{server.url}#m", "--out", "o")  # fmt: skip
         assert asked_of(server) == 1  # five answers in one call
     assert code == 0, err
     assert "no bank for 1 topic of the runs: q3" in err
@@ -506,7 +506,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     )
     with ChatServer(reply="perhaps") as server:
         code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl",
-                           "--llm", f"{server.url}#m", "--out", "o")  # fmt: skip
+                           "--judge", f"{server.url}#m", "--out", "o")  # fmt: skip
     assert code == 3, err
     (row,) = map(json.loads, Path("o/assignments.jsonl").read_text().splitlines())
     assert row["nuggets"][0]["assignment"] == "failed"

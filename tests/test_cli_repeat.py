@@ -84,7 +84,7 @@ def test_replies_of_a_model_come_from_the_store_and_none_is_asked(call, monkeypa
     write_rows("items.jsonl", ITEMS)
     with ChatServer() as server:
         monkeypatch.setenv("PNYX_LLM", server.spec)
-        assert call("judge", "support", "items.jsonl", "--out", "R", "--samples", "2")[0] == 0
+        assert call("judge", "support", "items.jsonl", "--out", "R", "--set", "samples=2")[0] == 0
         monkeypatch.delenv("PNYX_LLM")
         asked = len(server.answered())
         again = ("repeat", "R", "--with", f"llm={server.spec}")
@@ -136,7 +136,7 @@ def test_a_record_of_a_stranger_chooses_neither_place_nor_command(call, forged, 
 def test_a_record_that_hides_its_model_asks_none_all_the_same(call, monkeypatch):
     write_rows("items.jsonl", ITEMS)
     with ChatServer() as server:
-        call("judge", "support", "items.jsonl", "--out", "R", "--llm", server.spec)
+        call("judge", "support", "items.jsonl", "--out", "R", "--judge", server.spec)
         asked = len(server.answered())
         manifest = json.loads(Path("R/manifest.json").read_text())
         del manifest["models"]

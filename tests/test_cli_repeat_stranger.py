@@ -300,7 +300,7 @@ def test_stored_replies_answer_for_a_model_that_is_given_again(environment, call
         models = (server.spec, other.url + "#other")
         if environment:
             monkeypatch.setenv("PNYX_LLM", " ".join(models))
-        named = () if environment else ("--llm", models[0], "--llm", models[1])
+        named = () if environment else ("--judge", models[0], "--judge", models[1])
         assert call("judge", "support", "items.jsonl", "--out", "R", *named)[0] == 0
         monkeypatch.delenv("PNYX_LLM", raising=False)
         status, out, said = call("repeat", "R")
@@ -318,7 +318,7 @@ def edited(prompt: str) -> str:
 def test_a_folder_with_the_name_of_a_model_does_not_have_it_asked(call, monkeypatch):
     write_rows("items.jsonl", ITEMS)
     with ChatServer() as server:
-        asking = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "R")
+        asking = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "R")
         assert call(*asking)[0] == 0
         asked = len(server.answered())
         Path(server.spec).mkdir(parents=True)

@@ -51,7 +51,7 @@ def test_half_a_character_costs_no_verdict_and_no_run(task, run):
     Path("items.jsonl").write_text(TASKS[task].example + "\n")
     with ChatServer() as server:
         server.RequestHandlerClass = SpoilingHandler
-        command = ("judge", task, "items.jsonl", "--llm", server.spec, "--out")
+        command = ("judge", task, "items.jsonl", "--judge", server.spec, "--out")
         assert run(*command, "a")[0] == 0
         asked = len(server.asked())
         assert run(*command, "a")[0] == 0
@@ -111,7 +111,7 @@ def long_reply(size: int) -> str:
 def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, run):
     Path("items.jsonl").write_text(json.dumps(ITEM) + "\n")
     with ChatServer(reply=long_reply(size)) as server:
-        judge = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out")
+        judge = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out")
         status = run(*judge, "a", "--store", "s.sqlite")[0]
         assert run(*judge, "b", "--store", "s.sqlite")[0] == status
         assert len(server.asked()) == 1
@@ -122,7 +122,7 @@ def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, run)
         assert status == 3
         assert row["unscored"] == "oversized: the reply is longer than 1 MB"
     assert run("validate", "a/answers.jsonl")[0] == 0
-    lookup = ("judge", "support", "items.jsonl", "--lookup", "a", "--out", "c")
+    lookup = ("judge", "support", "items.jsonl", "--judge", "a", "--out", "c")
     assert run(*lookup)[0] == status
     assert run("store", "export", "--out", "e.jsonl", "--store", "s.sqlite")[0] == 0
     assert run("store", "merge", "e.jsonl", "--store", "t.sqlite")[0] == 0
@@ -136,7 +136,7 @@ def test_a_long_reply_in_an_old_store_is_unscored(run):
         text = long_reply(17 * 1024 * 1024)
         reply = Reply(text, "stop", "test", {}, "json_schema")
         store.put(request_key("test", request), "test", request, reply)
-    judge = ("judge", "support", "items.jsonl", "--llm", "http://127.0.0.1:9/v1#test")
+    judge = ("judge", "support", "items.jsonl", "--judge", "http://127.0.0.1:9/v1#test")
     options = ("--store", "s.sqlite", "--from-store", "--out", "a")
     assert run(*judge, *options)[0] == 3
     assert "oversized" in Path("a", "answers.jsonl").read_text()
@@ -169,7 +169,7 @@ def test_texts_that_an_order_leaves_out_are_unranked_and_said(run):
     documents = ["First.", "Second.", "Third.", "Fourth."]
     Path("r.jsonl").write_text(json.dumps({"id": "1", "query": "Q?", "documents": documents}))
     with ChatServer(reply='{"order": [4]}') as server:
-        command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--out", "out")
+        command = ("judge", "ranking", "r.jsonl", "--judge", server.spec, "--out", "out")
         status, printed, _ = run(*command)
     assert status == 0
     assert "1 rank only some of the texts (the others are unranked)" in printed
@@ -177,7 +177,7 @@ def test_texts_that_an_order_leaves_out_are_unranked_and_said(run):
     assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
     assert json.loads(Path("out", "manifest.json").read_text())["counts"]["partly_ranked"] == 1
     # What was answered so is an answer to look up again.
-    assert run("judge", "ranking", "r.jsonl", "--lookup", "out", "--out", "again")[0] == 0
+    assert run("judge", "ranking", "r.jsonl", "--judge", "out", "--out", "again")[0] == 0
     (row,) = map(json.loads, Path("again", "answers.jsonl").read_text().splitlines())
     assert (row["value"], row["notes"]) == ([3], {"missing": [0, 1, 2]})
 
@@ -190,7 +190,7 @@ def test_samples_of_a_ranking_are_in_different_orders(run):
     ]
     write_rows("r.jsonl", rows)
     with ChatServer() as server:
-        command = ("judge", "ranking", "r.jsonl", "--llm", server.spec, "--samples", "6")
+        command = ("judge", "ranking", "r.jsonl", "--judge", server.spec, "--set", "samples=6")
         assert run(*command, "--out", "out")[0] == 0
         # 3 texts have 6 orders: of 6 samples none repeats one
         assert len({json.dumps(one["messages"]) for one in server.asked()}) == 120
@@ -201,8 +201,8 @@ def test_a_probability_is_refused_where_no_answer_has_one(task, run):
     Path("items.jsonl").write_text(TASKS[task].example + "\n")
     has_one = TASKS[task].kind.yes_no or task == "sides"
     with ChatServer(logprobs="words") as server:
-        command = ("judge", task, "items.jsonl", "--llm", server.spec, "--out", "out")
-        status, _, said = run(*command, "--probability", "ask")
+        command = ("judge", task, "items.jsonl", "--judge", server.spec, "--out", "out")
+        status, _, said = run(*command, "--set", "probability=ask")
         assert (status == 2, bool(server.asked())) == (not has_one, has_one)
         if not has_one:
             assert said.startswith("pnyx: --probability requires questions")

@@ -471,7 +471,9 @@ def test_a_plan_asks_nothing_and_a_budget_is_kept(indexes, asked, tmp_path, call
         code, out, _ = call(*command, "--llm", server.spec, "--plan", "--json")
         assert (code, len(server.asked())) == (0, 0)
         assert json.loads(out)["models"][0]["calls"] == 9
-        code, _, err = call(*command, "--llm", server.spec, "--out", run, "--budget-tokens", "1")
+        code, _, err = call(
+            *command, "--llm", server.spec, "--out", run, "--set", "budget-tokens=1"
+        )
         assert code == 3
         assert not server.asked()
         assert "budget" in err

@@ -29,7 +29,7 @@ def two_judges(call):
     ):
         labels = [{"id": f"i{n}", "value": says(n)} for n in range(20)]
         write_rows(f"{name}.jsonl", labels)
-        call("judge", "support", "items.jsonl", "--labels", f"{name}.jsonl", "--out", name)
+        call("judge", "support", "items.jsonl", "--judge", f"{name}.jsonl", "--out", name)
 
 
 def test_questions_on_which_judges_differ_are_drawn_by_seed(two_judges, call):
@@ -87,7 +87,7 @@ def test_topics_of_reports_have_all_that_people_must_answer(campaign, call):  # 
         labels = [{"id": row["id"], "value": value} for row in asked]
         write_rows("labels.jsonl", labels)
         out = f"people-{value}"
-        assert call(*judge, "--labels", "labels.jsonl", "--out", out)[0] == 0
+        assert call(*judge, "--judge", "labels.jsonl", "--out", out)[0] == 0
 
 
 def test_what_cannot_be_drawn_is_one_line(two_judges, call):

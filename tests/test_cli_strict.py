@@ -117,7 +117,7 @@ def test_a_leaderboard_below_the_coverage_is_refused_and_what_is_unscored_is_no_
     for name in attests:
         labels.pop(name)  # one of two sentences has no verdict
     write_rows("labels.jsonl", [{"id": name, "value": value} for name, value in labels.items()])
-    arguments = ("judge", "report", *campaign, *COLLECTION, "--labels", "labels.jsonl", "--strict")
+    arguments = ("judge", "report", *campaign, *COLLECTION, "--judge", "labels.jsonl", "--strict")
     assert call(*arguments, "--out", "R")[0] == 3
     measure = ("measure", "report", "R", "--strict", "--leaderboard", "board.txt")
     status, out, said = call(*measure)
@@ -231,7 +231,7 @@ def test_reports_held_against_nuggets_by_the_rules_of_a_campaign(campaign, call)
     ids = [row["id"] for row in rows_of("known/answers.jsonl")]
     values = zip(ids, (True, True, False, True), strict=True)  # the empty report is not asked about
     write_rows("labels.jsonl", [{"id": name, "value": value} for name, value in values])
-    reports = (*reports, "--labels", "labels.jsonl")
+    reports = (*reports, "--judge", "labels.jsonl")
     assert call("nuggets", "assign", *reports, "--strict", "--out", "R")[0] == 0
     assert "Halden" not in Path("R/reports.jsonl").read_text()
     measure = ("measure", "report", "R", "--strict", "--measure", "strict_all_score")

@@ -57,7 +57,7 @@ def test_the_best_value_is_found_and_of_equal_ones_the_nearest_to_the_default(
     assert values == {0.0: 0.8, 0.25: 0.8, 0.5: 0.2, 0.75: 0.2}
     assert found["best"]["parameters"] == {"k1": 1.2, "b": 0.25}
     assert found["default"]["value"] == 0.2
-    assert found["options"] == ["--model", "bm25", "--k1", "1.2", "--b", "0.25"]
+    assert found["options"] == ["--model", "bm25", "--set", "k1=1.2", "--set", "b=0.25"]
     # Each fold has two topics, so in all others the long documents are the more.
     cross = found["cross_validation"]
     assert [fold["parameters"]["b"] for fold in cross["folds"]] == [0.25] * 5
@@ -131,7 +131,7 @@ def test_a_hybrids_weight_is_chosen_beside_its_lexical_parameters(capsys, tmp_pa
     assert list(means.values()) != [means[0.6]] * 11
     assert all(means[a] <= means[b] + 1e-9 for a, b in itertools.pairwise(sorted(means)))
     assert found["best"]["parameters"]["dense_weight"] >= 0.6
-    fused = _tuned(capsys, tmp_path / "i", *files, "--model", "hybrid", "--fusion", "rrf")
+    fused = _tuned(capsys, tmp_path / "i", *files, "--model", "hybrid", "--set", "fusion=rrf")
     assert set(fused["best"]["parameters"]) == {"mu"}
 
 
@@ -199,10 +199,10 @@ WRONG = [
     (("--model", "bm25", "--try", "k1=nan"), "k1 is nan, expected a number from 0 to 1e+06"),
     (("--model", "touche", "--try", "wc=-1"), "wc is -1, expected a number from 0 to 1e+06"),
     (("--model", "hybrid", "--try", "dense-weight=2"), "weight of the dense ranking is 2"),
-    (("--model", "hybrid", "--fusion", "rrf", "--try", "dense-weight"), "no parameter 'dense_w"),
-    (("--model", "bm25", "--lexical", "bm25"), "--lexical requires --model hybrid"),
-    (("--model", "bm25", "--embedder", "minilm-int8"), "--embedder requires --model touche or"),
-    (("--model", "bm25", "--flat"), "model bm25 has no relevance score to fix at 1"),
+    (("--model", "hybrid", "--set", "fusion=rrf", "--try", "dense-weight"), "no parameter 'dense_w"),
+    (("--model", "bm25", "--set", "lexical=bm25"), "--lexical requires --model hybrid"),
+    (("--model", "bm25", "--set", "embedder=minilm-int8"), "--embedder requires --model touche or"),
+    (("--model", "bm25", "--set", "flat"), "model bm25 has no relevance score to fix at 1"),
     (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements"),
     (("--model", "bm25", "--folds", "1"), "Invalid value for '--folds'"),
     (("--model", "bm25", "--measure", "nDCG@0"), "--measure nDCG@0: cutoff 0, expected 1 to"),

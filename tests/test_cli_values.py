@@ -114,8 +114,8 @@ def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
     refused(capfd, "argue", f"{NO_UTF8}.index", f"Fares {NO_UTF8}?", "--html", "h.html")
     assert not Path("h.html").exists()
     refused(capfd, "judge", "support", f"no{NO_UTF8}", "--out", "o")
-    refused(capfd, "judge", "support", NO_UTF8, "--llm", f"openai:{NO_UTF8}", "--out", "o")
-    refused(capfd, "judge", "support", NO_UTF8, "--llm", f"http://h/v1#{NO_UTF8}", "--out", "o")
+    refused(capfd, "judge", "support", NO_UTF8, "--judge", f"openai:{NO_UTF8}", "--out", "o")
+    refused(capfd, "judge", "support", NO_UTF8, "--judge", f"http://h/v1#{NO_UTF8}", "--out", "o")
 
 
 # --- addresses
@@ -143,8 +143,8 @@ def test_an_address_that_cannot_be_asked_is_one_line_that_tells_no_secret(
     assert not is_address(address)
     web = "corpus web q.md --out web --search serper --contact a@b.org --search-url".split()
     for arguments in (
-        ["judge", "support", "i.jsonl", "--llm", f"{address}#m", "--out", "o"],
-        ["judge", "support", "i.jsonl", "--llm", f"{address}#m", "--plan"],
+        ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--out", "o"],
+        ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--plan"],
         ["index", "i.jsonl", "--out", "i.index", "--vectors", "--embedder", f"{address}#m"],
         [*web, address],
     ):
@@ -174,7 +174,7 @@ def test_a_query_behind_the_model_is_refused_and_not_shown(own_place, capfd, whe
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
     with ChatServer() as server:
         spec = f"{server.url}{where}"
-        said = refused(capfd, "judge", "support", "i.jsonl", "--llm", spec, "--out", "o")
+        said = refused(capfd, "judge", "support", "i.jsonl", "--judge", spec, "--out", "o")
     assert SECRET not in said
     assert not server.asked()
 

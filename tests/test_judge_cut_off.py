@@ -189,7 +189,7 @@ def test_killed_between_the_tries_a_run_asks_only_the_second(tmp_path, monkeypat
     Path("items.jsonl").write_text(
         json.dumps({"id": "1", "text": "[[length_once]]", "statement": "Buses got cheaper."}) + "\n"
     )
-    judge = ["judge", "support", "items.jsonl", "--store", "s.sqlite", "--out", "out", "--llm"]
+    judge = ["judge", "support", "items.jsonl", "--store", "s.sqlite", "--out", "out", "--judge"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     server = subprocess.Popen(
         [sys.executable, "-c", SLOW, "log.jsonl"],

@@ -108,7 +108,7 @@ def test_the_command_line_takes_its_prompt_file(capsys):
     Path("rubric.toml").write_text(PROMPT, encoding="utf-8")
     with ChatServer(reply=reply(cogency="yes", clarity="no")) as server:
         llm = ["--llm", f"{server.url}#test"]
-        options = ["--prompt", "rubric.toml", "--samples", "4", "--out", "out"]
+        options = ["--set", "prompt=rubric.toml", "--set", "samples=4", "--out", "out"]
         with pytest.raises(SystemExit) as ended:
             main(["judge", "quality", "items.jsonl", *llm, *options])
         orders = {tuple(_shown(row)) for row in server.asked()}

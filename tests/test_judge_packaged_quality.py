@@ -103,7 +103,7 @@ def test_an_item_may_ask_for_the_overall_quality_alone(tmp_path, capsys):
 def test_a_rating_is_the_same_share_of_every_scale(name, low, high, tmp_path, capsys):
     path = items(tmp_path / "i.jsonl", {"id": "1", "text": GOOD, "dimensions": [OVERALL]})
     out = tmp_path / "out"
-    assert run(capsys, "judge", "quality", path, "--out", out, "--scale", name)[0] == 0
+    assert run(capsys, "judge", "quality", path, "--out", out, "--set", f"scale={name}")[0] == 0
     (row,) = rows_of(out)
     (score,) = load_overall_quality().score([GOOD])
     assert row["value"] == pytest.approx(low + score.value * (high - low), abs=1e-4)

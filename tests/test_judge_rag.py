@@ -84,9 +84,9 @@ def test_each_format_is_parsed_normalised_and_stored(name: str, tmp_path: Path) 
     path = write(tmp_path / "i.jsonl", ITEM)
     arguments = (path, "--format", name, "--out", str(tmp_path / "r"))
     with ChatServer() as server:
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         first, calls = answers(tmp_path / "r"), len(server.asked())
-        assert run(*arguments, "--llm", server.spec) == 0
+        assert run(*arguments, "--judge", server.spec) == 0
         assert len(server.asked()) == calls
     assert answers(tmp_path / "r") == first
     quality = dimensions_of("quality") if name.startswith("listwise") else ()
@@ -157,7 +157,15 @@ def test_nuggets_are_made_once_stored_and_shared_by_all_arguments_on_a_question(
         ITEM | {"id": "3", "stance": "con"},
     ]
     path = write(tmp_path / "i.jsonl", *rows)
-    arguments = (path, "--format", "query-rubric", "--nuggets", "7", "--out", str(tmp_path / "r"))
+    arguments = (
+        path,
+        "--format",
+        "query-rubric",
+        "--set",
+        "nuggets=7",
+        "--out",
+        str(tmp_path / "r"),
+    )
     with ChatServer() as server:
         assert run(*arguments, "--llm", server.spec) == 0
         made = [q for q in server.asked() if "Name exactly 7 points" in q["messages"][0]["content"]]
@@ -404,9 +412,9 @@ def test_a_broken_item_is_one_line(
     [
         (("--format", "beauty"), "expected for rag: rag-direct, direct"),
         (("--format", "direct"), "--format direct requires --llm"),
-        (("--nuggets", "3"), "--nuggets requires"),
-        (("--format", "direct", "--llm", "X", "--nuggets", "3"), "--nuggets requires"),
-        (("--llm", "X", "--prompt", "rag-metric"), "takes prompts of the form triad"),
+        (("--set", "nuggets=3"), "--nuggets requires"),
+        (("--format", "direct", "--llm", "X", "--set", "nuggets=3"), "--nuggets requires"),
+        (("--llm", "X", "--set", "prompt=rag-metric"), "takes prompts of the form triad"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -450,7 +458,7 @@ def test_a_model_answers_in_every_form(name: str, llm: str | None, tmp_path: Pat
     item = {name: ITEM[name] for name in ("id", "query", "argument")}
     item |= {"documents": ["Buses filled up."], "dimensions": ["groundedness"]}
     path, out = write(tmp_path / "i.jsonl", item), tmp_path / "r"
-    more = ("--nuggets", "1") if "-rubric" in name and name != "static-rubric" else ()
+    more = ("--set", "nuggets=1") if "-rubric" in name and name != "static-rubric" else ()
     with ChatServer() as server:
         asking = (path, "--llm", llm or server.spec, "--format", name, *more)
         assert run(*asking, "--out", str(out)) == 0

@@ -139,7 +139,7 @@ def test_a_run_writes_no_echo_of_the_key(own_place, monkeypatch, capfd, tmp_path
     item = {"id": "1", "text": "Fares fell.", "statement": "Buses got cheaper."}
     Path("items.jsonl").write_text(json.dumps(item) + "\n")
     with ChatServer(reply=answer) as server, pytest.raises(SystemExit) as ended:
-        main(["judge", "support", "items.jsonl", "--llm", server.spec, "--out", "out"])
+        main(["judge", "support", "items.jsonl", "--judge", server.spec, "--out", "out"])
     assert ended.value.code == 0
     assert '"value": true' in Path("out/answers.jsonl").read_text()
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

@@ -33,7 +33,7 @@ def results(call: Any) -> None:
             for n, yes in enumerate(truth)
         ]  # fmt: skip
         write_rows(f"{name}.jsonl", verdicts)
-        lookup = ("--lookup", f"{name}.jsonl", "--out", name)
+        lookup = ("--judge", f"{name}.jsonl", "--out", name)
         assert call("judge", "support", "items.jsonl", *lookup)[0] == 0
 
 

@@ -72,7 +72,7 @@ def shown(server: ChatServer) -> list[str]:
 def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, form):
     items, own = paths
     with ChatServer(reply=polite) as server:
-        code = run("judge", "quality", items, "--dimensions", own, "--llm", server.spec,
+        code = run("judge", "quality", items, "--dimensions", own, "--judge", server.spec,
                    "--format", form, "--out", "r")  # fmt: skip
         asked = shown(server)
     assert code == 0
@@ -103,7 +103,7 @@ def test_a_file_says_what_is_asked_on_which_scale_with_which_examples(paths, for
 def test_another_file_is_another_run_and_the_same_asks_nothing_again(paths, tmp_path, capsys):
     items, own = paths
     with ChatServer(reply=polite) as server:
-        arguments = ("judge", "quality", items, "--dimensions", own, "--llm", server.spec)
+        arguments = ("judge", "quality", items, "--dimensions", own, "--judge", server.spec)
         assert run(*arguments, "--out", "r") == 0
         count = len(server.asked())
         assert run(*arguments, "--out", "r") == 0
@@ -120,7 +120,7 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
     labels = [{"id": "a", "dimension": "politeness", "value": 4},
               {"id": "b", "dimension": "politeness", "value": 2}]  # fmt: skip
     with ChatServer(reply=polite) as server:
-        asking = ("--dimensions", own, "--llm", server.spec)
+        asking = ("--dimensions", own, "--judge", server.spec)
         assert run("judge", "quality", items, *asking, "--out", "r") == 0
         assert run("audit", "stress", "length", items, *asking, "--out", "s") == 0
     path = write_rows("labels.jsonl", labels)
@@ -153,7 +153,7 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
 def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, line, problem):
     items, own = paths
     (tmp_path / "own.toml").write_text(FILE.replace(*change))
-    said = refused(capsys, items, "--dimensions", own, "--llm", "http://127.0.0.1:9/v1#m",
+    said = refused(capsys, items, "--dimensions", own, "--judge", "http://127.0.0.1:9/v1#m",
                    "--out", "r")  # fmt: skip
     assert f"own.toml:{line}: " in said
     assert problem in said
@@ -166,7 +166,7 @@ def test_choices_that_do_not_go_together(paths, capsys):
         capsys, items, "--dimensions", own, "--out", "r"
     )
     assert "the file of --dimensions says it" in refused(
-        capsys, items, "--dimensions", own, "--scale", "5", *llm
+        capsys, items, "--dimensions", own, "--set", "scale=5", *llm
     )
     assert "no such file" in refused(capsys, items, "--dimensions", "x.toml", *llm).lower()
     other = write_rows("other.jsonl", [{"id": "a", "text": "x", "dimensions": ["cogency"]}])
@@ -187,7 +187,7 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     assert len(form_of(second).fields) == 1
     label = refuser("label")
     assert "the file of --dimensions defines it" in label(
-        capsys, "quality", items, "--dimensions", own, "--scale", "5", "--out", "l.jsonl"
+        capsys, "quality", items, "--dimensions", own, "--set", "scale=5", "--out", "l.jsonl"
     )
     assert "--dimensions requires the task quality" in label(
         capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"

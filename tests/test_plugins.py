@@ -108,7 +108,7 @@ def test_a_judge_answers(tea, pnyx, tmp_path):
         2,
         "pnyx: --judge overlap does not answer quality (see pnyx judge --help)\n",
     )
-    code, _, err = pnyx(tea, *command, "overlap", "--labels", "gold.jsonl")
+    code, _, err = pnyx(tea, *command, "overlap", "--judge", "gold.jsonl")
     assert (code, err) == (
         2,
         "pnyx: --labels and --judge exclude each other (see pnyx judge --help)\n",
@@ -145,7 +145,7 @@ def test_an_engine_is_searched_by_address(tea, pnyx, tmp_path):
 def test_a_measure_is_measured(tea, pnyx, tmp_path):
     run, bank = write_files(tmp_path, "ids")
     gold = write_labels(tmp_path / "labels.jsonl")
-    judge = ("judge", "report", run, "--nuggets", bank, "--labels", gold, "--out", "judged")
+    judge = ("judge", "report", run, "--nuggets", bank, "--judge", gold, "--out", "judged")
     assert pnyx(None, *judge)[0] in (0, 3)
     code, out, err = pnyx(tea, "measure", "report", "judged", "--json")
     assert code in (0, 3), err

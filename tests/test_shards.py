@@ -90,7 +90,7 @@ def test_the_shares_of_the_packaged_judge_are_the_run(call):
 def test_a_models_replies_are_merged_and_nothing_is_asked_again(call):
     path = write_rows("q.jsonl", ({"id": f"i{n}", "text": f"Text {n}."} for n in range(9)))
     with ChatServer() as server:
-        command = ("judge", "quality", path, "--llm", server.spec)
+        command = ("judge", "quality", path, "--judge", server.spec)
         whole = (*command, "--store", "whole.sqlite")
         assert call(*whole, "--out", "whole")[0] == 0
         asked = len(server.asked())
@@ -119,7 +119,7 @@ def test_kill_9_of_a_share_and_again_asks_nothing_that_was_stored(call):
     )
     with ChatServer(delay=0.05) as server:
         command = ["judge", "support", path, "--shard", "1/2"]
-        plan = json.loads(call(*command, "--llm", server.spec, "--plan", "--json")[1])
+        plan = json.loads(call(*command, "--judge", server.spec, "--plan", "--json")[1])
         of = plan["questions"]
         assert 20 < of < 60
         command += ["--out", "share"]
@@ -159,7 +159,7 @@ def test_the_shares_of_reports_are_the_run(call):
     Path(reports).write_text("".join(line.replace('"7"', f'"{n}"') for n in range(40)))
     Path(bank).write_text("".join(nuggets.replace('"7"', f'"{n}"') for n in range(40)))
     with ChatServer(reply=scripted) as server:
-        command = ("judge", "report", reports, "--nuggets", bank, "--llm", server.spec)
+        command = ("judge", "report", reports, "--nuggets", bank, "--judge", server.spec)
         assert call(*command, "--out", "whole", "--store", "w.sqlite")[0] == 3
         names = in_shares(call, 3, *command, expected=3)
     merged(call, names, status=3)
@@ -207,7 +207,7 @@ def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
     shutil.copytree(a, "copy")
     assert "copy: is share 2, as is share2" in refused(capsys, a, "copy", "--out", "o")
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
-    labels = ("--labels", "gold.jsonl")
+    labels = ("--judge", "gold.jsonl")
     call("judge", "support", path, *labels, "--shard", "1/2", "--out", "other")
     assert "another run than share2: judge differs" in refused(capsys, a, "other", "--out", "o")
     call("judge", "support", support_items(20), "--shard", "1/2", "--out", "fewer")

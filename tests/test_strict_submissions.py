@@ -161,7 +161,15 @@ def test_a_run_that_cannot_be_ranked_is_left_out_before_anything_is_asked(call, 
     content, expected = BROKEN[name]
     Path("evil.jsonl").write_bytes(content)
     with ChatServer() as server:
-        arguments = ("judge", "report", "evil.jsonl", "honest.jsonl", *INPUTS, "--llm", server.spec)
+        arguments = (
+            "judge",
+            "report",
+            "evil.jsonl",
+            "honest.jsonl",
+            *INPUTS,
+            "--judge",
+            server.spec,
+        )
         code, _, said = call(*arguments, "--plan")
         assert code == 0
         assert not server.asked()

@@ -17,7 +17,7 @@ Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 LABELS = ("--labels", "gold.jsonl")
 JUDGE = ("judge", "support", "items.jsonl", *LABELS)
-PLAN = ("--llm", "http://127.0.0.1:9/v1#m", "--plan")
+PLAN = ("--judge", "http://127.0.0.1:9/v1#m", "--plan")
 
 
 @pytest.fixture(autouse=True)

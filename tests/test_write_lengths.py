@@ -136,7 +136,10 @@ def test_a_plan_takes_the_choices_of_the_writer(
         (("--words", "100"), "--words requires --llm"),
         (("--prompt", "argue"), "--prompt requires --llm"),
         (("--words", "19", "--llm", "http://127.0.0.1:9/v1#m"), "--words"),
-        (("--prompt", "relevance", "--llm", "http://127.0.0.1:9/v1#m"), "inputs: found 'text'"),
+        (
+            ("--set", "prompt=relevance", "--judge", "http://127.0.0.1:9/v1#m"),
+            "inputs: found 'text'",
+        ),
         (("--prompt", "none", "--llm", "http://127.0.0.1:9/v1#m"), "no prompt 'none'"),
     ],
 )

@@ -156,7 +156,7 @@ def test_a_strong_models_answers_override(
     }
     texts = {judged_text(a)[:60]: turned.get(a.id, "neither") for a in load_example().arguments}
     with ChatServer(sides=knowing(texts)) as server:
-        code, printed, errors = run(capsys, *command, "--llm", server.spec)
+        code, printed, errors = run(capsys, *command, "--judge", server.spec)
         orders = shown_orders(server)
     assert code == 0
     for side, own in cited(printed).items():
@@ -323,7 +323,7 @@ def test_where_the_model_gives_nothing_the_packaged_judgement_is_used_and_it_is_
     capsys: Any,
 ) -> None:
     with ChatServer(reply=in_shape(knowing(labels), lambda rows: entries)) as server:
-        code, printed, errors = run(capsys, *command, "--llm", server.spec)
+        code, printed, errors = run(capsys, *command, "--judge", server.spec)
     assert code == 3
     assert cited(printed) == cited(plain)
     assert (printed["weighed"]["scored"], printed["unscored"]) == (0, ASKED)
@@ -336,7 +336,7 @@ def test_a_model_that_does_not_classify_the_claims_decides_nothing(
     command: list[str], plain: dict[str, Any], word: str, capsys: Any
 ) -> None:
     with ChatServer(sides=lambda text, first, second: said(word)) as server:
-        code, printed, errors = run(capsys, *command, "--llm", server.spec)
+        code, printed, errors = run(capsys, *command, "--judge", server.spec)
         calls = asked_by_prompt(server)
     # The same word for both claims is right about one: it is asked in the opposite order, too.
     assert calls["passage-sides"] == (1 if word == "neither" else 2)
@@ -370,7 +370,7 @@ def test_that_the_packaged_judge_decided_is_at_the_top_of_the_page(
 ) -> None:
     page = tmp_path / "r.html"
     with ChatServer(sides=always_first) as server:
-        run(capsys, *command, "--llm", server.spec, "--html", str(page))
+        run(capsys, *command, "--judge", server.spec, "--html", str(page))
     text = page.read_text(encoding="utf-8")
     place = text.find("The packaged judge decided the sides, not test")
     assert 0 < place < text.find("<footer")
@@ -549,7 +549,7 @@ def test_the_cost_is_in_dollars_where_prices_are_known(
     prices = tmp_path / "prices.toml"
     prices.write_text("[models.test]\ninput = 1.0\noutput = 2.0\n", encoding="utf-8")
     with ChatServer(sides=knowing(labels)) as server:
-        errors = run(capsys, *asking, "--llm", server.spec, "--prices", str(prices))[2]
+        errors = run(capsys, *asking, "--llm", server.spec, "--set", f"prices={prices}")[2]
         dollars = server.billed["prompt_tokens"] + 2 * server.billed["completion_tokens"]
     assert f"completion tokens, ${dollars / 1e6:.4f}" in errors
 
@@ -561,7 +561,7 @@ def test_a_plan_without_a_model_costs_nothing(index: str, capsys: Any) -> None:
 
 def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any) -> None:
     with ChatServer(sides=knowing(labels)) as server:
-        options = ["--llm", server.spec, "--budget-tokens", "1500"]
+        options = ["--llm", server.spec, "--set", "budget-tokens=1500"]
         code, printed, _ = run(capsys, *asking, *options)
         spent = sum(server.billed[n] for n in ("prompt_tokens", "completion_tokens"))
     assert code == 3
@@ -631,7 +631,7 @@ def test_a_plan_of_reranking_many_topics(index: str, tmp_path: Path, capsys: Any
 
 
 def test_a_budget_of_reranking_is_kept(index: str, tmp_path: Path, capsys: Any) -> None:
-    command = ["search", index, QUESTION, "--rerank", "--json", "--budget-tokens", "50"]
+    command = ["search", index, QUESTION, "--rerank", "--json", "--set", "budget-tokens=50"]
     with ChatServer() as server:
         options = ["--llm", server.spec, "--store", str(tmp_path / "s.sqlite")]
         code = run(capsys, *command, *options)[0]

@@ -87,7 +87,7 @@ def _judged(folder: Path) -> None:
     )  # fmt: skip
     pnyx(folder, "judge", "quality", "texts.jsonl", "--out", "results/quality")
     pnyx(folder, "judge", "support", items, "--out", "results/support")
-    pnyx(folder, "judge", "support", items, "--labels", labels, "--out", "results/people")
+    pnyx(folder, "judge", "support", items, "--judge", labels, "--out", "results/people")
     views = ("--perspectives", "example/perspectives.jsonl", "--out", "results/retrievers")
     pnyx(folder, "bench", "perspectives", "--index", "example.index", *views)
     measured = ("measure", "support", "results/support", "--labels", labels, "--json")

@@ -25,7 +25,16 @@ COMMAND = [sys.executable, "-m", "pnyx", "judge", "support"]
 
 
 def command(server: Server, items: Path, store: Path, out: Path) -> list[str]:
-    given = ["--llm", f"{server.url}#test", "--store", store, "--out", out, "--concurrency", LIMIT]
+    given = [
+        "--judge",
+        f"{server.url}#test",
+        "--store",
+        store,
+        "--out",
+        out,
+        "--concurrency",
+        LIMIT,
+    ]
     return [*COMMAND, str(items), *map(str, given)]
 
 

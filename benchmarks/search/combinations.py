@@ -103,7 +103,7 @@ def combination(
     """Return the command line of one combination."""
     rerank, diversify, stance = stages
     line = ["search", index, QUESTION, "--model", model, "--json"]
-    line += ["--embedder", embedder] if model in ("touche", "dense", "hybrid") else []
+    line += ["--set", f"embedder={embedder}"] if model in ("touche", "dense", "hybrid") else []
     line += ["--rerank"] if rerank else []
     line += ["--depth", str(DEPTH)] if rerank or diversify or stance else []
     line += ["--pointwise"] if rerank == "pointwise" else []

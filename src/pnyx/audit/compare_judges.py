@@ -52,7 +52,7 @@ def judges(answers: tuple[str, ...], spec: ChoosingSpec, as_json: bool) -> Outco
     \b
     Example:
       pnyx judge support items.jsonl --out packaged
-      pnyx judge support items.jsonl --llm openai:gpt-4o-mini --out mini
+      pnyx judge support items.jsonl --judge openai:gpt-4o-mini --out mini
       pnyx compare judges packaged mini --labels people.jsonl --margin 0.05 \\
         --html judges.html
     """

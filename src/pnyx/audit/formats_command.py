@@ -45,7 +45,7 @@ class ComparedSpec(Spec, heading="Formats"):
     )
 
     def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
-        """Return the formats; OptionError: one is unknown, or --nuggets would have no effect."""
+        """Return the formats; OptionError: one is unknown, or the setting nuggets would have no effect."""
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
         chosen = list(dict.fromkeys(self.format)) or usual
         if format_spec.nuggets is not None and not any(
@@ -87,7 +87,7 @@ def formats(
     \b
     Example:
       pnyx audit formats items.jsonl --format direct --format listwise-rag-fine \\
-        --llm http://127.0.0.1:8000/v1#my-model --out formats
+        --judge http://127.0.0.1:8000/v1#my-model --out formats
     """
     options.check_judge(spec)
     read = list(_TASK.read(items))

@@ -198,7 +198,7 @@ def stress(
     Example:
       pnyx audit stress noise items.jsonl --out noise
       pnyx audit stress injection items.jsonl --limit 50 \\
-        --llm http://127.0.0.1:8000/v1#my-model --plan
+        --judge http://127.0.0.1:8000/v1#my-model --plan
     """
     options.check_judge(spec)
     options.check_trial(trial)

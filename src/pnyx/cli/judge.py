@@ -187,8 +187,8 @@ def command(
       echo '{"id": "1", "text": "Fares fell.", "statement": "Cheaper."}' > a.jsonl
       pnyx judge support a.jsonl --out results
       pnyx judge support ragas.csv --column answer=reply --out answers
-      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --plan
-      pnyx judge support a.jsonl --llm http://127.0.0.1:8000/v1#my-model --out llm
+      pnyx judge support a.jsonl --judge http://127.0.0.1:8000/v1#my-model --plan
+      pnyx judge support a.jsonl --judge http://127.0.0.1:8000/v1#my-model --out llm
       pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered
@@ -246,7 +246,7 @@ def _say_overall(
     pairs: Any = zip(items, questions, strict=True)
     if any(before.dimensions != after.dimensions == (OVERALL,) for before, after in pairs):
         others = ", ".join(name for name in dimensions_of("quality") if name != OVERALL)
-        say(f"the packaged judge rates {OVERALL} only; {others} need --llm")
+        say(f"the packaged judge rates {OVERALL} only; {others} need a language model (--judge)")
 
 
 def _say_left_out(task: str, form: JudgingFormat) -> None:
@@ -254,5 +254,5 @@ def _say_left_out(task: str, form: JudgingFormat) -> None:
     if task == "rag" and form.name == "support":
         say(
             "support measures context_relevance and groundedness; answer_relevance and preference "
-            "need --llm and another --format"
+            "need a language model (--judge) and another --format"
         )

@@ -194,7 +194,7 @@ def _logprobs(row: dict[str, Any]) -> str:
 def _price(row: dict[str, Any]) -> str:
     price = row["price_usd_per_million"]
     if price is None:
-        return "unknown (--prices FILE of pnyx judge)"
+        return "unknown (--set prices=FILE of pnyx judge)"
     input_prices = f"${price['input']:g} in, ${price['cached_input']:g} in from cache"
     return f"{input_prices}, ${price['output']:g} out, for a million tokens"
 

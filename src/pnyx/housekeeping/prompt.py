@@ -62,7 +62,7 @@ class ShowSpec(Spec):
     item: str | None = opt(None, "Item to show.", "--id", metavar="ID", default_text="the first")
     batch: int = opt(1, "As for pnyx judge.", within="[1, 100]")
     probability: Literal["auto", "ask", "tok", "both"] = opt("auto", "As for pnyx judge.")
-    sample: int = opt(0, "Number of the repeat (--samples of pnyx judge).", low=0)
+    sample: int = opt(0, "Number of the repeat (--set samples=N of pnyx judge).", low=0)
     raw: bool = opt(False, "Show the prompt file itself.")
 
 

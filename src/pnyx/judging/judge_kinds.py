@@ -49,6 +49,11 @@ class JudgeNames:
         return next((kind for kind in kinds if getattr(self, kind) is not None), PACKAGED)
 
 
+def names_model(name: str) -> bool:
+    """Return whether a name has a form of a language model's name."""
+    return name == "local" or name.startswith(("openai:", "gguf:", "http://", "https://"))
+
+
 def judge_kind(name: str) -> JudgeKind:
     """Return what a name of a judge refers to.
 
@@ -58,7 +63,7 @@ def judge_kind(name: str) -> JudgeKind:
     """
     if name == PACKAGED:
         return PACKAGED
-    if name == "local" or name.startswith(("openai:", "gguf:", "http://", "https://")):
+    if names_model(name):
         return "model"
     if name.endswith(".toml"):
         raise OptionError(f"--judge: {shorten(name, 60)} must be the only one")

@@ -78,7 +78,7 @@ class BenchSpec(
     expand: str | None = file_opt(
         None,
         "Source of the perspectives to search for: a file (for BERDS, the model output of its "
-        "query expansion), `index` or `llm` (the model of --llm).",
+        "query expansion), `index` or `llm` (the model of --judge).",
         metavar="SOURCE",
     )
     depths: tuple[int, ...] = opt(
@@ -141,7 +141,7 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
       pnyx bench perspectives --index debates.index --perspectives kialo.jsonl \\
         --sides order --out bench
       pnyx bench perspectives --index debates.index --perspectives views.jsonl \\
-        --retrievers bm25,dense --cutoff 5 --llm openai:gpt-4o-mini --out bench
+        --retrievers bm25,dense --cutoff 5 --judge openai:gpt-4o-mini --out bench
     """
     from pnyx.formats.runs.trec import a_token
     from pnyx.judging.tasks import TASKS

@@ -110,12 +110,12 @@ def distil(labelled: tuple[str, ...], spec: DistilSpec) -> Outcome:
     follows its teacher. Pairs without a verdict are counted and left out; for a question without a
     definition, the question itself is used. Run the same command again to resume an interrupted
     training. STUDENT gets weights that contain no executable code, student.json and card.md; use
-    it with --student.
+    it with --judge.
 
     \b
     Example:
       pnyx annotate distil labels --kind late-interaction --out student
-      pnyx judge relevance items.jsonl --student student --out results
+      pnyx judge relevance items.jsonl --judge student --out results
     """
     spec.check_needs()
     from pnyx.relevance.distillation import Distillation
@@ -237,7 +237,7 @@ def apply(
     --run RUN --index --topics         the first --depth documents of each topic
     --all --index INDEX --topics FILE  every document of the index, every question
 
-    The judge is chosen as in pnyx judge: the packaged judge, a language model (--llm), a cascade.
+    The judge is chosen as in pnyx judge: the packaged judge, a language model (--judge), a cascade.
     --out is .jsonl, .jsonl.gz or .parquet (pip install 'pnyx[tables]'), one line per pair: id,
     question_id, doc_id, value, probability, unscored, judge and the pair's other fields. Labels are
     collected in OUT.partial: running the command again resumes from there, even after a crash, and

@@ -106,15 +106,15 @@ def label(
     """Let a teacher judge each pair of ITEMS (relevance items, as written by sample).
 
     RESULTS gets labelled.jsonl, each line of ITEMS with the verdict, and the answers.jsonl and
-    manifest.json of pnyx judge. The teacher is a language model, people's labels (--labels), or an
-    earlier run (--lookup). Run the command again, even after a crash, to ask only what is missing.
+    manifest.json of pnyx judge. The teacher is a language model, people's labels, or an
+    earlier run (--judge). Run the command again, even after a crash, to ask only what is missing.
     Exit status 3: some pairs are unscored; the others can be used.
 
     \b
     Example:
-      pnyx annotate label pairs.jsonl --llm openai:gpt-4o-mini --out labels
-      pnyx annotate label pairs.jsonl --labels people.jsonl --out labels
-      pnyx annotate label pairs.jsonl --llm local --form listwise --out ranked
+      pnyx annotate label pairs.jsonl --judge openai:gpt-4o-mini --out labels
+      pnyx annotate label pairs.jsonl --judge people.jsonl --out labels
+      pnyx annotate label pairs.jsonl --judge local --form listwise --out ranked
     """
     needs_out(results.out, judge)
     spec.check(judge)

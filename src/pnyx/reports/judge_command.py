@@ -64,7 +64,7 @@ def command(
     RUN holds reports in any track's layout; a folder holds several. --index or --documents name the
     collection: its texts are judged, and a citation of a document outside it is a no
     (--unknown-documents). Without them the judge sees the texts that reports embed, unchecked; a
-    citation without an embedded text is unscored. Without --llm, relevance is looked up in the
+    citation without an embedded text is unscored. Without a language model, relevance is looked up in the
     bank, documented rules compare words, and the packaged judge answers the rest.
 
     RESULTS gets reports.jsonl (every finding, each sentence's path through the tree and each
@@ -77,7 +77,7 @@ def command(
       pnyx judge report run.jsonl --nuggets bank.jsonl --out judged
       pnyx judge report run.jsonl --nuggets bank.jsonl --answers lookup --out R
       pnyx judge report a.jsonl b.jsonl --nuggets banks/ --index my.index \\
-        --llm http://127.0.0.1:8000/v1#my-model --plan
+        --judge http://127.0.0.1:8000/v1#my-model --plan
     """
     from pnyx.reports.runs import REPORTS, judge_reports_into
 

@@ -228,8 +228,8 @@ class Tuned(Result):
         scoring = self.tuning.scoring
         out = ["--model", scoring.model]
         if scoring.model == "hybrid":
-            out += ["--lexical", scoring.lexical, "--fusion", scoring.fusion]
-        out += ["--flat"] if scoring.flat else []
+            out += ["--set", f"lexical={scoring.lexical}", "--set", f"fusion={scoring.fusion}"]
+        out += ["--set", "flat"] if scoring.flat else []
         for name, value in self.best.parameters.items():
             short = f"{value:g}"
             text = short if float(short) == value else repr(value)

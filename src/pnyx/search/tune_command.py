@@ -57,7 +57,7 @@ class TuneSpec(ScoringSpec, BootstrapSpec, PlotSpec, heading="Tuning"):
             raise OptionError("only one of --topics and --qrels can be standard input")
         scoring = scoring_of(self)
         if self.embedder is not None and not scoring.embeds:
-            raise OptionError("--embedder requires --model touche or hybrid")
+            raise OptionError("--set embedder requires --model touche or hybrid")
         tried = _tried(self.tried)
         return Tuning(scoring, tried, self.measure, self.folds, self.test, self.draws, self.seed)
 

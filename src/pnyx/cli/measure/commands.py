@@ -158,7 +158,7 @@ def documents(answers: str, spec: DocumentsSpec) -> Outcome:
     \b
     Example:
       pnyx judge rag items.jsonl --format listwise-rag-fine --out results \\
-        --llm http://127.0.0.1:8000/v1#my-model
+        --judge http://127.0.0.1:8000/v1#my-model
       pnyx measure rag results
       pnyx measure rag results --qrels qrels.txt
     """

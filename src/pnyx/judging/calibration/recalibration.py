@@ -260,7 +260,7 @@ class WithThreshold:
 
     def __init__(self, judge: Judge, threshold: float) -> None:
         if Support not in judge.kinds:
-            raise InputError(f"--threshold: {shorten(judge.name, 60)} gives no yes or no")
+            raise InputError(f"threshold: {shorten(judge.name, 60)} gives no yes or no")
         self.judge, self.threshold = judge, threshold
 
     @property

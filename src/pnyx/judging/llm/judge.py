@@ -43,7 +43,7 @@ class LlmJudge:
     """Asks a chat model according to `asking`; answers all four kinds of question.
 
     Args:
-        model: the model, or the value of `--llm`; its replies are then kept in the default store.
+        model: the model, or its name; its replies are then kept in the default store.
         asking: how it is asked.
     """
 
