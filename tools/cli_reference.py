@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ import click
 
 from pnyx.cli import COMMANDS, app
 from pnyx.cli.params import HELP_ALL
+from pnyx.cli.settings import SettingOption
 from pnyx.core.rooms import room_commands
 from pnyx_build.cli import command as build
 
@@ -47,6 +49,15 @@ LIST = """
 |---|---|
 {rows}
 
+## Settings
+
+`--set NAME=VALUE` sets a value that is rarely needed; it may be repeated. A switch needs no value. A
+file of settings is described in [Name a judge](judges.md).
+
+| setting | meaning | commands |
+|---|---|---|
+{settings}
+
 ```{{toctree}}
 :hidden:
 
@@ -61,11 +72,35 @@ def pages() -> dict[str, str]:
     with mock.patch("pnyx.cli.plugins", return_value={}):  # whatever is installed here
         first = _section("pnyx", app)
     rows = "\n".join(f"| [{verb}](cli/{verb}.md) | {text} |" for verb, text in COMMANDS.items())
-    listed = LIST.format(rows=rows, pages="\n".join(f"cli/{verb}" for verb in COMMANDS))
+    below = "\n".join(f"cli/{verb}" for verb in COMMANDS)
+    listed = LIST.format(rows=rows, pages=below, settings="\n".join(_settings()))
     made = {"cli.md": "\n".join([INTRO, first]) + listed}
     for verb in COMMANDS:
         made[f"cli/{verb}.md"] = "\n".join(_verb(verb, room_commands()[verb].load(), top="#"))
     return made | {"cli-build.md": "\n".join([BUILD, *_verb("build", build)])}
+
+
+def _settings() -> Iterator[str]:
+    """Yield a row for each setting and meaning: its name and values, its help, its commands."""
+    commands: dict[tuple[str, str], list[str]] = {}
+    for name, command in _leaves("", {v: room_commands()[v].load() for v in COMMANDS}):
+        context = click.Context(command)
+        for option in command.params:
+            if isinstance(option, SettingOption) and (record := option.get_help_record(context)):
+                commands.setdefault(record, []).append(name)
+    for (setting, text), names in sorted(commands.items()):
+        cells = (f"`{setting}`", text, ", ".join(f"`{name}`" for name in names))
+        row = " | ".join(cell.replace("|", r"\|") for cell in cells)
+        yield f"| {row} |"
+
+
+def _leaves(above: str, commands: Mapping[str, Any]) -> Iterator[tuple[str, click.Command]]:
+    for name, command in commands.items():
+        path = f"{above} {name}".strip()
+        if not isinstance(command, click.Group):
+            yield path, command
+        below = command.commands if isinstance(command, click.Group) else command.words
+        yield from _leaves(path, below)
 
 
 def _verb(verb: str, command: Any, top: str = "##") -> list[str]:

@@ -121,8 +121,12 @@ def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
     return sorted(vague)
 
 
-def size_of_command_line() -> tuple[int, int, int]:
-    """Return how many commands are on the first page, how many in all, and their options."""
+def size_of_command_line() -> tuple[int, int, int, int]:
+    """Return how many commands are on the first page, how many in all, options and settings.
+
+    A setting is a name of --set NAME=VALUE; one of several commands counts once.
+    """
+    from pnyx.cli.settings import SettingOption
     from pnyx.core.rooms import room_commands
 
     leaves: list[click.Command] = []
@@ -137,8 +141,10 @@ def size_of_command_line() -> tuple[int, int, int]:
     first = room_commands()
     for door in first.values():
         walk(door.load())
-    options = sum(isinstance(option, click.Option) for leaf in leaves for option in leaf.params)
-    return len(first), len(leaves), options
+    every = [o for leaf in leaves for o in leaf.params if isinstance(o, click.Option)]
+    settings = {option.setting for option in every if isinstance(option, SettingOption)}
+    options = sum(not isinstance(option, SettingOption) for option in every)
+    return len(first), len(leaves), options, len(settings)
 
 
 def list_names(room: str) -> int:
@@ -207,8 +213,11 @@ def main() -> int:
     print("".join(f"  {count} {room}\n" for room, count in vague.most_common() if count), end="")
     if vague:
         faults.append(f"{vague.total()} names say too little: python tools/house.py --names ROOM")
-    verbs, commands, options = size_of_command_line()
-    print(f"command line: {verbs} commands on the first page, {commands} in all, {options} options")
+    verbs, commands, options, settings = size_of_command_line()
+    print(
+        f"command line: {verbs} commands on the first page, {commands} in all, {options} options, "
+        f"{settings} settings (--set)"
+    )
     if len(shared) > SHARED_NAMES:
         faults.append(f"{len(shared)} class names mean several things, allowed: {SHARED_NAMES}")
     if faults:

@@ -63,9 +63,9 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     """Compare a judge with its card: exit status 1 if it is worse by more than the margin.
 
     NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the card's
-    own command (pnyx audit all) is run again into --out; a language model is that of --judge, and no
-    reply of an earlier run is reused. Because a card may come from a stranger, any other model or
-    address in it must be confirmed by --with. Run the same command again to resume.
+    own command (pnyx audit all) is run again into --out; a language model is that of --judge, and
+    no reply of an earlier run is reused. Because a card may come from a stranger, any other model
+    or address in it must be confirmed by --with. Run the same command again to resume.
 
     Each figure has a 95 % interval of its change: on the same labelled items it is paired, item by
     item, over questions; otherwise it is derived from both figures' intervals. On the same items, a

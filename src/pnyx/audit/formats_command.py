@@ -45,7 +45,7 @@ class ComparedSpec(Spec, heading="Formats"):
     )
 
     def names(self, spec: JudgeSpec, format_spec: FormatSpec) -> list[str]:
-        """Return the formats; OptionError: one is unknown, or the setting nuggets would have no effect."""
+        """Return the formats; OptionError: one is unknown, or `nuggets` has no effect."""
         usual = [f.name for f in _TASK.formats if spec.asks_models or f.packaged]
         chosen = list(dict.fromkeys(self.format)) or usual
         if format_spec.nuggets is not None and not any(

@@ -120,7 +120,7 @@ def _set_defaults(
         if option is None:
             expected = ", ".join(options)
             raise InputError(
-                f"found {shorten(name, 40)!r}, expected an option of pnyx {_name(ctx)}: {expected}",
+                f"found {shorten(name, 40)!r}, expected one of pnyx {_name(ctx)}'s: {expected}",
                 path=path,
             )
         try:

@@ -78,7 +78,10 @@ def judge_kind(name: str) -> JudgeKind:
     if name in judges:
         return "plugin"
     there = f" ({', '.join(judges)})" if judges else ""
-    raise OptionError(f"--judge: found {shorten(name, 60)!r}, expected {_EXPECTED}{there}")
+    raise OptionError(
+        f"--judge: found {shorten(name, 60)!r}, which is no file or folder here, expected "
+        f"{_EXPECTED}{there}"
+    )
 
 
 def read_names(names: Sequence[str]) -> JudgeNames:

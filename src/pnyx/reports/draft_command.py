@@ -183,8 +183,9 @@ def merge(
     its parts, also in --report. The order of BANK does not matter. Exit status 3: the judge gave no
     verdict on some pairs, which stay separate.
 
-    Without a language model, questions are merged only if they have the same words, because the packaged judge
-    confuses questions on one subject; answers and claims also if they say nearly the same.
+    Without a language model, questions are merged only if they have the same words, because the
+    packaged judge confuses questions on one subject; answers and claims also if they say nearly
+    the same.
 
     \b
     Example:

@@ -64,8 +64,8 @@ def command(
     RUN holds reports in any track's layout; a folder holds several. --index or --documents name the
     collection: its texts are judged, and a citation of a document outside it is a no
     (--unknown-documents). Without them the judge sees the texts that reports embed, unchecked; a
-    citation without an embedded text is unscored. Without a language model, relevance is looked up in the
-    bank, documented rules compare words, and the packaged judge answers the rest.
+    citation without an embedded text is unscored. Without a language model, relevance is looked up
+    in the bank, documented rules compare words, and the packaged judge answers the rest.
 
     RESULTS gets reports.jsonl (every finding, each sentence's path through the tree and each
     nugget, for pnyx measure report), answers.jsonl (the judge's answers) and manifest.json. Running

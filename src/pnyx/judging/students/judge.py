@@ -115,8 +115,9 @@ class PackagedJudge:
         self._models = {name: self._model(name) for name in _PACKAGED if name in tasks or not tasks}
         if not self._models:
             raise InputError(
-                f"task {shorten(', '.join(tasks), 40)} needs a language model or people's labels (--judge): "
-                "the packaged judge answers yes/no questions and rates overall quality only"
+                f"task {shorten(', '.join(tasks), 40)} needs a language model or people's labels "
+                "(--judge): the packaged judge answers yes/no questions and rates overall quality "
+                "only"
             )
         self.kinds: frozenset[type] = frozenset().union(*(m.kinds for m in self._models.values()))
 

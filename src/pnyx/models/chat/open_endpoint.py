@@ -45,7 +45,7 @@ def endpoint_from(
         raise InputError(f"language model: found nothing, expected {_FORMS}")
     if len(names) == 1 and (names[0] == "local" or names[0].startswith("gguf:")):
         if fields:
-            raise InputError(f"--set request: {shorten(names[0])} accepts no additional request fields")
+            raise InputError(f"--set request: {shorten(names[0])} accepts no other fields")
         from pnyx.models.local.model import open_local
 
         return open_local(names[0], retry=retry)
@@ -75,5 +75,6 @@ def _read_spec(spec: str) -> tuple[str, str, str | None]:
         return OPENAI_URL, rest, key
     named = read_spec(spec)
     if named is None:
-        raise InputError(f"language model: found {shorten(shown_address(spec))!r}, expected {_FORMS}")
+        excerpt = shorten(shown_address(spec))
+        raise InputError(f"language model: found {excerpt!r}, expected {_FORMS}")
     return *named, key

@@ -29,8 +29,8 @@ def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_j
     """Let people answer the questions of TASK about ITEMS, in a browser.
 
     TASK is one of pnyx judge; ITEMS are the same files. Every answer is on the disk before the
-    next item is shown. LABELS has a line for each answer, for pnyx judge --judge LABELS, pnyx measure
-    and pnyx check. Preferences are shown in an order drawn for each item and annotator.
+    next item is shown. LABELS has a line for each answer, for pnyx judge --judge LABELS, pnyx
+    measure and pnyx check. Preferences are shown in an order drawn for each item and annotator.
     The organiser's page shows agreement and has disputes decided (annotator adjudicated).
 
     \b
