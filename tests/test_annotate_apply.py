@@ -548,7 +548,7 @@ def test_qrels_are_never_written_over_what_they_are_made_of(capsys, index, topic
         (("p.jsonl", "--qrels", "q", "--thresholds", "a,b"), "'a' is not a valid float"),
         (("p.jsonl", "--qrels", "q", "--thresholds", "2"), "above 0, at most 1"),
         (("p.jsonl", "--qrels", "-", "--json"), "both write to standard output"),
-        (("p.jsonl", "--set", "samples=3"), "--samples requires --llm"),
+        (("p.jsonl", "--set", "samples=3"), "--set samples requires a language model"),
     ],
 )
 def test_wrong_usage_is_one_line(capsys, tmp_path, monkeypatch, wrong, said):

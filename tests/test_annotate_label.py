@@ -369,7 +369,7 @@ def test_items_that_cannot_be_listed_cost_nothing(capsys, changed, said):
     [
         (("--window", "5"), "--window requires --form listwise"),
         (("--shots", "2"), "--shots requires --examples"),
-        (("--no-reason", "--set", "prompt=relevance"), "--no-reason and --prompt exclude"),
+        (("--no-reason", "--set", "prompt=relevance"), "--no-reason and --set prompt exclude"),
         (("--form", "listwise", "--no-reason"), "--no-reason requires --form guess or"),
         (("--form", "probability", "--examples", "e"), "--examples requires --form guess"),
         (("--form", "listwise", "--window", "3", "--step", "4"), "step is 4, expected 1 to"),

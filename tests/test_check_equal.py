@@ -15,7 +15,7 @@ from pnyx.audit.checks.result import CheckedJudge
 from pnyx.judging.measures.ground_truth import join_labels
 from pnyx.judging.measures.rates import corrected_rate
 
-GROUPED = "--judge", "judge", "--human", "human", "--group", "question", "--set", "probability=p"
+GROUPED = "--judge", "judge", "--human", "human", "--group", "question", "--probability", "p"
 
 
 def table(count: int = 160, labelled: int = 110) -> list[dict[str, Any]]:

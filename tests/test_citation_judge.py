@@ -173,7 +173,7 @@ def test_the_packaged_judge_can_judge_citations(
 ) -> None:
     more = ("--citation-judge", "packaged")
     with ChatServer(reply=_writes(4)) as server:
-        _, out, _ = called(capsys, *_argue(index, tmp_path, *more), "--judge", server.spec)
+        _, out, _ = called(capsys, *_argue(index, tmp_path, *more), "--llm", server.spec)
         assert _asked(server, JUDGE) == []
     printed = json.loads(out)
     assert printed["settings"]["citations"].startswith("judged by packaged, each against")

@@ -66,7 +66,7 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
         check = ("audit", "check", "--card", "judge.json", "--out")
         status, out, said = called(capsys, *check, "B")
         assert status == 2
-        assert "name it with --llm" in said  # a card does not choose who is asked
+        assert "name it with --judge" in said  # a card does not choose who is asked
         status, out, _ = called(capsys, *check, "B", *model)
         assert status == 0, out
         assert "worse by more than 0.1: nothing" in out
@@ -280,7 +280,7 @@ def results(name: str, wrong: set[int], labels: str = "people.jsonl") -> str:
     write_rows("items.jsonl", items)
     write_rows("said.jsonl", [{"id": f"i{n}", "value": value} for n, value in enumerate(said)])
     assert runner("judge")("support", "items.jsonl", "--judge", "said.jsonl", "--out", name) == 0
-    assert run("card", name, "--judge", labels, "--out", f"{name}.json") == 0
+    assert run("card", name, "--labels", labels, "--out", f"{name}.json") == 0
     return f"{name}.json"
 
 

@@ -96,14 +96,14 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "hallucination")
     capsys.readouterr()
     folders = ("R", "S-noise", "S-hallucination")
-    assert run("card", *folders, "--judge", labels, "--out", "card.html") == 0
+    assert run("card", *folders, "--labels", labels, "--out", "card.html") == 0
     assert "0 reasons against a use; see card.html" in capsys.readouterr().err
     page = Path("card.html").read_text()
     assert page.count("data:image/svg+xml;base64,") == 3  # two curves, a reliability diagram
     assert "<script" not in page
     assert not re.search(r"(src|href)=\"(?!data:)", page)
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
-    assert run("card", *folders, "--judge", labels, "--out", "-") == 0
+    assert run("card", *folders, "--labels", labels, "--out", "-") == 0
     card = json.loads(capsys.readouterr().out)
     assert card["judge"] == "test"
     assert card["not_for"] == []
@@ -117,7 +117,7 @@ def test_a_card_of_a_good_judge_advises_against_nothing(tmp_path, capsys):
 def test_a_card_of_a_bad_judge_says_what_it_is_not_for(tmp_path, capsys):
     _, labels = judged(tmp_path, "noise", "injection", reply=planted.obeying(
         lambda _: planted.verdict(True, 1.0)))  # fmt: skip
-    assert run("card", "R", "S-noise", "S-injection", "--judge", labels, "--out", "c.md") == 0
+    assert run("card", "R", "S-noise", "S-injection", "--labels", labels, "--out", "c.md") == 0
     page = Path("c.md").read_text()
     for said in (
         "Do not use it to estimate how many of the retrieved documents are irrelevant",

@@ -256,7 +256,7 @@ def author(prompt: str) -> str:
 def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
     items = argued(9)
     with ChatServer(reply=author) as server:
-        writing = ("audit", "pairs", items, "--judge", server.spec)
+        writing = ("audit", "pairs", items, "--llm", server.spec)
         code, out, _ = called(capsys, *writing, "--plan", "--json")
         plan = json.loads(out)
         assert (code, plan["items"], plan["models"][0]["calls"], server.asked()) == (0, 7, 7, [])

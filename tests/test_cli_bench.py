@@ -226,7 +226,7 @@ def test_a_plan_judges_nothing(capsys, index, views, tmp_path):
         (("--variants", "perspectives"), "--variants perspectives requires --expand"),
         (("--variants", "plain,best"), "variants: expected some of plain, mmr, perspectives"),
         (("--variants", "plain", "--lambda", "0.5"), "--lambda requires --variants mmr"),
-        (("--expand", "llm"), "--expand llm requires --llm"),
+        (("--expand", "llm"), "--expand llm requires a language model"),
         (("--expand", "none.jsonl"), "none.jsonl"),
         (("--gold", "labels.jsonl"), "--gold requires --labelled"),
     ],

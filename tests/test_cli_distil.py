@@ -266,7 +266,7 @@ def test_a_damaged_student_answers_nothing(capsys, student, damage):
     assert not Path("results").exists()
 
 
-# --- --student beside other options
+# --- a student beside other options
 
 LLM = ("--judge", "http://127.0.0.1:1/v1#nobody")
 
@@ -274,27 +274,27 @@ LLM = ("--judge", "http://127.0.0.1:1/v1#nobody")
 def test_a_student_answers_what_it_was_trained_for(capsys, student):
     support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
     result = called(capsys, "judge", "support", support, "--judge", student, "--out", "results")
-    assert "--student answers relevance, not support" in refused(result)
+    assert "--judge: a student answers relevance, not support" in refused(result)
     assert not Path("results").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (LLM, "--llm and --student exclude each other"),
-        (("--judge", "l.jsonl"), "--labels and --student exclude each other"),
-        (("--judge", "former"), "--lookup and --student exclude each other"),
+        (LLM, "answers alone; only language models vote"),
+        (("--judge", "packaged"), "answers alone; only language models vote"),
+        (("--judge", "former"), "found 'former', which is no file or folder here, expected a"),
         (("--set", "cascade=c.json", "--set", "cheap=local"),
-         "--cheap: found 'local', expected a student's folder; a language model is for --llm"),
+         "cheap: found 'local', expected a student's folder; a language model is for --judge"),
         (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
-         "--llm and --student exclude each other"),
-        (("--set", "cascade=c.json", "--set", "cheap=student"), "--cheap and --student are the same stud"),
+         "answers alone; only language models vote"),
+        (("--set", "cascade=c.json", "--set", "cheap=student"), "cheap and --judge are the same student"),
         (("--set", "cascade=c.json", "--set", "cheap=empty"), "empty: holds no student.json"),
         (("--set", "cascade=c.json"),
-         "--cascade with --student needs a first judge (--cheap) or a last one (--llm)"),
-        (("--set", "cheap=student"), "--cheap requires --cascade"),
-        (("--set", "samples=3"), "--samples requires --llm"),
-        (("--budget", "1"), "--budget requires --llm"),
+         "--set cascade requires a language model, or cheap=SPEC"),
+        (("--set", "cheap=student"), "--set cheap requires --set cascade"),
+        (("--set", "samples=3"), "--set samples requires a language model"),
+        (("--budget", "1"), "--budget requires a language model"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["judge relevance", "annotate label", "annotate apply"])
@@ -337,14 +337,15 @@ def test_in_a_cascade_the_student_is_asked_first(capsys, student):
         "items.jsonl", [{k: v for k, v in r.items() if k != "value"} for r in labelled]
     )
     people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in labelled])
-    ask = ("judge", "relevance", items, "--judge", student)
-    assert called(capsys, *ask, "--out", "alone")[0] == 0
+    ask = ("judge", "relevance", items)
+    assert called(capsys, *ask, "--judge", student, "--out", "alone")[0] == 0
     fitted = called(
         capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
     )
     assert fitted[0] == 0, fitted
     with ChatServer() as server:
-        cascade = ("--set", "cascade=c", "--judge", server.spec, "--out", "both")
+        cascade = ("--set", "cascade=c", "--set", f"cheap={student}", "--judge", server.spec)
+        cascade = (*cascade, "--out", "both")
         assert called(capsys, *ask, *cascade)[0] == 0
         asked = len(server.asked())
     stages = [row["notes"]["stage"] for row in rows_of("both/answers.jsonl")]

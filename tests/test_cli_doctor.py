@@ -116,13 +116,13 @@ def test_values_of_variables_are_never_shown(call, monkeypatch):
 
 def test_an_endpoint(call, tmp_path):
     with ChatServer(reply=VERDICT, logprobs="words") as server:
-        code, out, err = call("--judge", server.spec, *QUICK)
+        code, out, err = call("--llm", server.spec, *QUICK)
         assert (code, err) == (0, "")
         assert len(server.asked()) > 3
     assert "json_schema         followed; judges use it" in out
     assert "P(yes) by auto      from the tokens' probabilities" in out
     assert "not published" in out
-    assert "pnyx judge          test: named by --judge" in out
+    assert "pnyx judge          test: named by --llm" in out
     assert not (tmp_path / "store.sqlite").exists()  # nothing was stored, nothing came from there
 
 
@@ -162,7 +162,7 @@ def test_nothing_listens(call):
     assert code == 2
     assert "cannot be reached" in err
     assert err.count("\n") == 1
-    assert "pnyx judge          none: nothing named by --judge can be used" in out
+    assert "pnyx judge          none: nothing named by --llm can be used" in out
 
 
 def test_a_server_cannot_move_the_cursor(call):

@@ -68,7 +68,7 @@ def test_the_defaults_and_tasks_are_those_of_python():
 
 def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path, capsys):
     answers, labels = files
-    assert run("relevance", answers, "--judge", labels, "--json") == 0
+    assert run("relevance", answers, "--labels", labels, "--json") == 0
     first = capsys.readouterr().out
     found = json.loads(first)
     assert list(found["measures"]) == RELEVANCE
@@ -81,9 +81,9 @@ def test_json_is_the_contract_and_the_same_in_any_order_of_lines(files, tmp_path
     assert found["interval"]["clusters"] == 12
     shuffled = write_rows(tmp_path / "a2.jsonl", random.Random(0).sample(answer_rows(), 24))
     backwards = write_rows(tmp_path / "l2.jsonl", label_rows()[::-1])
-    assert run("relevance", shuffled, "--judge", backwards, "--json") == 0
+    assert run("relevance", shuffled, "--labels", backwards, "--json") == 0
     assert capsys.readouterr().out == first
-    assert run("relevance", answers, "--judge", labels, "--json", "--seed", "1") == 0
+    assert run("relevance", answers, "--labels", labels, "--json", "--seed", "1") == 0
     other = json.loads(capsys.readouterr().out)
     values = [{n: m["value"] for n, m in x["measures"].items()} for x in (found, other)]
     assert values[0] == values[1]
@@ -94,10 +94,10 @@ def test_of_many_groups_the_table_shows_both_ends_and_json_has_all(tmp_path, cap
     rows = [row | {"group": f"t{n // 20:02}"} for n, row in enumerate(answer_rows(1200))]
     answers = write_rows(tmp_path / "a.jsonl", rows)
     labels = write_rows(tmp_path / "l.jsonl", label_rows(1200))
-    assert run("relevance", answers, "--judge", labels, "--json", "--draws", "9") == 0
+    assert run("relevance", answers, "--labels", labels, "--json", "--draws", "9") == 0
     groups = json.loads(capsys.readouterr().out)["per_group"]
     assert len(groups) == 60
-    assert run("relevance", answers, "--judge", labels, "--draws", "9") == 0
+    assert run("relevance", answers, "--labels", labels, "--draws", "9") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "by f1; --json also has the other 40" in printed
     ranked = sorted(groups, key=lambda group: groups[group]["f1"]["value"])
@@ -111,12 +111,12 @@ def test_groups_of_fewer_than_20_answers_get_no_figures_of_their_own(tmp_path, c
     rows = [row | {"group": g} for g, row in zip(names, answer_rows(39), strict=True)]
     answers = write_rows(tmp_path / "a.jsonl", rows)
     labels = write_rows(tmp_path / "l.jsonl", label_rows(39))
-    assert run("relevance", answers, "--judge", labels, "--draws", "9") == 0
+    assert run("relevance", answers, "--labels", labels, "--draws", "9") == 0
     printed = capsys.readouterr().out
     assert "large " in printed
     assert "small " not in printed
     assert "1 group with fewer than 20 scored answers: no separate figures" in printed
-    assert run("relevance", answers, "--judge", labels, "--draws", "9", "--json") == 0
+    assert run("relevance", answers, "--labels", labels, "--draws", "9", "--json") == 0
     groups = json.loads(capsys.readouterr().out)["per_group"]
     assert set(groups) == set(sizes)
     for name, measured in groups["small"].items():
@@ -125,7 +125,7 @@ def test_groups_of_fewer_than_20_answers_get_no_figures_of_their_own(tmp_path, c
     assert all(measured["value"] is not None for measured in groups["large"].values())
     rows[0] |= {"value": None, "probability": None, "unscored": "timeout"}
     answers = write_rows(tmp_path / "a.jsonl", rows)
-    assert run("relevance", answers, "--judge", labels, "--draws", "9") == 3
+    assert run("relevance", answers, "--labels", labels, "--draws", "9") == 3
     assert "2 groups with fewer than 20" in capsys.readouterr().out
 
 
@@ -135,7 +135,7 @@ def test_unscored_answers_are_counted_and_end_with_3(tmp_path, capsys):
     rows[1] |= {"probability": None}
     answers = write_rows(tmp_path / "a.jsonl", [*rows, *answer_rows(1, id="more")])
     labels = write_rows(tmp_path / "l.jsonl", [*label_rows(), {"id": "less", "value": True}])
-    assert run("relevance", answers, "--judge", labels) == 3
+    assert run("relevance", answers, "--labels", labels) == 3
     printed = capsys.readouterr()
     assert "relevance: llama, 23 of 24 labelled questions scored" in printed.out
     assert "1 of 24 answers are unscored: 1 timeout" in printed.err
@@ -156,18 +156,18 @@ def test_a_results_folder_gets_measures_json(tmp_path, capsys):
     folder = tmp_path / "results"
     write_rows(folder / "answers.jsonl", answer_rows())
     labels = write_rows(tmp_path / "l.jsonl", label_rows())
-    assert run("relevance", str(folder), "--judge", labels, "--json") == 0
+    assert run("relevance", str(folder), "--labels", labels, "--json") == 0
     assert json.loads((folder / "measures.json").read_text()) == json.loads(capsys.readouterr().out)
     before = (folder / "measures.json").read_bytes()
     write_rows(tmp_path / "l.jsonl", [{"id": "i0", "value": "unclear"}])
-    refused(capsys, "relevance", str(folder), "--judge", labels)
+    refused(capsys, "relevance", str(folder), "--labels", labels)
     assert (folder / "measures.json").read_bytes() == before
     assert sorted(p.name for p in folder.iterdir()) == ["answers.jsonl", "measures.json"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "holds no answers.jsonl" in refused(capsys, "relevance", str(empty), "--judge", labels)
+    assert "holds no answers.jsonl" in refused(capsys, "relevance", str(empty), "--labels", labels)
     (empty / "answers.jsonl.partial").touch()
-    assert "has not ended" in refused(capsys, "relevance", str(empty), "--judge", labels)
+    assert "has not ended" in refused(capsys, "relevance", str(empty), "--labels", labels)
 
 
 def test_what_a_judge_wrote_can_be_measured(tmp_path, capsys):
@@ -182,7 +182,7 @@ def test_what_a_judge_wrote_can_be_measured(tmp_path, capsys):
     out = str(tmp_path / "out")
     assert pnyx("judge", "support", paths[0], "--judge", paths[1], "--out", out) == 3
     capsys.readouterr()
-    assert run("support", out, "--judge", paths[2], "--json") == 3
+    assert run("support", out, "--labels", paths[2], "--json") == 3
     found = json.loads(capsys.readouterr().out)
     assert found["judge"] == "labels:first.jsonl"
     assert found["counts"]["reasons"] == {"no label": 1}
@@ -205,19 +205,19 @@ def test_ratings_by_dimension(tmp_path, capsys):
     ]  # fmt: skip
     labels = [{"id": i, "dimension": d, "value": draw.randrange(1, 4)} for i, d in keys]
     paths = write_rows(tmp_path / "a.jsonl", answers), write_rows(tmp_path / "l.jsonl", labels)
-    assert run("quality", paths[0], "--judge", paths[1], "--json") == 0
+    assert run("quality", paths[0], "--labels", paths[1], "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["per_dimension"]) == {"cogency", "tone"}
     cells = [found["per_dimension"][d]["accuracy"]["value"] for d in ("cogency", "tone")]
     assert found["dimension_mean"]["accuracy"]["value"] == pytest.approx(sum(cells) / 2)
     assert found["measures"]["accuracy"]["value"] == pytest.approx(sum(cells) / 2)
     assert found["interval"]["clusters"] == 12
-    assert run("quality", paths[0], "--judge", paths[1]) == 0
+    assert run("quality", paths[0], "--labels", paths[1]) == 0
     rows = [x.split() for x in capsys.readouterr().out.splitlines() if x.startswith("cogency")]
     assert float(rows[0][1]) == pytest.approx(cells[0], abs=5e-4)
     low = found["per_dimension"]["cogency"]["accuracy"]["low"]
     assert rows[0][2] == f"[{low:.3f},"
-    assert run("quality", paths[0], "--judge", paths[1], "--draws", "0") == 0
+    assert run("quality", paths[0], "--labels", paths[1], "--draws", "0") == 0
     printed = capsys.readouterr().out
     assert "mean over dimensions" in printed
     assert "[" not in printed
@@ -251,26 +251,28 @@ def test_one_clear_line_for_files_that_do_not_fit(files, tmp_path, capsys):
     mixed = write_rows(
         tmp_path / "m.jsonl", [*answer_rows(2), *answer_rows(2, judge="evil\x1b[2J\n")]
     )
-    line = refused(capsys, "relevance", mixed, "--judge", labels)
+    line = refused(capsys, "relevance", mixed, "--labels", labels)
     assert "answers of several judges ('llama', 'evil" in line
-    assert run("relevance", mixed, "--judge", labels, "--judge", "llama", "--json") == 0
+    assert run("relevance", mixed, "--labels", labels, "--judge", "llama", "--json") == 0
     assert json.loads(capsys.readouterr().out)["counts"]["asked"] == 2
-    line = refused(capsys, "relevance", mixed, "--judge", labels, "--judge", "gpt")
+    line = refused(capsys, "relevance", mixed, "--labels", labels, "--judge", "gpt")
     assert "no answers of 'gpt' (judges found: llama, " in line
-    line = refused(capsys, "support", answers, "--judge", labels)
+    line = refused(capsys, "support", answers, "--labels", labels)
     assert f"{answers}:1: task: found 'relevance', expected support" in line
-    line = refused(capsys, "relevance", answers, "--judge", write_rows(tmp_path / "o.jsonl", [
+    line = refused(capsys, "relevance", answers, "--labels", write_rows(tmp_path / "o.jsonl", [
         {"id": "x", "value": True}]))  # fmt: skip
     assert "no answer has a label (answers are to 'i0', 'i1'; labels are of 'x')" in line
     twice = write_rows(tmp_path / "t.jsonl", [*answer_rows(2), *answer_rows(1)])
-    assert f"{twice}:3: duplicate" in refused(capsys, "relevance", twice, "--judge", labels)
+    assert f"{twice}:3: duplicate" in refused(capsys, "relevance", twice, "--labels", labels)
     words = write_rows(tmp_path / "w.jsonl", answer_rows(2, value="yes"))
-    line = refused(capsys, "relevance", words, "--judge", labels)
+    line = refused(capsys, "relevance", words, "--labels", labels)
     assert f"{words}:1: value: found 'yes', expected true, false or null" in line
-    assert "cannot be read" in refused(capsys, "relevance", str(tmp_path / "no"), "--judge", labels)
-    assert "both be standard input" in refused(capsys, "relevance", "-", "--judge", "-")
+    assert "cannot be read" in refused(
+        capsys, "relevance", str(tmp_path / "no"), "--labels", labels
+    )
+    assert "both be standard input" in refused(capsys, "relevance", "-", "--labels", "-")
     tied = [{"id": "i0", "value": n == 0, "annotator": n} for n in range(2)]
     line = refused(
-        capsys, "relevance", answers, "--judge", write_rows(tmp_path / "tied.jsonl", tied)
+        capsys, "relevance", answers, "--labels", write_rows(tmp_path / "tied.jsonl", tied)
     )
     assert "no answer has a label that is not tied" in line

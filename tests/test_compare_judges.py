@@ -39,7 +39,7 @@ def judged(folder: Path, name: str, reply, *more: str) -> Path:
     with ChatServer(reply=reply) as server:
         llm = server.spec.replace("#test", f"#{name}")
         code = run("judge", "support", path, "--judge", llm, "--out", folder / name,
-                   "--set", "probability=ask", *more)  # fmt: skip
+                   "--probability", "ask", *more)  # fmt: skip
         assert code in (0, 3)
     return folder / name
 
@@ -222,19 +222,19 @@ def test_a_card_tells_its_trials(tmp_path, labels, capsys):
 def test_bad_choices_are_one_line(tmp_path, labels, capsys):
     dear = judged(tmp_path, "dear", wrong_on())
     capsys.readouterr()
-    assert "two judges or more" in refused(capsys, dear, "--judge", labels)
-    assert "given twice" in refused(capsys, dear, dear, "--judge", labels)
+    assert "two judges or more" in refused(capsys, dear, "--labels", labels)
+    assert "given twice" in refused(capsys, dear, dear, "--labels", labels)
     other = write_rows(tmp_path / "other.jsonl", [
         {"id": f"j{n}", "task": "support", "value": True, "unscored": None, "judge": "j",
          "probability": None} for n in range(3)])  # fmt: skip
     more = write_rows(tmp_path / "more.jsonl", [{"id": "j1", "value": True},
                                                 {"id": "i1", "value": True}])  # fmt: skip
-    assert "no labelled item in common" in refused(capsys, dear, other, "--judge", more)
+    assert "no labelled item in common" in refused(capsys, dear, other, "--labels", more)
     assert "expected one of dear, other" in refused(
-        capsys, dear, other, "--judge", labels, "--baseline", "nobody"
+        capsys, dear, other, "--labels", labels, "--baseline", "nobody"
     )
     assert "expected a card" in refused(
-        capsys, dear, other, "--judge", labels, "--card", dear / "manifest.json"
+        capsys, dear, other, "--labels", labels, "--card", dear / "manifest.json"
     )
 
 

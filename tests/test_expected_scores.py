@@ -108,10 +108,10 @@ def test_only_the_dimension_that_lacks_a_score_is_open(items):
 
 def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     llm = ("--judge", "http://127.0.0.1:9/v1#m", "--set", "expected-scores", "--out", "r")
-    assert "--samples and --expected-scores" in refused(capsys, items, *llm, "--set", "samples=3")
+    assert "samples and expected-scores" in refused(capsys, items, *llm, "--set", "samples=3")
     pairs = write_rows("pairs.jsonl", [{"id": "1", "text": "a", "statement": "b"}])
     said = refuser("judge", "support")(capsys, pairs, *llm)
-    assert "--expected-scores requires quality, and rag --format g-eval, not support" in said
+    assert "expected-scores requires quality, and rag --format g-eval, not support" in said
     rag = write_rows("rag.jsonl", [RAG])
     said = refuser("judge", "rag")(capsys, rag, *llm, "--format", "direct")
     assert "not --format direct" in said
@@ -119,6 +119,6 @@ def test_choices_that_do_not_go_together(items, tmp_path, capsys):
     own.write_text('[scale]\nlow = 1\nhigh = 10\n[dimensions.a]\ndefinition = "b"\n')
     said = refused(capsys, items, *llm, "--dimensions", own)
     assert "found a scale from 1 to 10, expected one within 0 to 9" in said
-    assert "--expected-scores requires --llm" in refused(
+    assert "--set expected-scores requires a language model" in refused(
         capsys, items, "--set", "expected-scores", "--out", "r"
     )

@@ -186,14 +186,14 @@ def test_unscored_is_exit_status_3_and_wrong_usage_one_line(capsys, files, tmp_p
         stream.write('{"id": "u", "value": null, "unscored": "refusal", "judge": "j\\u001b[1m"}\n')
     with labels.open("a") as stream:
         stream.write('{"id": "u", "value": true}\n')
-    assert run(capsys, "thresholds", path, "--judge", labels, "--draws", 0)[0] == 3
+    assert run(capsys, "thresholds", path, "--labels", labels, "--draws", 0)[0] == 3
     assert run(capsys, "amount", path)[0] == 3
     drawn = write(tmp_path / "w.jsonl", [{"id": "1", "value": True, "weight": 12.5}])
     assert "not of the corpus" in run(capsys, "amount", drawn)[2]
     for arguments, said in (
         (("thresholds", path), "give either --labels LABELS or --qrels QRELS"),
-        (("thresholds", path, "--judge", labels, "--plot", "x.pdf"), "ends in .svg"),
-        (("thresholds", path, "--judge", labels, "--at", "0.9,2"), "2.0 is not in the range"),
+        (("thresholds", path, "--labels", labels, "--plot", "x.pdf"), "ends in .svg"),
+        (("thresholds", path, "--labels", labels, "--at", "0.9,2"), "2.0 is not in the range"),
         (("thresholds", path, "--qrels", "none"), "none: cannot be read"),
         (("amount", path, "--at", "x"), "'x' is not a valid float"),
         (("amount", path, "--judge", "z"), "holds no labels of 'z'"),
@@ -225,7 +225,7 @@ def test_the_published_predictions(capsys, tmp_path):
         labels.append({"id": str(n), "value": label["gold"] != "no"})
     paths = write(tmp_path / "a.jsonl", rows), write(tmp_path / "l.jsonl", labels)
     found = json.loads(
-        run(capsys, "thresholds", paths[0], "--judge", paths[1], "--draws", 200, "--json")[1]
+        run(capsys, "thresholds", paths[0], "--labels", paths[1], "--draws", 200, "--json")[1]
     )
     at = {row["threshold"]: row["f1"]["value"] for row in found["thresholds"]}
     yes = [r["value"] for r in rows]

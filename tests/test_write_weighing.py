@@ -156,7 +156,7 @@ def test_a_strong_models_answers_override(
     }
     texts = {judged_text(a)[:60]: turned.get(a.id, "neither") for a in load_example().arguments}
     with ChatServer(sides=knowing(texts)) as server:
-        code, printed, errors = run(capsys, *command, "--judge", server.spec)
+        code, printed, errors = run(capsys, *command, "--llm", server.spec)
         orders = shown_orders(server)
     assert code == 0
     for side, own in cited(printed).items():
@@ -323,7 +323,7 @@ def test_where_the_model_gives_nothing_the_packaged_judgement_is_used_and_it_is_
     capsys: Any,
 ) -> None:
     with ChatServer(reply=in_shape(knowing(labels), lambda rows: entries)) as server:
-        code, printed, errors = run(capsys, *command, "--judge", server.spec)
+        code, printed, errors = run(capsys, *command, "--llm", server.spec)
     assert code == 3
     assert cited(printed) == cited(plain)
     assert (printed["weighed"]["scored"], printed["unscored"]) == (0, ASKED)
@@ -336,7 +336,7 @@ def test_a_model_that_does_not_classify_the_claims_decides_nothing(
     command: list[str], plain: dict[str, Any], word: str, capsys: Any
 ) -> None:
     with ChatServer(sides=lambda text, first, second: said(word)) as server:
-        code, printed, errors = run(capsys, *command, "--judge", server.spec)
+        code, printed, errors = run(capsys, *command, "--llm", server.spec)
         calls = asked_by_prompt(server)
     # The same word for both claims is right about one: it is asked in the opposite order, too.
     assert calls["passage-sides"] == (1 if word == "neither" else 2)
@@ -370,7 +370,7 @@ def test_that_the_packaged_judge_decided_is_at_the_top_of_the_page(
 ) -> None:
     page = tmp_path / "r.html"
     with ChatServer(sides=always_first) as server:
-        run(capsys, *command, "--judge", server.spec, "--html", str(page))
+        run(capsys, *command, "--llm", server.spec, "--html", str(page))
     text = page.read_text(encoding="utf-8")
     place = text.find("The packaged judge decided the sides, not test")
     assert 0 < place < text.find("<footer")
@@ -572,7 +572,7 @@ def test_a_budget_is_kept(asking: list[str], labels: dict[str, str], capsys: Any
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--budget", "1"], "--budget requires --llm"),
+        (["--budget", "1"], "--budget requires a language model"),
         (["--asked", "3"], "--asked requires --llm"),
     ],
 )
