@@ -387,9 +387,9 @@ def test_what_needs_a_model_says_so(capsys):
     path = write("pairs.jsonl", pairs(["a"]))
     people = write("people.jsonl", [{"id": "q/d0", "value": True}])
     for options, said in (
-        (("--no-reason",), "--no-reason requires --llm"),
-        (("--judge", people, "--no-definition"), "--no-definition cannot be used with --labels"),
-        (("--form", "listwise"), "--form requires --llm"),
+        (("--no-reason",), "--no-reason requires a language model (--judge)"),
+        (("--judge", people, "--no-definition"), "--no-definition cannot be used with labels"),
+        (("--form", "listwise"), "--form requires a language model (--judge)"),
     ):
         status, _, error = run(capsys, path, "--out", "out", *options)
         assert (status, said in " ".join(error.split())) == (2, True), error

@@ -151,7 +151,7 @@ def test_a_cheap_student_answers_relevance_alone(capsys, words):
     support = write_rows("support.jsonl", [{"id": "1", "text": "A.", "statement": "B."}])
     ask = ("--set", f"cheap={words}", "--set", "cascade=c.json", "--out", "out")
     said = refused(called(capsys, "judge", "support", support, *ask))
-    assert "--cheap answers relevance, not support" in said
+    assert "--set cheap: a student answers relevance, not support" in said
 
 
 def test_a_students_scorer_is_called_by_one_thread_at_a_time():

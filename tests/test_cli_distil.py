@@ -226,7 +226,7 @@ def _other_weights(folder: Path) -> None:
 DAMAGE = {
     "a flipped bit": (_flip, "weights.safetensors: is damaged"),
     "no weights": (lambda f: (f / "weights.safetensors").unlink(), "weights.safetensors: is miss"),
-    "no manifest": (lambda f: (f / "student.json").unlink(), "holds no student.json"),
+    "no manifest": (lambda f: (f / "student.json").unlink(), "and no student.json"),
     "no JSON": (lambda f: (f / "student.json").write_text("{"), "student.json"),
     "deep JSON": (lambda f: (f / "student.json").write_text("[" * 100_000), "student.json"),
     "newer": (_manifest(lambda r: r.update(format_version=2)), "found pnyx-student 2, this Pnyx"),
@@ -283,7 +283,7 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
     [
         (LLM, "answers alone; only language models vote"),
         (("--judge", "packaged"), "answers alone; only language models vote"),
-        (("--judge", "former"), "found 'former', which is no file or folder here, expected a"),
+        (("--judge", "former"), "found 'former', which is not a file or folder, expected a"),
         (("--set", "cascade=c.json", "--set", "cheap=local"),
          "cheap: found 'local', expected a student's folder; a language model is for --judge"),
         (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
@@ -320,13 +320,16 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
     assert "nobody" not in Path("r/manifest.json").read_text()
 
 
-@pytest.mark.parametrize("name", ["labels", "lookup", "student"])
-def test_who_answers_in_place_of_a_model(name):
-    assert JudgeSpec(llm=("x",)).models == ("x",)
-    assert JudgeSpec(llm=("x",), **{name: "file"}).models == ()
-    cascade = {"llm": ("x",), name: "file", "cascade": "c.json"}
-    assert JudgeSpec(**cascade).models == (("x",) if name == "student" else ())
-    assert JudgeSpec(**cascade, cheap="folder").models == ()
+def test_who_answers_in_place_of_a_model(student, monkeypatch):
+    labels = write_rows("labels.jsonl", [{"id": "1", "value": True}])
+    answers = write_rows("answers.jsonl", [{"id": "1", "value": True, "judge": "j"}])
+    monkeypatch.setenv("PNYX_LLM", "local")
+    for name, kind in ((labels, "labels"), (answers, "results"), (str(student), "student")):
+        spec = JudgeSpec(judge=(name,))
+        assert (spec.answered_by, spec.models) == (kind, ())
+    for judge, models in (((), ("local",)), (("openai:x",), ("openai:x",)), (("packaged",), ())):
+        spec = JudgeSpec(judge=judge, cascade="c.json", cheap=str(student))
+        assert (spec.answered_by, spec.models) == ("", models)
 
 
 @pytest.mark.all

@@ -127,12 +127,6 @@ def test_what_belongs_to_a_run_does_not_go_with_items(tmp_path, capsys, more):
     assert not (tmp_path / "out").exists()
 
 
-def test_llm_and_labels_exclude_each_other(tmp_path, capsys):
-    arguments = ("--judge", "http://h/v1#m", "--judge", "x")
-    assert run("support", items(tmp_path), "--out", "out", *arguments) == 2
-    assert "exclude each other" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -111,7 +111,7 @@ def judged(
     names = tuple(dimensions_of("quality")) if args.dimensions == "all" else tuple(COLUMNS)
     questions = [Rating(name, texts[name], names, (LOW, HIGH)) for name in asked]
     spec = JudgeSpec(
-        llm=tuple(args.llm), store=args.store, samples=args.samples, combine=args.combine,
+        judge=tuple(args.llm), store=args.store, samples=args.samples, combine=args.combine,
         timeout=3600.0, concurrency=args.concurrency,
     )  # fmt: skip
     rows: list[dict[str, Any]] = []

@@ -61,8 +61,10 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
         return
     content = _toml(path)
     top = {name: value for name, value in content.items() if not isinstance(value, dict)}
-    section = content.get(_name(ctx), {})
-    _set_defaults(ctx, {**top, **section}, dict(_options(ctx)), path)
+    section = content.get(_name(ctx))  # the option `judge` has the name of a command
+    own = section if isinstance(section, dict) else {}
+    defaults = _defaults(ctx, {**top, **own}, dict(_options(ctx)), path)
+    ctx.default_map = {**defaults, **(ctx.default_map or {})}  # of --judge FILE.toml
 
 
 def read_settings(
@@ -85,7 +87,8 @@ def read_settings(
         name: _beside(path, value) if name.replace("_", "-") in kinds else value
         for name, value in content.items()
     }
-    _set_defaults(ctx, content, options, path)
+    defaults = _defaults(ctx, content, options, path)
+    ctx.default_map = {**(ctx.default_map or {}), **defaults}
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{flag}: expected a text or a list of texts", path=path)
     return tuple(_beside(path, name) for name in names)
@@ -110,10 +113,10 @@ def _toml(path: str) -> dict[str, Any]:
         raise InputError(f"not valid TOML: {shorten(str(error))}", path=path) from error
 
 
-def _set_defaults(
+def _defaults(
     ctx: click.Context, values: Mapping[str, Any], options: Mapping[str, click.Option], path: str
-) -> None:
-    """Make the values of a file the defaults of the command; the command line overrides them."""
+) -> dict[str, Any]:
+    """Return the values of a file as defaults of the command; the command line overrides them."""
     defaults: dict[str, Any] = {}
     for name, value in values.items():
         option = options.get(name.replace("_", "-"))
@@ -123,13 +126,27 @@ def _set_defaults(
                 f"found {shorten(name, 40)!r}, expected one of pnyx {_name(ctx)}'s: {expected}",
                 path=path,
             )
+        value = _as_typed(option, value)
         try:
             option.type_cast_value(ctx, value)
         except (click.BadParameter, TypeError) as error:
             message = getattr(error, "message", str(error))
             raise InputError(f"{name}: {shorten(' '.join(message.split()))}", path=path) from error
         defaults[str(option.name)] = value
-    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+    return defaults
+
+
+def _as_typed(option: click.Option, value: Any) -> Any:
+    """Return a value of TOML as on the command line, where 2.5 or true is not an integer."""
+    if isinstance(value, dict):
+        return json.dumps(value)
+    if isinstance(value, list) and not option.multiple and option.nargs == 1:
+        return ",".join(map(str, value))
+    if option.multiple and isinstance(value, str):
+        return [value]
+    if isinstance(value, bool) and not option.is_flag:
+        return str(value).lower()
+    return str(value) if isinstance(value, float) else value
 
 
 def save_config(ctx: click.Context) -> bool:

@@ -150,10 +150,14 @@ class Command(click.Command):
         parameters = super().get_params(ctx)
         if not any(isinstance(parameter, SpecOption) for parameter in parameters):
             return parameters
-        sets = any(isinstance(parameter, SettingOption) for parameter in parameters)
-        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in parameters)
-        added = [*[set_option()] * sets, *[_insecure()] * searches, *config_options(_MORE)]
-        return [*parameters, *added, _help_all()]
+        return [*parameters, *self._shared_options, _help_all()]
+
+    @functools.cached_property
+    def _shared_options(self) -> list[click.Option]:
+        """Options of many commands; the same objects, because click sorts them by identity."""
+        sets = any(isinstance(parameter, SettingOption) for parameter in self.params)
+        searches = any(str(p.name).rpartition("__")[2] in ("index", "add") for p in self.params)
+        return [*[set_option()] * sets, *[_insecure()] * searches, *config_options(_MORE)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""

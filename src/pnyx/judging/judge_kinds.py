@@ -59,7 +59,7 @@ def judge_kind(name: str) -> JudgeKind:
 
     Raises:
         OptionError: it is neither a form of a language model, nor a file, nor an installed judge.
-        InputError: a file of labels or answers is malformed at its first line.
+        InputError: it is an empty file, or a folder without answers or a student.
     """
     if name == PACKAGED:
         return PACKAGED
@@ -67,19 +67,30 @@ def judge_kind(name: str) -> JudgeKind:
         return "model"
     if name.endswith(".toml"):
         raise OptionError(f"--judge: {shorten(name, 60)} must be the only one")
+    if not name:
+        raise OptionError(f"--judge: it is empty, expected {_EXPECTED}")
     path = Path(name)
     if path.is_dir():
         from pnyx.judging.students.student import MANIFEST
 
-        return "student" if (path / MANIFEST).is_file() else "results"
-    if path.exists():
+        if (path / MANIFEST).is_file():
+            return "student"
+        if not any(path.glob("answers.*")):  # also of a run that has not ended
+            expected = "results of pnyx judge or a student of pnyx annotate distil"
+            raise InputError(
+                f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=name
+            )
+        return "results"
+    if path.is_file():
         return "results" if _holds_answers(name) else "labels"
+    if name == "-" or path.exists():
+        raise OptionError(f"--judge: {shorten(name, 60)} is a stream, expected a file or folder")
     judges = plugins("judges")
     if name in judges:
         return "plugin"
     there = f" ({', '.join(judges)})" if judges else ""
     raise OptionError(
-        f"--judge: found {shorten(name, 60)!r}, which is no file or folder here, expected "
+        f"--judge: found {shorten(name, 60)!r}, which is not a file or folder, expected "
         f"{_EXPECTED}{there}"
     )
 
