@@ -154,7 +154,8 @@ def test_nobody_is_asked_for_what_cannot_be_written(capsys, place, command, said
     if " x.index" in command:
         build_index(load_example().arguments[:3], place / "x.index")
     with ChatServer() as server:
-        status = run(*command.split(), "--llm", server.spec)
+        asks = command.startswith(("annotate label", "annotate apply", "judge", "nuggets merge"))
+        status = run(*command.split(), "--judge" if asks else "--llm", server.spec)
         error = capsys.readouterr().err
         assert (status, error.count("\n")) == (2, 1), error
         assert said in error

@@ -163,7 +163,7 @@ def test_a_budget_in_dollars_needs_a_price_and_is_kept(capsys):
         arguments = ("support", path, "--judge", server.spec, "--out", "out")
         status, _, error = run(capsys, *arguments, "--budget", "0.05")
         assert status == 2
-        assert "--prices" in error
+        assert "--set prices=FILE" in error
         assert len(error.splitlines()) == 1
         assert server.log == []
         prices = "[models]\ntest = { input = 10.0, cached_input = 1.0, output = 30.0 }\n"
@@ -347,7 +347,7 @@ def test_a_cascade_from_a_model_to_itself_is_refused(capsys):
             "out",
         )
         status, _, error = run(capsys, "support", support(2), *arguments)
-        assert (status, error) == (2, "pnyx: --cheap and --llm name the same model, 'one'\n")
+        assert (status, error) == (2, "pnyx: cheap and --judge name the same model, 'one'\n")
 
 
 USELESS = [
@@ -363,17 +363,20 @@ USELESS = [
 ]
 
 
-@pytest.mark.parametrize("option", USELESS, ids=lambda option: option[0])
+@pytest.mark.parametrize("option", USELESS, ids=" ".join)
 def test_an_option_that_would_change_nothing_is_refused(capsys, option):
     items = support(2)
     labels = write_rows("labels.jsonl", [{"id": f"i{n}", "value": True} for n in range(2)])
     status, _, error = run(capsys, "support", items, "--out", "out", *option)
     assert status == 2
-    assert error.startswith(f"pnyx: {option[0]} requires --llm")
+    shown = " ".join(option).partition("=")[0]
+    shown = shown if option[0] == "--set" else option[0]
+    assert error.startswith(f"pnyx: {shown} requires a language model")
     status, _, error = run(capsys, "support", items, "--judge", labels, "--out", "out", *option)
     assert status == 2
-    said = "and --labels exclude each other" if option[0] == "--cascade" else "requires --llm"
-    assert error.startswith(f"pnyx: {option[0]} {said}")
+    cascade = "does not apply to people's labels"
+    said = cascade if "cascade" in shown else "requires a language model"
+    assert error.startswith(f"pnyx: {shown} {said}")
     assert not Path("out").exists()
 
 

@@ -137,7 +137,7 @@ def test_no_option_of_any_record_opens_a_connection(words, forge, call):
 
 
 OPENING: dict[str, dict[str, Any]] = {
-    "llm": {"arguments": ["support", "items.jsonl"], "options": {"llm": ["http://AT/v1#m"]}},
+    "judge": {"arguments": ["support", "items.jsonl"], "options": {"judge": ["http://AT/v1#m"]}},
     "environment": {
         "arguments": ["support", "items.jsonl"],
         "environment": {"PNYX_LLM": "http://AT/v1#m"},
@@ -229,14 +229,14 @@ def test_what_is_a_file_of_this_machine(text):
 @pytest.mark.parametrize(
     ("name", "value", "noun"),
     [
-        ("llm", ["openai:gpt-4o-mini"], "a language model (llm: openai:gpt-4o-mini)"),
-        ("llm", ["local", "gguf:/models/x.gguf"], "a language model (llm: gguf:/models/x.gguf)"),
+        ("judge", ["openai:gpt-4o-mini"], "a judge (judge: openai:gpt-4o-mini)"),
+        ("judge", ["local", "gguf:/models/x.gguf"], "a judge (judge: gguf:/models/x.gguf)"),
         ("cheap", "http:/127.0.0.1:1/v1#m", "a language model (cheap: http:/127.0.0.1:1/v1#m)"),
-        ("judge", "acme", "a judge of a plugin (judge: acme)"),
+        ("judge", ["evil.toml"], "a judge (judge: evil.toml)"),
         ("index", "opensearch://h:1/x", "an address (index: opensearch://h:1/x)"),
         ("index", ["opensearch://h:1/x"], "an address (index: opensearch://h:1/x)"),
         ("index", [["opensearch://h:1/x"]], "an address (index: opensearch://h:1/x)"),
-        ("labels", "ir_datasets:vaswani", "an address (labels: ir_datasets:vaswani)"),
+        ("judge", ["ir_datasets:vaswani"], "a judge (judge: ir_datasets:vaswani)"),
     ],
 )
 def test_models_and_addresses_are_refused_in_every_form(name, value, noun, forge, call):
@@ -250,7 +250,7 @@ def test_models_and_addresses_are_refused_in_every_form(name, value, noun, forge
 
 
 def test_a_packaged_model_may_be_named(forge, call):
-    path = forge(arguments=["support", "items.jsonl"], options={"llm": ["local"]})
+    path = forge(arguments=["support", "items.jsonl"], options={"judge": ["local"]})
     assert "the record names" not in call("repeat", path)[2]
 
 
@@ -305,9 +305,10 @@ def test_stored_replies_answer_for_a_model_that_is_given_again(environment, call
         monkeypatch.delenv("PNYX_LLM", raising=False)
         status, out, said = call("repeat", "R")
         assert (status, out, said.count("\n")) == (2, "", 1)
-        assert f"add --with 'llm={models[0]}' --with 'llm={models[1]}'" in said
+        name = "llm" if environment else "judge"
+        assert f"add --with '{name}={models[0]}' --with '{name}={models[1]}'" in said
     # Both servers are gone, and the first is said to be elsewhere.
-    again = ("--with", "llm=http://127.0.0.1:1/v1#test", "--with", f"llm={models[1]}")
+    again = ("--with", f"{name}=http://127.0.0.1:1/v1#test", "--with", f"{name}={models[1]}")
     assert call("repeat", "R", *again)[:2] == (0, "R: the same bytes (1 file)\n")
 
 
@@ -323,7 +324,7 @@ def test_a_folder_with_the_name_of_a_model_does_not_have_it_asked(call, monkeypa
         asked = len(server.answered())
         Path(server.spec).mkdir(parents=True)
         monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
-        assert call("repeat", "R", "--with", f"llm={server.spec}")[0] == 1
+        assert call("repeat", "R", "--with", f"judge={server.spec}")[0] == 1
         assert len(server.answered()) == asked
 
 
@@ -336,7 +337,7 @@ def test_a_student_that_is_asked_first_is_given_again(call):
     Path("R/manifest.json").write_text(json.dumps(manifest))
     assert "the record names a language model (cheap: student)" in call("repeat", "R")[2]
     said = call("repeat", "R", "--with", "cheap=student")[2]
-    assert "--cheap answers relevance, not support" in said  # taken as a student: none is asked
+    assert "--set cheap: a student answers relevance, not support" in said  # taken as a student: none is asked
 
 
 @pytest.mark.all

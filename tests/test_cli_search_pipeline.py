@@ -238,7 +238,7 @@ WRONG = [
     ),
     (
         ("--model", "dense", "--set", "embedder=bert"),
-        "--embedder: found 'bert', expected minilm-int8",
+        "embedder: found 'bert', expected minilm-int8",
     ),
     (
         ("--model", "dense", "--set", "embedder=http://127.0.0.1:9/v1#other"),
@@ -250,20 +250,20 @@ WRONG = [
     ),
     (("--diversify", "mmr", "--set", "lambda=2"), "lambda is 2, expected a number from 0 to 1"),
     (("--stance", "pro", "--certainty", "2"), "certainty is 2, expected a number from 0.5 to 1"),
-    (("--set", "lambda=.5"), "--lambda requires --diversify mmr"),
-    (("--model", "bm25", "--set", "fusion=rrf"), "--fusion requires --model hybrid"),
+    (("--set", "lambda=.5"), "--set lambda requires --diversify mmr"),
+    (("--model", "bm25", "--set", "fusion=rrf"), "--set fusion requires --model hybrid"),
     (
         ("--model", "hybrid", "--set", "fusion=rrf", "--set", "dense-weight=.3"),
-        "--dense-weight requires --model hybrid and",
+        "--set dense-weight requires --model hybrid and",
     ),
     (
         ("--model", "bm25", "--set", "embedder=minilm-int8"),
-        "--embedder requires --model touche, dense or hybrid",
+        "--set embedder requires --model touche, dense or hybrid",
     ),
-    (("--set", "window=5"), "--window requires --rerank by --llm"),
-    (("--rerank", "--set", "step=5"), "--step requires --rerank with --llm"),
+    (("--set", "window=5"), "--set window requires --rerank by --llm"),
+    (("--rerank", "--set", "step=5"), "--set step requires --rerank with --llm"),
     (("--pointwise",), "--pointwise requires --rerank"),
-    (("--set", "count=5"), "--count requires --diversify perspectives"),
+    (("--set", "count=5"), "--set count requires --diversify perspectives"),
     (("--depth", "5"), "--depth requires --rerank, --threshold, --diversify or --stance"),
     (
         ("--llm", "http://127.0.0.1:9/v1#m"),
@@ -347,7 +347,7 @@ def test_auto_says_why_it_leaves_vectors_out(capsys, index, tmp_path):
         assert called(capsys, "index", corpus, "--out", own, "--embedder", server.spec)[0] == 0
         error = called(capsys, "search", own, QUESTION)[2]
         assert "ranked by dirichlet, without the index's vectors: they are by endpoint:" in error
-        assert error.endswith("name it with --embedder\n")
+        assert error.endswith("name it with --set embedder=SPEC\n")
         status, out, error = called(
             capsys, "search", own, QUESTION, "--set", f"embedder={server.spec}", "--json"
         )
@@ -438,7 +438,7 @@ def test_an_index_grows_by_its_own_embedder_only(capsys, tmp_path):
         (("--quality", "--space", "dual"), "--space requires --clusters"),
         (("--quality", "--embedder", "minilm-int8"), "--embedder requires --clusters, --assign"),
         (("--vectors", "--words-only"), "--words-only requires --out or --add"),
-        (("--vectors", "--embedder", "bert"), "--embedder: found 'bert', expected minilm-int8"),
+        (("--vectors", "--embedder", "bert"), "embedder: found 'bert', expected minilm-int8"),
         (("--clusters", "--cluster-count", "99"), "k is 99, expected at most 10 (distinct texts)"),
     ],
 )

@@ -77,7 +77,7 @@ def test_other_dimensions_know_no_grade_of_zero(tmp_path: Path) -> None:
     with ChatServer(reply=lambda p: points if "Name exactly" in p else reply) as server:
         arguments = ("judge", "rag", items, "--format", "query-rubric", "--set", "nuggets=1")
         store = ("--store", tmp_path / "store.sqlite", "--out", tmp_path / "out")
-        assert run(*arguments, "--llm", server.spec, *store) == 3
+        assert run(*arguments, "--judge", server.spec, *store) == 3
     assert rows_of(tmp_path / "out")[0]["unscored"].startswith("schema:")
 
 

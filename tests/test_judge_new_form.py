@@ -107,7 +107,7 @@ def test_the_command_line_takes_its_prompt_file(capsys):
     Path("items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
     Path("rubric.toml").write_text(PROMPT, encoding="utf-8")
     with ChatServer(reply=reply(cogency="yes", clarity="no")) as server:
-        llm = ["--llm", f"{server.url}#test"]
+        llm = ["--judge", f"{server.url}#test"]
         options = ["--set", "prompt=rubric.toml", "--set", "samples=4", "--out", "out"]
         with pytest.raises(SystemExit) as ended:
             main(["judge", "quality", "items.jsonl", *llm, *options])

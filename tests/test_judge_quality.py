@@ -71,7 +71,7 @@ def test_every_format_scale_and_number_of_examples_is_asked_read_and_normalised(
 ):
     few = ("--set", f"shots={shots}", "--set", f"examples={examples}") if shots else ()
     with ChatServer() as server:
-        options = ("--llm", server.spec, "--format", form, "--set", f"scale={scale}", *few)
+        options = ("--judge", server.spec, "--format", form, "--set", f"scale={scale}", *few)
         status, rows = judge(items, *options)
         asked = server.asked()
         assert judge(items, *options) == (status, rows)
@@ -113,7 +113,7 @@ def test_the_packaged_local_model_answers_in_each(form, scale, shots, items, exa
     write(items, [one])
     few = ("--set", f"shots={shots}", "--set", f"examples={examples}") if shots else ()
     options = (
-        "--llm",
+        "--judge",
         "local",
         "--format",
         form,
@@ -138,7 +138,7 @@ def test_a_bad_reply_on_one_dimension_costs_only_that_dimension(items):
     row = {"id": "t", "text": "Tea [[wrong_schema_once]].", "dimensions": list(NAMES)}
     write(items, [row])
     with ChatServer(reply='{"clarity": {"reason": "so", "score": 2}}') as server:
-        status, rows = judge(items, "--llm", server.spec, "--format", "pointwise")
+        status, rows = judge(items, "--judge", server.spec, "--format", "pointwise")
     found = {row["dimension"]: (row["value"], row["normalised"]) for row in rows}
     assert status == 3
     assert found == {"clarity": (2, 0.5), "cogency": (None, None), "reasonableness": (None, None)}
@@ -152,7 +152,7 @@ def test_a_bad_reply_on_one_dimension_costs_only_that_dimension(items):
 def test_a_score_off_the_scale_is_no_score(score, items):
     reply = {name: {"reason": "so", "score": score} for name in NAMES}
     with ChatServer(reply=json.dumps(reply)) as server:
-        status, rows = judge(items, "--llm", server.spec)
+        status, rows = judge(items, "--judge", server.spec)
     assert status == 3
     assert [row["value"] for row in rows] == [None] * 3
 
@@ -165,7 +165,7 @@ def test_samples_ask_in_new_orders_and_are_combined_by_mean_or_majority(combine,
     row = {"id": "t", "text": "Tea is good, for it calms.", "dimensions": ["clarity", "cogency"]}
     write(items, [row])
     with ChatServer() as server:
-        spec = ("--llm", server.spec, "--set", "samples=6", "--set", f"combine={combine}")
+        spec = ("--judge", server.spec, "--set", "samples=6", "--set", f"combine={combine}")
         status, rows = judge(items, *spec)
         calls = server.asked()
     orders = [
@@ -206,13 +206,13 @@ def test_pointwise_samples_have_nothing_to_reorder_and_are_drawn_at_a_temperatur
     ("options", "message"),
     [
         (("--format", "x"), "--format: found x, expected for quality: listwise, pointwise"),
-        (("--set", "shots=2"), "--shots requires --examples"),
-        (("--set", "examples=rated.jsonl"), "--examples requires --shots"),
+        (("--set", "shots=2"), "--set shots requires --set examples"),
+        (("--set", "examples=rated.jsonl"), "--set examples requires --set shots"),
         (
             ("--set", "shots=2", "--set", "examples=rated.jsonl", "--set", "prompt=own.toml"),
-            "input shots",
+            "does not use shots",
         ),
-        (("--set", "scale=5", "--set", "prompt=own.toml"), "does not use the input levels"),
+        (("--set", "scale=5", "--set", "prompt=own.toml"), "does not use levels"),
         (("--set", "shots=30", "--set", "examples=rated.jsonl"), "rated.jsonl: found 9 texts"),
         (
             ("--set", "shots=2", "--set", "examples=bad.jsonl"),
@@ -229,7 +229,7 @@ def test_a_choice_that_cannot_be_is_one_line(options, message, items, examples, 
     )
     write("bad.jsonl", [{"id": "1", "text": "T.", "ratings": {"cogency": 4}}])
     with ChatServer() as server:
-        status, rows = judge(items, "--llm", server.spec, *options)
+        status, rows = judge(items, "--judge", server.spec, *options)
         assert not server.asked()
     assert (status, rows) == (2, [])
     (line,) = capsys.readouterr().err.strip().splitlines()
@@ -245,7 +245,7 @@ def test_other_tasks_have_no_scale(options, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["judge", "support", "s.jsonl", "--out", "o", "--judge", "local", *options])
     assert ended.value.code == 2
-    assert f"{options[0]} requires quality, not support" in capsys.readouterr().err
+    assert f"--set {options[1].partition('=')[0]} requires quality, not support" in capsys.readouterr().err
 
 
 # --- the taxonomy and the scales, as data

@@ -275,7 +275,7 @@ from pnyx.cli import main
 
 def judge(*more):
     try:
-        main(["judge", "support", "i.jsonl", "--llm", sys.argv[1], "--from-store", *more])
+        main(["judge", "support", "i.jsonl", "--judge", sys.argv[1], "--from-store", *more])
     except SystemExit as stopped:
         return stopped.code
 

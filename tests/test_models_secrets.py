@@ -232,7 +232,7 @@ def test_a_proxy_that_cannot_be_used_is_one_line_without_its_password(
     monkeypatch.setenv("no_proxy", "")
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
     with pytest.raises(SystemExit) as ended:
-        main("judge support i.jsonl --llm http://192.0.2.1/v1#m --out o".split())
+        main("judge support i.jsonl --judge http://192.0.2.1/v1#m --out o".split())
     said = capfd.readouterr().err
     assert ended.value.code == 2
     assert re.fullmatch(r"pnyx: the proxy that the environment names .*\n", said)

@@ -161,8 +161,8 @@ def test_what_is_wrong_with_a_file_is_one_line(paths, tmp_path, capsys, change, 
 
 def test_choices_that_do_not_go_together(paths, capsys):
     items, own = paths
-    llm = ("--llm", "http://127.0.0.1:9/v1#m", "--out", "r")
-    assert "--dimensions requires --llm" in refused(
+    llm = ("--judge", "http://127.0.0.1:9/v1#m", "--out", "r")
+    assert "--dimensions requires a language model (--judge)" in refused(
         capsys, items, "--dimensions", own, "--out", "r"
     )
     assert "the file of --dimensions says it" in refused(
@@ -187,7 +187,7 @@ def test_people_get_the_same_dimensions_and_scale(paths, capsys):
     assert len(form_of(second).fields) == 1
     label = refuser("label")
     assert "the file of --dimensions defines it" in label(
-        capsys, "quality", items, "--dimensions", own, "--set", "scale=5", "--out", "l.jsonl"
+        capsys, "quality", items, "--dimensions", own, "--scale", "5", "--out", "l.jsonl"
     )
     assert "--dimensions requires the task quality" in label(
         capsys, "support", items, "--dimensions", own, "--out", "l.jsonl"
@@ -223,7 +223,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert "polite" in dict(blocks(request))["task"]
     assert "clarity" in dict(blocks(request))["names"]
     assert "found false: a draft" in refused(
-        capsys, items, "--dimensions", "draft.toml", "--llm", server.spec, "--out", "r"
+        capsys, items, "--dimensions", "draft.toml", "--judge", server.spec, "--out", "r"
     )
     assert "exists and may have been edited" in refuser(*DRAFTING[:2])(
         capsys, *DRAFTING[2:], "--llm", server.spec, "--out", "draft.toml"
@@ -232,7 +232,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert "\\u202e" in draft.read_text()  # who reviews it sees it
     Path("cut.toml").write_text(draft.read_text().replace("reviewed = false", ""))
     assert "found none: a draft" in refused(
-        capsys, items, "--dimensions", "cut.toml", "--llm", server.spec, "--out", "r"
+        capsys, items, "--dimensions", "cut.toml", "--judge", server.spec, "--out", "r"
     )
     draft.write_text(draft.read_text().replace("reviewed = false", "reviewed = true"))
     own = read_own(draft)
@@ -240,7 +240,7 @@ def test_a_model_drafts_a_file_that_is_taken_once_a_person_has_reviewed_it(paths
     assert own.dimensions["politeness"].definition == 'Is it kind, not "rude"?\x7f\u202e'
     assert own.examples == [("Dear Sir,\nthanks.", (("politeness", 3),))]
     with ChatServer(reply=polite) as server:
-        asking = ("--dimensions", draft, "--llm", server.spec, "--out", "r")
+        asking = ("--dimensions", draft, "--judge", server.spec, "--out", "r")
         assert run("judge", "quality", items, *asking) == 3  # a 4 is off the scale
     assert manifest_of("r")["settings"]["dimensions"]["drafted_by"] == "test"
 

@@ -97,8 +97,8 @@ def test_a_judge_answers(tea, pnyx, tmp_path):
     assert (told["value"], told["probability"], told["judge"]) == (True, 1.0, "overlap")
     code, _, err = pnyx(tea, *command, "nobody")
     assert code == 2
-    assert err.startswith("pnyx: --judge nobody: the judges of plugins are "), err
-    assert "overlap" in err
+    assert err.startswith("pnyx: --judge: found 'nobody', which is not a file or folder, "), err
+    assert "a judge of a plugin (overlap)" in err
     items = '{"id": "1", "text": "Tea calms people.", "topic": "tea"}\n'
     (tmp_path / "texts.jsonl").write_text(items)
     code, _, err = pnyx(
@@ -108,11 +108,25 @@ def test_a_judge_answers(tea, pnyx, tmp_path):
         2,
         "pnyx: --judge overlap does not answer quality (see pnyx judge --help)\n",
     )
-    code, _, err = pnyx(tea, *command, "overlap", "--judge", "gold.jsonl")
-    assert (code, err) == (
-        2,
-        "pnyx: --labels and --judge exclude each other (see pnyx judge --help)\n",
-    )
+    (tmp_path / "gold.jsonl").write_text('{"id": "1", "value": true}\n')
+    for names in (("overlap", "gold.jsonl"), ("gold.jsonl", "overlap")):
+        code, _, err = pnyx(tea, *command, names[0], "--judge", names[1])
+        alone = f"pnyx: --judge: {names[0]} answers alone; only language models vote"
+        assert (code, err) == (2, f"{alone} (see pnyx judge --help)\n")
+
+
+def test_a_record_may_not_choose_a_plugin_even_next_to_a_file_of_its_name(tea, pnyx, tmp_path):
+    row = {"id": "1", "text": "Tea calms people.", "statement": "tea calms"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
+    assert pnyx(tea, "judge", "support", "items.jsonl", "--out", "R", "--judge", "overlap")[0] == 0
+    (tmp_path / "overlap").write_text('{"id": "1", "value": true}\n')
+    code, _, err = pnyx(tea, "repeat", "R")
+    assert code == 2
+    assert "the record names a judge (judge: overlap)" in err
+    (tmp_path / "overlap").unlink()
+    assert pnyx(tea, "repeat", "R", "--with", "judge=overlap")[:2] == (
+        0, "R: the same bytes (1 file)\n",
+    )  # fmt: skip
 
 
 def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):

@@ -273,7 +273,7 @@ def test_a_bad_file_is_one_line(rows, problem, tmp_path, call):
 def test_options_that_change_nothing_are_refused(options, problem, tmp_path, call):
     run, bank = write_files(tmp_path)
     write(examples())
-    model = () if problem == "--llm" else ("--judge", "http://127.0.0.1:9/v1#test")
+    model = () if problem == "--judge" else ("--judge", "http://127.0.0.1:9/v1#test")
     arguments = ("judge", "report", run, "--nuggets", bank, "--out", "out", *model, *options)
     status, _, said = call(*arguments)
     assert (status, len(said.strip().splitlines())) == (2, 1), said

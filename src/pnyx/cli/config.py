@@ -121,15 +121,14 @@ def _defaults(
     for name, value in values.items():
         option = options.get(name.replace("_", "-"))
         if option is None:
-            expected = ", ".join(options)
-            raise InputError(
-                f"found {shorten(name, 40)!r}, expected one of pnyx {_name(ctx)}'s: {expected}",
-                path=path,
-            )
+            only_settings = all(isinstance(option, SettingOption) for option in options.values())
+            noun = "a setting" if only_settings else "an option"
+            expected = f"expected {noun} of pnyx {_name(ctx)}: {', '.join(options)}"
+            raise InputError(f"found {shorten(name, 40)!r}, {expected}", path=path)
         value = _as_typed(option, value)
         try:
             option.type_cast_value(ctx, value)
-        except (click.BadParameter, TypeError) as error:
+        except (click.BadParameter, TypeError, AttributeError) as error:
             message = getattr(error, "message", str(error))
             raise InputError(f"{name}: {shorten(' '.join(message.split()))}", path=path) from error
         defaults[str(option.name)] = value

@@ -233,7 +233,7 @@ class Tuned(Result):
         for name, value in self.best.parameters.items():
             short = f"{value:g}"
             text = short if float(short) == value else repr(value)
-            out += [f"--{name.replace('_', '-')}", text]
+            out += ["--set", f"{name.replace('_', '-')}={text}"]
         return out
 
     def curve(self, name: str) -> list[tuple[float, Setting]]:
