@@ -13,6 +13,7 @@ from chat_server import ChatServer
 from command import run
 from pnyx.cli import COMMANDS, app
 from pnyx.cli.params import Number, NumberRange, Raw, Text
+from pnyx.cli.settings import SettingOption
 from pnyx.core.errors import InputError
 from pnyx.models.chat.endpoint import ChatEndpoint
 from pnyx.models.http.addresses import is_address, shown_address
@@ -68,14 +69,23 @@ def test_all_numbers_are_of_the_kinds_that_refuse_what_is_none():
 def test_no_number_is_nan_or_infinite(own_place, capfd):
     for words, parameter in parameters((Number, NumberRange)):
         for value in ("nan", "NaN", "inf", "-inf", "1e400", "-1e400", "Infinity"):
-            said = refused(capfd, *words.split(), f"{parameter.opts[-1]}={value}")
-            assert parameter.opts[-1] in said, (words, value, said)
+            said = refused(capfd, *words.split(), *_words(parameter, value))
+            assert _words(parameter, "")[-1].rstrip("=") in said, (words, value, said)
     for words, option in (
         ("annotate apply --all --out o", "--thresholds"),
         ("measure thresholds x --labels l", "--at"),
     ):
         for value in ("nan", "0.3,nan", "inf", "1e400"):
             refused(capfd, *words.split(), option, value)
+
+
+def _words(parameter, *values):
+    """Return the words of the command line that give an option or a setting its values."""
+    if isinstance(parameter, SettingOption):
+        return ["--set", f"{parameter.setting}={values[0]}"]
+    if len(values) == 1 and parameter.opts[-1].startswith("--"):
+        return [f"{parameter.opts[-1]}={values[0]}"]
+    return [parameter.opts[-1], *values]
 
 
 def _field(parameter):
@@ -87,7 +97,7 @@ def test_text_that_is_not_utf_8_is_refused(own_place, capfd):
     texts = parameters((Text,))
     assert {"tag", "columns", "definition", "embedder"} <= {_field(p) for _, p in texts}
     for words, parameter in texts:
-        given = [parameter.opts[-1], *[NO_UTF8] * parameter.nargs]
+        given = _words(parameter, *[NO_UTF8] * parameter.nargs)
         assert "expected text in UTF-8" in refused(capfd, *words.split(), *given), words
 
 

@@ -86,7 +86,7 @@ def test_what_answers_from_files_takes_no_engine(call):
     write_rows("gold.jsonl", [{"id": "i0", "value": True}])
     labels = ("--judge", "gold.jsonl", "--set", "engine=ray")
     code, _, said = call("judge", "support", items(4), *labels, "--out", "o")
-    assert (code, "--engine and --labels exclude each other" in said) == (2, True)
+    assert (code, "--set engine does not apply to people's labels" in said) == (2, True)
 
 
 def test_language_models_are_asked_by_one_process(call):

@@ -275,7 +275,7 @@ def test_what_no_packaged_model_does_is_said_in_one_line(tmp_path, capsys):
     out = tmp_path / "out"
     status, _, error = run(capsys, "judge", "ranking", tmp_path / "items.jsonl", "--out", out)
     assert (status, error.count("\n")) == (2, 1)
-    assert "task ranking needs a language model (--llm) or --labels" in error
+    assert "task ranking needs a language model or people's labels (--judge)" in error
     assert not out.exists()
 
 

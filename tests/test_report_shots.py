@@ -264,16 +264,16 @@ def test_a_bad_file_is_one_line(rows, problem, tmp_path, call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--set", "shots=2"), "--examples"),
-        (("--set", "examples=examples.jsonl"), "--shots"),
+        (("--set", "shots=2"), "--set shots requires a language model and examples"),
+        (("--set", "examples=examples.jsonl"), "--set examples requires --set shots"),
         (("--set", "shots=3", "--set", "examples=examples.jsonl"), "even"),
-        (("--set", "shots=2", "--set", "examples=examples.jsonl"), "--judge"),
+        (("--set", "shots=2", "--set", "examples=examples.jsonl"), "requires a language"),
     ],
 )
 def test_options_that_change_nothing_are_refused(options, problem, tmp_path, call):
     run, bank = write_files(tmp_path)
     write(examples())
-    model = () if problem == "--judge" else ("--judge", "http://127.0.0.1:9/v1#test")
+    model = () if problem == "requires a language" else ("--judge", "http://127.0.0.1:9/v1#test")
     arguments = ("judge", "report", run, "--nuggets", bank, "--out", "out", *model, *options)
     status, _, said = call(*arguments)
     assert (status, len(said.strip().splitlines())) == (2, 1), said

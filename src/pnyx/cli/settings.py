@@ -54,7 +54,7 @@ class SettingOption(SpecOption):
         texts = [text for name, text in map(_setting, opts.get(_SET) or ()) if name == self.setting]
         if not texts:
             return super().consume_value(ctx, opts)
-        return tuple(texts) if self.multiple else texts[-1], ParameterSource.COMMANDLINE
+        return texts[-1], ParameterSource.COMMANDLINE
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return NAME=VALUE, and its help."""
@@ -80,14 +80,15 @@ def _setting(text: str) -> tuple[str, str]:
 def _check_settings(
     ctx: click.Context, _: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Refuse a name in --set that is not a setting of the command."""
-    names = [p.setting for p in ctx.command.params if isinstance(p, SettingOption)]
+    """Refuse a name in --set that is not a setting of the command, and a wrong value."""
+    options = {p.setting: p for p in ctx.command.params if isinstance(p, SettingOption)}
     for text in texts:
-        name, _value = _setting(text)
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            expected = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
+        name, value = _setting(text)
+        if name not in options:
+            near = difflib.get_close_matches(name, options, 1)
+            expected = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(options)}"
             raise click.UsageError(f"--set {escaped(name, 40)}: no such setting; {expected}", ctx)
+        options[name].type_cast_value(ctx, value)
     return texts
 
 

@@ -85,12 +85,15 @@ def judge_kind(name: str) -> JudgeKind:
         return "results" if _holds_answers(name) else "labels"
     if name == "-" or path.exists():
         raise OptionError(f"--judge: {shorten(name, 60)} is a stream, expected a file or folder")
+    from pnyx.models.http.addresses import shown_address
+
     judges = plugins("judges")
     if name in judges:
         return "plugin"
     there = f" ({', '.join(judges)})" if judges else ""
+    shown = shorten(shown_address(name), 60)  # it may be a mistyped address with a password
     raise OptionError(
-        f"--judge: found {shorten(name, 60)!r}, which is not a file or folder, expected "
+        f"--judge: found {shown!r}, which is not a file or folder, expected "
         f"{_EXPECTED}{there}"
     )
 

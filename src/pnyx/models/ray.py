@@ -59,7 +59,7 @@ class RayWorkers:
 
 @contextlib.contextmanager
 def ray_workers(engine: str) -> Iterator[RayWorkers]:
-    """Connect to Ray as `--engine` says: `ray` is this machine, else the address of a cluster.
+    """Connect to Ray as `engine` says: `ray` is this machine, else the address of a cluster.
 
     Raises:
         OptionError: the value is neither of these.
