@@ -8,6 +8,7 @@ from typing import Any
 
 from pnyx.core.records import extra_fields
 
+
 @dataclass(frozen=True, slots=True)
 class NuggetReference:
     """A document that attests an answer or a claim; `extra` holds offsets, collection and so on."""
