@@ -14,7 +14,8 @@ from pnyx.core.errors import PnyxError
 from pnyx.core.spec import opt, opts_of
 from pnyx.formats.cells import python_literal
 from pnyx.formats.reports.judged_report import JudgedCitation, NodeAnswer
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.measures.trials import Decline
 from pnyx.judging.questions import AGAIN, Support
 from pnyx.models.chat.open_endpoint import endpoint_from

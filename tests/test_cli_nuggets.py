@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import Document
 from pnyx.formats import read_nugget_banks
 from pnyx.formats.reports.judged_report import report_of_row
 from pnyx.judging.answers import Judged, Provenance, Unscored

@@ -12,7 +12,7 @@ import pytest
 from chat_server import ChatServer, Handler
 from command import caller, write_rows
 from pnyx.formats import load_example
-from pnyx.judging.llm.judge import Asking
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.store.rows import request_key
 from pnyx.judging.store.store import Store
 from pnyx.judging.tasks import TASKS

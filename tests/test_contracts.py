@@ -57,9 +57,10 @@ from pnyx.judging.dimensions import dimensions_of
 from pnyx.judging.encoder import EncoderJudge
 from pnyx.judging.forms import FORMS, form_of
 from pnyx.judging.forms.base import FormCall
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.nuggets import NuggetJudge
 from pnyx.judging.llm.prompts import load_prompt, prompt_names
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.llm.structured_replies import schema_of, validated
 from pnyx.judging.llm.templates import _environment
 from pnyx.judging.lookup import HumanLabels, Lookup

@@ -18,9 +18,10 @@ from pnyx.cli import main
 from pnyx.core.records import Document, Question
 from pnyx.judging.answers import Judged, Unscored
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.plan import plan_run
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Preference, Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

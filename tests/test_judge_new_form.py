@@ -17,8 +17,9 @@ from pnyx.judging.base import ask
 from pnyx.judging.forms import FORMS
 from pnyx.judging.forms.base import plain_word, strict
 from pnyx.judging.forms.kinds import RatingForm
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import parse_prompt, prompt_bytes
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Rating
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

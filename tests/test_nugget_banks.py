@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from nugget_rows import ROWS
 from pnyx.cli import app
 from pnyx.core.errors import InputError
-from pnyx.core.records import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
 from pnyx.formats import (
     FORMATS,
     faults,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pnyx.core.records import NuggetAnswer, NuggetReference
+from pnyx.core.nuggets import NuggetAnswer, NuggetReference
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.students.rules import RULE_TASKS, RuleJudge
 from pnyx.reports.tree.word_rules import gives, plain_words, repeats

@@ -13,11 +13,13 @@ import pytest
 from argue_report import PlannedJudge, answering
 from chat_server import ChatServer
 from command import caller, rows_of, write_rows
-from pnyx.core.records import Document, Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.nuggets import Nugget, NuggetAnswer, NuggetBank, NuggetReference
+from pnyx.core.records import Document
 from pnyx.formats.reports.responses import parse_response
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

@@ -2,8 +2,8 @@
 
 Prints the lines, files and classes of each room, the longest files and functions, class names with
 several meanings, names that say too little, and the number of commands and options. Exit status 1,
-with the reason on stderr, if imports form a circle, if a class name has more than one meaning, or
-if a name says too little.
+with the reason on stderr, if imports form a circle, if a class name has more than one meaning, if
+a name says too little, or if a file or function is too long.
 `python tools/house.py --names ROOM` lists each name in a room that says too little, with its line.
 """
 
@@ -19,6 +19,8 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (ROOT / "src", *sorted((ROOT / "packages").glob("*/src")))
 SHOWN = 10
+FILE_LINES, FUNCTION_LINES = 450, 60
+"""The most lines of a file, and of a function without its docstring."""
 VAGUE = frozenset(
     "one found asked place known shown said told held kept given made own lacking apart".split()
 )
@@ -121,6 +123,14 @@ def vague_names(path: Path, tree: ast.Module) -> list[tuple[int, str]]:
     return sorted(vague)
 
 
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines of a function without its docstring, which may be the help of a command."""
+    first = function.body[0]
+    docstring = ast.get_docstring(function) is not None
+    described = (first.end_lineno or 0) - first.lineno + 1 if docstring else 0
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - described
+
+
 def size_of_command_line() -> tuple[int, int, int, int]:
     """Return how many commands are on the first page, how many in all, options and settings.
 
@@ -172,8 +182,7 @@ def main() -> int:
                 if not node.name.startswith("_"):
                     meanings[node.name].append(f"{place}:{node.lineno}")
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                functions.append((length, f"{place}:{node.lineno} {node.name}"))
+                functions.append((lines_of(node), f"{place}:{node.lineno} {node.name}"))
     faults: list[str] = []
     print(f"{'room':<12}{'lines':>8}{'files':>7}{'classes':>9}")
     for room in sorted(lines, key=lambda room: -lines[room]):
@@ -190,9 +199,13 @@ def main() -> int:
         *(f"\n  {length} {path}" for length, path in longest[: -SHOWN - 1 : -1]),
     )
     print(
-        "longest functions:",
+        "longest functions, without docstrings:",
         *(f"\n  {length} {at}" for length, at in sorted(functions)[: -SHOWN - 1 : -1]),
     )
+    faults += [f"{at}: {length} lines, at most {FILE_LINES}" for length, at in longest
+               if length > FILE_LINES]  # fmt: skip
+    faults += [f"{at}: {length} lines, at most {FUNCTION_LINES}" for length, at in functions
+               if length > FUNCTION_LINES]  # fmt: skip
     shared = {name: at for name, at in sorted(meanings.items()) if len(at) > 1}
     print(
         "names of several classes:",

@@ -75,7 +75,7 @@ def make_items(count: int, seed: int, words: int = 120) -> list[dict[str, str]]:
 
 def write_work(path: Path, items: Sequence[dict[str, str]]) -> None:
     """Write items with the request that pnyx makes of each, which the peers get ready-made."""
-    from pnyx.judging.llm.judge import Asking
+    from pnyx.judging.llm.requests import Asking
     from pnyx.judging.questions import Support
 
     asking = Asking()

@@ -30,8 +30,9 @@ from pnyx.cases.plan import Plan
 from pnyx.formats.bundled_example import load_example
 from pnyx.judging.answers import Answer, Judged
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import Prompt, load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

@@ -31,12 +31,14 @@ import anyio
 from common import Report, arguments
 from tokens import agreement
 
-from pnyx.core.records import Document, Nugget, NuggetBank, Response
+from pnyx.core.nuggets import Nugget, NuggetBank
+from pnyx.core.records import Document, Response
 from pnyx.formats import read_nugget_banks, read_responses
 from pnyx.judging.answers import Judged
 from pnyx.judging.base import ask
-from pnyx.judging.llm.judge import Asking, LlmJudge
+from pnyx.judging.llm.judge import LlmJudge
 from pnyx.judging.llm.prompts import load_prompt
+from pnyx.judging.llm.requests import Asking
 from pnyx.judging.questions import Support
 from pnyx.judging.store.completions import StoredModel
 from pnyx.judging.store.store import Store

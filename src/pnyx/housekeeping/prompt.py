@@ -83,8 +83,8 @@ def show(prompt: str, items: str | None, spec: ShowSpec) -> Outcome | None:
       pnyx prompt show argue
       pnyx prompt show support --raw
     """
-    from pnyx.judging.llm.judge import Asking
     from pnyx.judging.llm.prompts import load_prompt, prompt_bytes
+    from pnyx.judging.llm.requests import Asking
     from pnyx.judging.llm.samples import sample_inputs
     from pnyx.judging.tasks import TASKS
 

@@ -373,7 +373,8 @@ class _Maker:
         return [prompt, *map(load_prompt, rest)]
 
     def _asking(self, model: StoredModel, sample: int, prompt: Prompt | None) -> LlmJudge:
-        from pnyx.judging.llm.judge import Asking, LlmJudge
+        from pnyx.judging.llm.judge import LlmJudge
+        from pnyx.judging.llm.requests import Asking
 
         asking = Asking(
             prompts=self._lists() if prompt is None else {prompt.task: prompt},

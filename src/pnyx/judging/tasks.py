@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pnyx.core.errors import InputError, OptionError, shorten
 from pnyx.formats.base import Options, scanned, strict
 from pnyx.formats.fields import Fields
+from pnyx.formats.format_table import FORMATS
 from pnyx.formats.items import ITEM_FORMATS
-from pnyx.formats.recognition import FORMATS
 from pnyx.judging.dimensions import Scale, scales_of
 from pnyx.judging.formats import JudgingFormat, by_dimension, joined_ratings
 from pnyx.judging.item_questions import (

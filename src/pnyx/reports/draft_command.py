@@ -24,7 +24,8 @@ from pnyx.reports.lines import apart_lines
 from pnyx.reports.nugget_options import BankSpec, CreateSpec, MergeSpec, NuggetJudgeSpec
 
 if TYPE_CHECKING:
-    from pnyx.core.records import NuggetBank, Question
+    from pnyx.core.nuggets import NuggetBank
+    from pnyx.core.records import Question
     from pnyx.judging.store.completions import StoredModel
     from pnyx.reports.nuggets.merge import MergedBanks
     from pnyx.reports.nuggets.model_banks import DraftedBank

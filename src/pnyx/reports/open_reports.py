@@ -13,7 +13,8 @@ from pnyx.core.errors import InputError, escaped, shorten
 from pnyx.formats.reports.submissions import Submissions, read_submissions
 
 if TYPE_CHECKING:
-    from pnyx.core.records import Evidence, NuggetBank, Response
+    from pnyx.core.nuggets import NuggetBank
+    from pnyx.core.records import Evidence, Response
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.open_models import Say
     from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec
