@@ -184,7 +184,7 @@ def measure_support(folder: Path, count: int) -> str:
             answers.write(json.dumps({**key, **said, "unscored": None, "reasons": []}) + "\n")
             own.write(json.dumps({**key, "value": label}) + "\n")
     return str(
-        run(folder, *PNYX, "measure", "support", "answers.jsonl", "--labels", "labels.jsonl")
+        run(folder, *PNYX, "measure", "answers.jsonl", "--labels", "labels.jsonl")
     )
 
 
