@@ -21,7 +21,6 @@ COMMANDS: Final = (
         "Judges",
         "Test a judge with trials, and write its card.",
     ),
-    CommandDoor("compare judges", "pnyx.audit.compare_judges:judges", 10),
 )
 
 MEASURED: Final = {

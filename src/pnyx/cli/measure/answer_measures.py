@@ -68,7 +68,9 @@ def _summarise(results: str | Iterator[Verdict], spec: MeasureSpec, needed: str)
     return Outcome(summary.row(), lambda: summary_parts(summary), bool(summary.reasons), notes)
 
 
-def _measure_joined(results: str | Iterator[Verdict], joined: LabelledVerdicts, spec: MeasureSpec) -> Outcome:
+def _measure_joined(
+    results: str | Iterator[Verdict], joined: LabelledVerdicts, spec: MeasureSpec
+) -> Outcome:
     """Measure answers on labels; those of a folder are also written to it."""
     from pnyx.core.devices import refuse_device
     from pnyx.core.files import write_json
