@@ -183,9 +183,7 @@ def measure_support(folder: Path, count: int) -> str:
             said = {"task": "support", "value": p > 0.5, "probability": p, "judge": "noisy"}
             answers.write(json.dumps({**key, **said, "unscored": None, "reasons": []}) + "\n")
             own.write(json.dumps({**key, "value": label}) + "\n")
-    return str(
-        run(folder, *PNYX, "measure", "answers.jsonl", "--labels", "labels.jsonl")
-    )
+    return str(run(folder, *PNYX, "measure", "answers.jsonl", "--labels", "labels.jsonl"))
 
 
 def compare(folder: Path, runs: int, topics: int) -> str:

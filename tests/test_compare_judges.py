@@ -225,6 +225,15 @@ def test_bad_choices_are_one_line(tmp_path, labels, capsys):
     assert "has no effect with one table" in refused(
         capsys, dear, "--labels", labels, "--minimize", "seconds"
     )
+    assert "require one --labels FILE" in refused(capsys, dear, labels)
+    for option in ("--bar", "kappa=0.6"), ("--judge", "j"), ("--plan", "--half-width", "0.1"):
+        said = refused(capsys, dear, labels, "--labels", labels, *option)
+        assert f"{option[0]} has no effect with several results" in said
+    before = Path(dear, "answers.jsonl").read_bytes()
+    said = refused(capsys, dear, labels, "--labels", labels, "--out", dear / "answers.jsonl")
+    assert "--out names the same file as TABLE 1" in said
+    assert Path(dear, "answers.jsonl").read_bytes() == before
+    assert "use pnyx check RESULTS RESULTS" in refuser("compare", "judges")(capsys, dear, dear)
     assert "given twice" in refused(capsys, dear, dear, "--labels", labels)
     other = write_rows(tmp_path / "other.jsonl", [
         {"id": f"j{n}", "task": "support", "value": True, "unscored": None, "judge": "j",

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pnyx.audit.compare_judges import compare_results
+from pnyx.audit.compare_judges import ChoosingSpec, compare_results
 from pnyx.cli.options import Outcome, refuse_same_file, refuse_two_outputs
 from pnyx.cli.params import Raw, verb
 from pnyx.core.errors import OptionError, escaped
 from pnyx.core.spec import Spec, file_opt, opt, out_opt
 from pnyx.display.tables import OwnWords
 from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.answers import ANSWERS
 from pnyx.judging.measures.options import BootstrapSpec
 
 if TYPE_CHECKING:
@@ -141,23 +142,8 @@ class _PairsSpec(Spec, heading="Pairs", rare="by_position"):
     )
 
 
-class _ResultsSpec(Spec, heading="Several results", rare="baseline minimize prices card"):
-    """How the judges of several results are compared."""
-
-    baseline: Words | None = opt(
-        None, "Judge to compare the others with.", metavar="NAME", default_text="the most accurate"
-    )
-    minimize: Literal["dollars", "seconds"] = opt("dollars", "Cost to minimize.")
-    prices: FileName | None = file_opt(
-        None, "Prices of models (TOML); they override the packaged ones."
-    )
-    card: tuple[FileName, ...] = file_opt(
-        (), "Card of a judge (pnyx audit card, .json), for its trials. Repeatable."
-    )
-
-
 class CheckTableSpec(
-    BootstrapSpec, _OutputSpec, _ResultsSpec, _PairsSpec, _PlanSpec, _DecisionSpec, _ColumnsSpec
+    BootstrapSpec, _OutputSpec, ChoosingSpec, _PairsSpec, _PlanSpec, _DecisionSpec, _ColumnsSpec
 ):
     """All options of `pnyx check`."""
 
@@ -217,7 +203,15 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     spec.check_needs()
     if len(tables) > 1:
         spec.refuse(*_OF_ONE_TABLE, reason="several results")
-        return _show(compare_results(tables, spec), spec, as_json=as_json)
+        outcome = compare_results(
+            tables,
+            spec.labels,
+            spec,
+            margin=spec.margin,
+            html=spec.html,
+            bootstrap=spec.bootstrap,
+        )
+        return _show(outcome, spec, as_json=as_json)
     (table,) = tables
     spec.refuse("baseline", "minimize", "prices", "card", reason="one table")
     if spec.a_first is not None and spec.b_first is not None:
@@ -231,9 +225,9 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
 def _refuse_files(tables: Sequence[str], spec: CheckTableSpec, *, as_json: bool) -> None:
     """Raise OptionError if a file is named for two purposes."""
     named = {f"--labels {n}": path for n, path in enumerate(spec.labels, 1)}
-    named |= {
-        f"TABLE {n}" if len(tables) > 1 else "TABLE": path for n, path in enumerate(tables, 1)
-    }
+    for number, table in enumerate(tables, 1):
+        name = f"TABLE {number}" if len(tables) > 1 else "TABLE"
+        named[name] = str(Path(table) / ANSWERS) if Path(table).is_dir() else table
     for flag, path in (("--html", spec.html), ("--out", spec.out)):
         refuse_two_outputs(flag, path, as_json=as_json)
         refuse_same_file(flag, path, **named)

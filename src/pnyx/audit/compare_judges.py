@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pnyx.cli.measure.tables import few_warning
 from pnyx.cli.options import Outcome
 from pnyx.core.errors import OptionError, escaped
+from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.formats.runs.sources import run_names
+from pnyx.formats.text_types import FileName, Words
 
 if TYPE_CHECKING:
-    from pnyx.audit.check_command import CheckTableSpec
+    from pnyx.stats.base import Bootstrap
 
 
-def compare_results(results: Sequence[str], spec: CheckTableSpec) -> Outcome:
+class ChoosingSpec(Spec, heading="Several results", rare="baseline minimize prices card"):
+    """How the judges of several results are compared."""
+
+    baseline: Words | None = opt(
+        None, "Judge to compare the others with.", metavar="NAME", default_text="the most accurate"
+    )
+    minimize: Literal["dollars", "seconds"] = opt("dollars", "Cost to minimize.")
+    prices: FileName | None = file_opt(
+        None, "Prices of models (TOML); they override the packaged ones."
+    )
+    card: tuple[FileName, ...] = file_opt(
+        (), "Card of a judge (pnyx audit card, .json), for its trials. Repeatable."
+    )
+
+
+def compare_results(
+    results: Sequence[str],
+    labels: Sequence[str],
+    spec: ChoosingSpec,
+    *,
+    margin: float | None,
+    html: str | None,
+    bootstrap: Bootstrap,
+) -> Outcome:
     """Compare the judges of results on the items that all were asked, and name the one to take."""
-    if len(spec.labels) != 1:
+    if len(labels) != 1:
         raise OptionError("several results require one --labels FILE")
     named = dict(zip(run_names(results), results, strict=True))
     if spec.baseline is not None and spec.baseline not in named:
@@ -31,19 +56,19 @@ def compare_results(results: Sequence[str], spec: CheckTableSpec) -> Outcome:
 
     result = choose_judge(
         named,
-        spec.labels[0],
-        margin=CHOICE_MARGIN if spec.margin is None else spec.margin,
+        labels[0],
+        margin=CHOICE_MARGIN if margin is None else margin,
         by=spec.minimize,
         baseline=spec.baseline,
         prices=None if spec.prices is None else read_prices(spec.prices),
         cards=[read_card(path) for path in spec.card],
-        bootstrap=spec.bootstrap,
+        bootstrap=bootstrap,
     )
     accuracy = [judge.measures["accuracy"] for judge in result.judges]
     unscored = any(m.scored < m.asked for m in accuracy)
-    if spec.html is not None:
-        write_text(spec.html, judges_html(result))
+    if html is not None:
+        write_text(html, judges_html(result))
     few = few_warning(result.bootstrap, result.clusters, "cluster")
     notes = [*judge_notes(result), *few]
-    parts = [] if spec.html == "-" else judge_parts(result)
+    parts = [] if html == "-" else judge_parts(result)
     return Outcome(result.row(), parts, unscored, notes)
