@@ -88,7 +88,7 @@ def measured(folder: Path, count: int) -> dict[str, str]:
     ranked = run(folder, *PNYX, "search", "my.index", "--topics", "topics.jsonl", "--out", "a.run")
     rows[f"{len(topics):,} topics, 1,000 documents each, as a run"] = each(ranked, len(topics))
     rows[f"`pnyx serve`, {len(searches)} searches"] = serve(folder, searches)
-    rows["`pnyx measure support`, as many verdicts"] = measure_support(folder, count)
+    rows["`pnyx measure`, as many verdicts"] = measure_support(folder, count)
     return rows
 
 

@@ -183,9 +183,7 @@ def measure_support(folder: Path, count: int) -> str:
             said = {"task": "support", "value": p > 0.5, "probability": p, "judge": "noisy"}
             answers.write(json.dumps({**key, **said, "unscored": None, "reasons": []}) + "\n")
             own.write(json.dumps({**key, "value": label}) + "\n")
-    return str(
-        run(folder, *PNYX, "measure", "support", "answers.jsonl", "--labels", "labels.jsonl")
-    )
+    return str(run(folder, *PNYX, "measure", "answers.jsonl", "--labels", "labels.jsonl"))
 
 
 def compare(folder: Path, runs: int, topics: int) -> str:
@@ -274,7 +272,7 @@ def main() -> None:
             ("`pnyx serve`, 128 documents, memory after searches that are all different",
              lambda: serve(folder, 20 if small else 1_000), "400 MB, flat"),
             ("`pnyx view --export`, a report of the demo", lambda: exported(folder), ".3 MB"),
-            (f"`pnyx measure support`, {support:,} verdicts",
+            (f"`pnyx measure`, {support:,} verdicts",
              lambda: measure_support(folder, support), "4 s, 200 MB"),
             ("`pnyx compare`, 300 runs by 50 topics",
              lambda: compare(folder, 10 if small else 300, 50), "3 s"),
@@ -288,7 +286,7 @@ def main() -> None:
                 (report_row, lambda: judge_reports(folder, some, 1 if small else None), of_all),
             )
         long: Sequence[Row] = (
-            ("`pnyx measure support`, 1,000,000 verdicts",
+            ("`pnyx measure`, 1,000,000 verdicts",
              lambda: measure_support(folder, 1_000_000), "600 MB"),
             ("the wheel", lambda: f"{wheel(folder).stat().st_size / 1e6:.1f} MB", "60 MB"),
             ("the core, installed with what it needs", lambda: installed(folder), "350 MB"),

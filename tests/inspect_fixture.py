@@ -67,7 +67,7 @@ def make_results(place: Path) -> Path:
     few = rows_of(items)[:40]
     items = write_rows(place / "few.jsonl", few)
     assert run("judge", "support", items, "--out", results / "support")[0] == 0
-    measured = run("measure", "support", results / "support", "--labels", labels, "--json")[1]
+    measured = run("measure", results / "support", "--labels", labels, "--json")[1]
     (results / "measured.json").write_text(measured, encoding="utf-8")
     args = ("--labels", labels, "--out", results / "calibration.json", "--error", 0.2)
     assert run("calibrate", results / "support", *args)[0] == 0

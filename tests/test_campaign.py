@@ -133,7 +133,7 @@ def test_people_were_asked_what_the_samples_say(said):
         float(
             re.search(
                 r"^accuracy +(\S+)",
-                of(found, f"measure support disputed/support-{name}.jsonl"),
+                of(found, f"measure disputed/support-{name}.jsonl"),
                 re.M,
             )[1]
         )

@@ -173,7 +173,7 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
         assert run("judge", "rag", rag_items(), *asking) == 0
     lines = [f"t0 0 d0{n} {label}" for n, label in enumerate(LABELS)]
     capsys.readouterr()
-    assert run("measure", "rag", "R", "--qrels", write("q.txt", lines), "--json") == 0
+    assert run("measure", "R", "--qrels", write("q.txt", lines), "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["f1"]["value"] == pytest.approx(0.8)
     assert found["measures"]["auroc"]["value"] == pytest.approx(2.5 / 3)
@@ -181,7 +181,7 @@ def test_documents_of_answers_are_measured_against_qrels(capsys):
     assert found["counts"]["asked"] == found["counts"]["scored"] == 4
     assert json.loads(Path("R/measures.json").read_text()) == found
     labels = write("l.jsonl", [json.dumps({"id": "Birchville/d13", "value": True})])
-    assert run("measure", "rag", "R", "--labels", labels, "--json") == 0
+    assert run("measure", "R", "--labels", labels, "--json") == 0
     assert json.loads(capsys.readouterr().out)["measures"]["accuracy"]["value"] == 0
 
 
@@ -222,13 +222,13 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             ("audit", "stress", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
             "is only for noise",
         ),
-        (("measure", "rag", "text.jsonl", "--qrels", "other.txt"), "no scores of single documents"),
+        (("measure", "text.jsonl", "--qrels", "other.txt"), "no scores of single documents"),
         (
-            ("measure", "rag", "ids.jsonl", "--qrels", "other.txt"),
+            ("measure", "ids.jsonl", "--qrels", "other.txt"),
             "ids.jsonl:1: answer 'a' does",
         ),
-        (("measure", "rag", "bad.jsonl", "--qrels", "other.txt"), "bad.jsonl:1: notes, scale or"),
-        (("measure", "rag", "good.jsonl", "--qrels", "other.txt"), "is labelled for its topic"),
+        (("measure", "bad.jsonl", "--qrels", "other.txt"), "bad.jsonl:1: notes, scale or"),
+        (("measure", "good.jsonl", "--qrels", "other.txt"), "is labelled for its topic"),
     ],
 )
 def test_bad_input_is_one_line(command, said, capsys):

@@ -39,8 +39,7 @@ OUTPUTS = [
     if isinstance(option, SpecOption) and option.writes
 ]
 WRITES_NOTHING = {
-    "doctor", "measure quality",
-    "measure correlation", "measure preference",
+    "doctor", "measure correlation",
     "prompt list", "prompt show", "store gc", "store merge", "store stats",
     "validate",
 }  # fmt: skip

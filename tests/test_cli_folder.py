@@ -210,7 +210,7 @@ def test_a_scale_without_a_no_is_warned_of(tmp_path, capsys, values, span):
     labels = [{"id": str(n), "value": value} for n, value in enumerate(values)]
     write_rows(tmp_path / "labels.jsonl", labels)
     shown = printed(
-        capsys, "measure", "support", tmp_path / "answers.jsonl",
+        capsys, "measure", tmp_path / "answers.jsonl",
         "--labels", tmp_path / "labels.jsonl",
     )  # fmt: skip
     assert ("no label is a no" in shown.err) == bool(span)

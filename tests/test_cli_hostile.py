@@ -414,7 +414,7 @@ def headers(tmp_path_factory):
             write_rows(f"{name}.jsonl", lines)
         made("judge", "support", "items.jsonl", "--judge", "gold.jsonl", "--out", "L")
         made("judge", "support", "items.jsonl", "--out", "R")
-        made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
+        made("measure", "R", "--labels", "gold.jsonl", "--draws", "0")
         made("audit", "stress", "injection", "items.jsonl", "--out", "S", "--draws", "0")
         made("annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "a.jsonl")
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")

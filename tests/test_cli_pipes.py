@@ -59,8 +59,8 @@ def put_pipe(path: str | Path) -> None:
 @pytest.mark.parametrize(
     ("pipe", "command"),
     [
-        ("R/answers.jsonl", ("measure", "support", "R", *LABELS)),
-        ("R/measures.json", ("measure", "support", "R", *LABELS)),
+        ("R/answers.jsonl", ("measure", "R", *LABELS)),
+        ("R/measures.json", ("measure", "R", *LABELS)),
         ("R/answers.jsonl", ("check", "R", *LABELS)),
         ("R/answers.jsonl", ("audit", "card", "R", "--out", "card.md")),
         ("R/answers.jsonl", ("sample", "R", "--out", "drawn")),
@@ -84,7 +84,7 @@ def test_a_pipe_in_a_results_folder_is_refused_in_one_line(
 
 def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(folder: Path, call: Call) -> None:
     put_pipe("R/manifest.json")
-    assert call("measure", "support", "R", *LABELS)[0] == 0
+    assert call("measure", "R", *LABELS)[0] == 0
     put_pipe("annotations.jsonl.manifest.json")
     write_rows("pairs.jsonl", [{"id": "i0", "question": "Buses?", "document": "Cheap."}])
     status, _, err = call("annotate", "apply", "pairs.jsonl", *LABELS, "--out", "annotations.jsonl")

@@ -120,7 +120,7 @@ def test_answers_are_measured_against_labels(tmp_path, capsys):
     out = tmp_path / "out"
     path = items(tmp_path / "items.jsonl", *rows)
     assert run(capsys, "judge", "quality", path, "--out", out)[0] == 0
-    status, said, _ = run(capsys, "measure", "quality", out, "--labels", labels, "--json")
+    status, said, _ = run(capsys, "measure", out, "--labels", labels, "--json")
     assert status == 0
     assert json.loads(said)
 

@@ -79,7 +79,7 @@ def test_what_is_left_of_an_answer(tmp_path, call):
     assert rows[1]["unscored"] == "schema"
     assert rows[3]["unscored"] == "rejected"
     assert json.loads(out)["no_text"] is True
-    measured = call("measure", "support", "out", "--labels", labels(tmp_path), "--no-text")
+    measured = call("measure", "out", "--labels", labels(tmp_path), "--no-text")
     assert measured[0] == 3
     assert marked(CANARY, measured[1:], tmp_path) == []
 

@@ -124,7 +124,7 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
         assert run("judge", "quality", items, *asking, "--out", "r") == 0
         assert run("audit", "stress", "length", items, *asking, "--out", "s") == 0
     path = write_rows("labels.jsonl", labels)
-    code, out, _ = called(capsys, "measure", "quality", "r", "--labels", path, "--json")
+    code, out, _ = called(capsys, "measure", "r", "--labels", path, "--json")
     measures = json.loads(out)["per_dimension"]["politeness"]
     assert code == 0
     assert measures["mean_absolute_error"]["value"] == pytest.approx(0.5)  # 0 and 1

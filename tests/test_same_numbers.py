@@ -318,7 +318,7 @@ def test_agreement_with_labels_is_the_same_in_measure_check_card_view_and_python
     ))  # fmt: skip
     judged = ("judge", "support", "items.jsonl", "--judge", answers, "--out", "results")
     assert call(*judged)[0] == 0
-    row = told("measure", "support", "results", "--labels", labels)
+    row = told("measure", "results", "--labels", labels)
     measures = figures(row["measures"])
     assert measures["f1"][1] < measures["f1"][0] < measures["f1"][2]
     python = measure_agreement(join_labels("results", labels, "support"))

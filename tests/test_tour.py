@@ -134,7 +134,7 @@ def test_people_s_labels_teach_it(said):
 
 def test_its_measures_are_of_all_pairs_and_better_than_a_guess(said):
     _, output = said
-    (auroc,) = re.findall(r"^auroc +(\S+) .* 1,024 ", output["measure relevance"], re.M)
+    (auroc,) = re.findall(r"^auroc +(\S+) .* 1,024 ", output["measure annotations"], re.M)
     assert float(auroc) > (0.9 if TRAINS else 0.8)
     taus = re.findall(r"^(?:bm25|touche) +(0\.\d+) ", output["measure correlation"], re.M)
     assert len(taus) == 2

@@ -43,7 +43,7 @@ def viewed(call: Call, path: str) -> tuple[int, str, list[dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
-        (("measure", "support", "R", *LABELS), "measures"),
+        (("measure", "R", *LABELS), "measures"),
         (("measure", "retrieval", "r.run", "--qrels", "qrels.txt"), "measures"),
         (("audit", "card", "R", *LABELS, "--out", "card.json"), "card"),
         pytest.param(

@@ -111,7 +111,7 @@ def judging(report: Report, folder: Path) -> None:
             "--out", items, "--labels", labels,
         )  # fmt: skip
         pnyx("judge", "relevance", items, "--out", folder / name)
-        found = pnyx("measure", "relevance", folder / name, "--labels", labels)["measures"]
+        found = pnyx("measure", folder / name, "--labels", labels)["measures"]
         report.row(asked, f"{made['pairs']:,}", f"{made['relevant']:,}",
                    figure(found["auroc"]), figure(found["average_precision"]))  # fmt: skip
 

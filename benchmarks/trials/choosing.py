@@ -1,4 +1,4 @@
-"""Does `pnyx compare judges` choose well? Judges by simulation, with known accuracy.
+"""Does `pnyx check` of several results choose well? Judges by simulation, with known accuracy.
 
     python benchmarks/trials/choosing.py [--repeats 4000]
     ... --write docs/lab/choosing-judges.md   # renews its section

@@ -237,7 +237,7 @@ def test_pairs_become_items_and_labels(place, call):
     assert (call("validate", "i")[0], call("validate", "l")[0]) == (0, 0)
     code, out, err = call("judge", "relevance", "i", "--out", "judged")
     assert code == 0, err
-    code, out, _ = call("measure", "relevance", "judged", "--labels", "l", "--json")
+    code, out, _ = call("measure", "judged", "--labels", "l", "--json")
     assert (code, json.loads(out)["measures"]["accuracy"]["asked"]) == (0, len(items))
 
 

@@ -16,6 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping
 from os.path import realpath
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
@@ -46,7 +47,7 @@ class Command(click.Command):
 
     Options that few people need are under --help-all. `verb` sets `records`, `argument_kinds` and
     `gone`: whether it may write a record for `pnyx repeat`, what the text of each argument may
-    name, and what to use in place of options that were removed.
+    name, and what to use in place of options and subcommands that were removed.
     """
 
     records = False
@@ -79,8 +80,17 @@ class Command(click.Command):
         """Read the arguments, or let the subcommand named first read them."""
         taken = self.words.get(args[0]) if args else None
         if taken is None:
+            self._refuse_removed(str(info_name), args)
             return super().make_context(info_name, args, parent, **extra)
         return taken.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+    def _refuse_removed(self, name: str, args: list[str]) -> None:
+        """Raise UsageError if the arguments name a removed subcommand, and not a file."""
+        word, *rest = args or [""]
+        if word.startswith("-") or word not in self.gone:
+            return
+        if not Path(word).exists() or (rest and (rest[0] == "-" or not rest[0].startswith("-"))):
+            raise click.UsageError(f"{name} {word} was removed: {self.gone[word]}")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; an option that was removed says what to use."""
@@ -183,9 +193,6 @@ class Group(click.Group):
     gone: Mapping[str, str] = {}
     """Commands that were removed -> what to use."""
 
-    command_of: Callable[[str], str | None] = staticmethod(lambda _: None)
-    """The command that reads a path given in place of a command; None for other words."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order in which they were added."""
         return list(self.commands)
@@ -196,9 +203,6 @@ class Group(click.Group):
         """Find the command that is named first."""
         name = args[0] if args else ""
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            reads = self.command_of(name)
-            if reads is not None:
-                return super().resolve_command(ctx, [reads, *args])
             if name in self.gone:
                 raise click.UsageError(f"{name} was removed: {self.gone[name]}", ctx)
             near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
@@ -231,7 +235,7 @@ def verb(
             `pnyx.formats.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
-        gone: options that were removed -> what to use.
+        gone: options and subcommands that were removed -> what to use.
         kind: class of the command.
         more: as for click; `resumes` says that an interrupted command continues when it is run
             again, `words` are as for `Command`.

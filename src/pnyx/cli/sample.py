@@ -75,7 +75,7 @@ def command(results: tuple[str, ...], spec: LabelSampleSpec) -> Outcome:
     Example:
       pnyx sample judged judged-llm --size 40 --out disputed
       pnyx label support disputed/support.jsonl --out labels.jsonl
-      pnyx measure support disputed/support-judged.jsonl --labels labels.jsonl
+      pnyx measure disputed/support-judged.jsonl --labels labels.jsonl
     """
     of = spec.of or ("differ" if len(results) > 1 else "random")
     if of == "differ" and len(results) < 2:

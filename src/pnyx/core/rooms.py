@@ -45,6 +45,20 @@ class CommandDoor:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasureDoor:
+    """How `pnyx measure RESULTS` measures the answers to a task.
+
+    Attributes:
+        target: module:name of a function of the results (their path, or an iterator of the verdicts
+            on standard input) and `cli.measure.options.MeasureSpec`; it returns an `Outcome`.
+        options: fields of `MeasureSpec` that it uses, besides `by`; the others are refused.
+    """
+
+    target: str
+    options: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class PageDoor:
     """Pages of results that a room adds to `pnyx view`."""
 

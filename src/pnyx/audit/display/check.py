@@ -198,5 +198,7 @@ def _next_steps(check: Check) -> list[Part]:
         ("Do its trials still end as its card says?", "pnyx audit check"),
     ]
     if len(check.judges) == 1:
-        steps.append(("Is a cheaper judge good enough?", "pnyx compare judges"))
+        steps.append(
+            ("Is a cheaper judge good enough?", "pnyx check RESULTS RESULTS --labels LABELS")
+        )
     return [Table((Column("question", "name"), Column("command", "name")), steps)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pnyx.judging.verdicts import Verdict
 
 
-@verb("label", resumes=True)
+@verb("label", resumes=True, gone={"--judge": "use --by NAME"})
 @click.argument("task")
 @click.argument("items")
 def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_json: bool) -> int:
@@ -139,7 +139,7 @@ def _suggested(
 
     verdicts = {
         verdict.key: verdict
-        for verdict in of_one_judge(read_verdicts(spec.suggest), spec.judge, spec.suggest)
+        for verdict in of_one_judge(read_verdicts(spec.suggest), spec.by, spec.suggest)
         if verdict.task == questions[0].task
     }
     if not any((q.id, name) in verdicts for q in questions for name in q.cells):
