@@ -1,4 +1,4 @@
-"""`pnyx bench perspectives` on the bundled example: retrieve, judge, measure, in one go."""
+"""`pnyx compare retrievers` on the bundled example: retrieve, judge, measure, in one go."""
 
 from __future__ import annotations
 

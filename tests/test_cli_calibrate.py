@@ -1,4 +1,4 @@
-"""`pnyx calibrate`, through the door that users use."""
+"""`pnyx judge calibrate`, through the door that users use."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`pnyx convert` as it is called."""
+"""`pnyx files convert` as it is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pnyx corpus web`: from questions to passages, with servers of our own; killed and resumed."""
+"""`pnyx files web`: from questions to passages, with servers of our own; killed and resumed."""
 
 from __future__ import annotations
 

@@ -108,15 +108,15 @@ def inside(call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("pnyx validate <(cat docs.jsonl)", b"(jsonl, 6 records)"),
-        ("pnyx validate <(gzip -c docs.jsonl)", b"(jsonl, 6 records)"),
-        ("mkfifo p1; cat docs.jsonl > p1 & pnyx convert p1 --to beir | wc -l", b"6"),
+        ("pnyx files validate <(cat docs.jsonl)", b"(jsonl, 6 records)"),
+        ("pnyx files validate <(gzip -c docs.jsonl)", b"(jsonl, 6 records)"),
+        ("mkfifo p1; cat docs.jsonl > p1 & pnyx files convert p1 --to beir | wc -l", b"6"),
         (
-            "(head -c 9 docs.jsonl; sleep 0.3; tail -c +10 docs.jsonl) | pnyx validate -",
+            "(head -c 9 docs.jsonl; sleep 0.3; tail -c +10 docs.jsonl) | pnyx files validate -",
             b"6 records",
         ),
-        ("gzip -c docs.jsonl | pnyx validate -", b"6 records"),
-        ("cat docs.jsonl | pnyx validate /dev/stdin", b"6 records"),
+        ("gzip -c docs.jsonl | pnyx files validate -", b"6 records"),
+        ("cat docs.jsonl | pnyx files validate /dev/stdin", b"6 records"),
     ],
 )
 def test_a_pipe_loses_nothing_to_the_recognition_of_its_format(
@@ -137,7 +137,7 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
     """As `/dev/null` is not, which for root a renamed file would take the place of."""
     os.mkfifo(tmp_path / "p2")
     (tmp_path / "link").symlink_to("p2")
-    convert = f"pnyx convert {folder}/docs.jsonl --to beir -o {name}"
+    convert = f"pnyx files convert {folder}/docs.jsonl --to beir -o {name}"
     done = shell(f"cat p2 > got & {convert}; wait; wc -l < got", tmp_path)
     assert done.stdout.strip() == b"6", done
     assert (tmp_path / name).is_fifo()
@@ -214,7 +214,7 @@ def test_sentences_of_any_text(text: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        "pnyx convert docs.jsonl --to beir >&-",
+        "pnyx files convert docs.jsonl --to beir >&-",
         "pnyx search i voting >&-",
         "pnyx judge support items.jsonl --out r$RANDOM 2>&-",
         "pnyx index docs.jsonl --out n$RANDOM 2>&- >&-",

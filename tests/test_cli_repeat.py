@@ -1,4 +1,4 @@
-"""`pnyx repeat` through the door that users take."""
+"""`pnyx files repeat` through the door that users take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pnyx sample`: what people are asked of judged results."""
+"""`pnyx label sample`: what people are asked of judged results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pnyx tune`: choices that can be worked out by hand, and what is said of their worth."""
+"""`pnyx search tune`: choices that can be worked out by hand, and what is said of their worth."""
 
 from __future__ import annotations
 

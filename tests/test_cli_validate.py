@@ -1,4 +1,4 @@
-"""`pnyx validate` as it is called: output lines and exit status."""
+"""`pnyx files validate` as it is called: output lines and exit status."""
 
 from __future__ import annotations
 

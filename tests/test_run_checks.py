@@ -1,4 +1,4 @@
-"""`pnyx validate RUN`: warnings of what a run may hold and still be measured."""
+"""`pnyx files validate RUN`: warnings of what a run may hold and still be measured."""
 
 from __future__ import annotations
 

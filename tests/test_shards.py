@@ -1,4 +1,4 @@
-"""`--shard I/N` on several machines, and `pnyx results merge`: the files of a run in one go."""
+"""`--shard I/N` on several machines, and `pnyx files merge`: the files of a run in one go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pnyx validate --track`: the rules of tracks, beside autojudge-base's own verifier."""
+"""`pnyx files validate --track`: the rules of tracks, beside autojudge-base's own verifier."""
 
 from __future__ import annotations
 

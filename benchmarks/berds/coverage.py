@@ -5,7 +5,7 @@
 
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
-wrote to search with. Each set is one `pnyx bench perspectives`. Run it again to resume.
+wrote to search with. Each set is one `pnyx compare retrievers`. Run it again to resume.
 """
 
 from __future__ import annotations

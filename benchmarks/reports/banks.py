@@ -3,7 +3,7 @@
     PNYX_DATA=DATA python benchmarks/reports/banks.py --write docs/lab/reports.md
 
 The files are three submissions to RAGTIME 2026's nugget task (BiTeM, HES-SO Geneva) and the nuggets
-of TREC RAG 2025's development topics. Everything is done by `pnyx validate` and `pnyx convert`.
+of TREC RAG 2025's development topics. Everything is done by `pnyx files validate` and `pnyx files convert`.
 """
 
 from __future__ import annotations

@@ -30,6 +30,15 @@ COMMANDS: Final = {name: door.summary for name, door in room_commands().items()}
 Others are plugins of the group `pnyx.commands`."""
 
 _GONE = {
+    "corpus": "use pnyx files split or pnyx files web",
+    "validate": "use pnyx files validate",
+    "convert": "use pnyx files convert",
+    "repeat": "use pnyx files repeat",
+    "results": "use pnyx files merge SHARE... --out RESULTS",
+    "tune": "use pnyx search tune",
+    "calibrate": "use pnyx judge calibrate",
+    "sample": "use pnyx label sample",
+    "bench": "use pnyx compare retrievers",
     "start": "use pnyx serve --open, with or without a folder",
     "mcp": "use pnyx serve INDEX --mcp",
     "quality": "to train a quality model for pnyx index --quality-model, use tools/own_quality.py "

@@ -111,7 +111,7 @@ class CombiningSpec(
         "auto", "How the answers of --samples, or of several models, are combined.", needs=_LLM
     )
     calibration: FileName | None = file_opt(
-        None, "Recalibrate probabilities by this file of pnyx calibrate."
+        None, "Recalibrate probabilities by this file of pnyx judge calibrate."
     )
     threshold: float | None = opt(
         None,
@@ -122,7 +122,7 @@ class CombiningSpec(
     cascade: FileName | None = file_opt(
         None,
         "Ask --cheap first, and the usual judge if --cheap is uncertain by the thresholds in this "
-        "file of pnyx calibrate --error.",
+        "file of pnyx judge calibrate --error.",
     )
     cheap: LanguageModelName | None = file_opt(
         None,
@@ -140,7 +140,7 @@ class AskingSpec(
 
     prompt: FileName | None = file_opt(
         None,
-        "Prompt of the task (pnyx prompt list), or a prompt file (.toml).",
+        "Prompt of the task (pnyx prompt), or a prompt file (.toml).",
         metavar="NAME",
         needs=_LLM,
     )

@@ -14,6 +14,7 @@ from pnyx.cli.judge_runs import plan_asked
 from pnyx.cli.options import print_result, say, warn
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import Spec, opt, out_opt, topics_opt
 from pnyx.formats.text_types import SourceName
 from pnyx.judging.counted_judge import watched
@@ -73,7 +74,12 @@ class RunSpec(Spec, heading="Results", rare="unit tag"):
             raise InputError(f"--tag is {tag!r}, expected one word without spaces")
 
 
-@verb("search", kind=IndexCommand, rare={"model": "plan budget"})
+@verb(
+    "search",
+    kind=IndexCommand,
+    rare={"model": "plan budget"},
+    words=RoomCommands("search"),
+)
 @click.argument("index")
 @click.argument("question", required=False)
 def command(
