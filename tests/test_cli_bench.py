@@ -67,7 +67,7 @@ def views(example, topics, tmp_path):
 
 
 def _bench(index, views, out, *more):
-    return ("bench", "perspectives", "--index", index, "--perspectives", views, "--out", out,
+    return ("compare", "retrievers", "--index", index, "--perspectives", views, "--out", out,
             "--retrievers", "bm25,dense", "--cutoff", 3, "--draws", 50, *more)  # fmt: skip
 
 

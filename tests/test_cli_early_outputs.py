@@ -41,8 +41,7 @@ OUTPUTS = [
 WRITES_NOTHING = {
     "doctor", "measure quality",
     "measure correlation", "measure preference",
-    "prompt list", "prompt show", "store gc", "store merge", "store stats",
-    "validate",
+    "files validate", "prompt", "store gc", "store stats",
 }  # fmt: skip
 """Commands that name no output: they print, serve, or change the store that --store names."""
 

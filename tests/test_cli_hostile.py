@@ -129,7 +129,7 @@ def test_a_pipe_loses_nothing_to_the_recognition_of_its_format(
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
     (tmp_path / "b.txt").write_text("Some words.")
-    assert b"1 record" in pnyx("validate", tmp_path).stdout
+    assert b"1 record" in pnyx("files", "validate", tmp_path).stdout
 
 
 @pytest.mark.parametrize("name", [pytest.param("p2", marks=pytest.mark.all), "link"])
@@ -158,7 +158,7 @@ def test_a_pipe_is_written_to_and_not_replaced(folder: Path, tmp_path: Path, nam
         (("demo", "--out", "-"), "expected the name of a folder"),
         (("index", "", "--out", "new"), "empty name"),
         (
-            ("convert", "docs.jsonl", "--to", "beir", "-o", ""),
+            ("files", "convert", "docs.jsonl", "--to", "beir", "-o", ""),
             "expected the name of a file to write",
         ),
         (("index", "no\n\x1b[31m", "--out", "new"), r"no\n\x1b[31m: cannot be read"),
@@ -195,7 +195,7 @@ def test_an_index_that_lost_its_manifest_is_still_told_from_a_folder(
 ) -> None:
     shutil.copytree(folder / "i", tmp_path / "i")
     (tmp_path / "i" / "manifest.json").write_bytes(bytes(500))
-    done = pnyx("validate", tmp_path / "i")
+    done = pnyx("files", "validate", tmp_path / "i")
     assert done.returncode == 2
     assert b"damaged" in done.stdout
 
@@ -227,7 +227,7 @@ def test_closed_outputs(folder: Path, script: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("command", ["convert docs.jsonl --to beir", "search i voting"])
+@pytest.mark.parametrize("command", ["files convert docs.jsonl --to beir", "search i voting"])
 def test_a_full_standard_output(folder: Path, command: str) -> None:
     refused(shell(f"pnyx {command} >/dev/full", folder), "No space left")
 
@@ -241,7 +241,7 @@ def test_output_is_utf8_in_any_locale(tmp_path: Path) -> None:
         '{"id": "1", "text": "caf\u00e9 \U0001f600"}\n', encoding="utf-8"
     )
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    done = pnyx("convert", tmp_path / "d.jsonl", "--to", "jsonl", env=env)
+    done = pnyx("files", "convert", tmp_path / "d.jsonl", "--to", "jsonl", env=env)
     assert done.returncode == 0, done
     assert json.loads(done.stdout)["text"] == "caf\u00e9 \U0001f600"
 
@@ -440,7 +440,7 @@ def headers(tmp_path_factory):
         ("R/manifest.json", "audit check R S --card card.json"),
         ("S/summary.json", "audit check R S --card card.json"),
         ("card.json", "view card.json --json"),
-        ("s1/manifest.json", "results merge s1 s2 --out M2"),
+        ("s1/manifest.json", "files merge s1 s2 --out M2"),
         ("a.jsonl.manifest.json", "annotate apply pairs.jsonl --labels gold.jsonl --out a.jsonl"),
         ("M/quality.json", read_quality_model),
         ("T/student.json", open_student),

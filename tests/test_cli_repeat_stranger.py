@@ -125,7 +125,7 @@ def test_no_option_of_any_record_opens_a_connection(words, forge, call):
                 if parameter.name in walked and not reads:
                     continue  # neither a switch nor a number is more than one text
                 walked.add(parameter.name)
-                status, out, said = call("repeat", forge(**record))
+                status, out, said = call("files", "repeat", forge(**record))
                 case = (parameter.name, text, said)
                 if reads:
                     assert (status, out, said.count("\n")) == (2, "", 1), case
@@ -196,14 +196,14 @@ def test_what_would_connect_is_closed_even_if_a_record_were_trusted(
             monkeypatch.setattr(
                 "pnyx.housekeeping.repeat.allowed_addresses", lambda *_, a=allowed: a
             )
-            status, out, said = call("repeat", path)
+            status, out, said = call("files", "repeat", path)
             assert (status, out) == (2, "")
             assert "127.0.0.1: connection refused, because only the record asks for it" in said
             assert listener.connections == 0
         monkeypatch.setattr(
             "pnyx.housekeeping.repeat.allowed_addresses", lambda *_: ["http://127.0.0.1"]
         )
-        call("repeat", path)
+        call("files", "repeat", path)
         assert listener.connections > 0  # so it was the limit that kept it away
 
 
@@ -243,7 +243,7 @@ def test_models_and_addresses_are_refused_in_every_form(name, value, noun, forge
     Path("http:/127.0.0.1:1/v1#m").mkdir(parents=True)  # folders that a stranger sends along
     Path("opensearch:/h:1/x").mkdir(parents=True)
     path = forge(arguments=["support", "items.jsonl"], options={name: value})
-    status, out, said = call("repeat", path, "--out", "again")
+    status, out, said = call("files", "repeat", path, "--out", "again")
     assert (status, out, said.count("\n")) == (2, "", 1)
     assert said.startswith(f"pnyx: forged.json: the record names {noun}")
     assert not Path("again").exists()
@@ -251,7 +251,7 @@ def test_models_and_addresses_are_refused_in_every_form(name, value, noun, forge
 
 def test_a_packaged_model_may_be_named(forge, call):
     path = forge(arguments=["support", "items.jsonl"], options={"llm": ["local"]})
-    assert "the record names" not in call("repeat", path)[2]
+    assert "the record names" not in call("files", "repeat", path)[2]
 
 
 def test_a_group_of_commands_writes_no_records(forge, call):
@@ -260,7 +260,7 @@ def test_a_group_of_commands_writes_no_records(forge, call):
         words = ["create", "--index", index, "--topics", "t", "--run", "r", "--out", "stolen"]
         for command in ("nuggets", "", "nuggets create", "judge dimensions", "no such"):
             path = forge(command=command, arguments=words, options={}, writes={})
-            status, out, said = call("repeat", path)
+            status, out, said = call("files", "repeat", path)
             assert (status, out, said.count("\n")) == (2, "", 1)
             assert f"pnyx {command} writes no records in this version" in said
         assert listener.connections == 0
@@ -285,7 +285,7 @@ def test_a_group_of_commands_writes_no_records(forge, call):
     ],
 )
 def test_a_record_adds_no_words_to_the_command_line(record, said, forge, call):
-    status, out, err = call("repeat", forge(**record))
+    status, out, err = call("files", "repeat", forge(**record))
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
@@ -303,12 +303,12 @@ def test_stored_replies_answer_for_a_model_that_is_given_again(environment, call
         named = () if environment else ("--llm", models[0], "--llm", models[1])
         assert call("judge", "support", "items.jsonl", "--out", "R", *named)[0] == 0
         monkeypatch.delenv("PNYX_LLM", raising=False)
-        status, out, said = call("repeat", "R")
+        status, out, said = call("files", "repeat", "R")
         assert (status, out, said.count("\n")) == (2, "", 1)
         assert f"add --with 'llm={models[0]}' --with 'llm={models[1]}'" in said
     # Both servers are gone, and the first is said to be elsewhere.
     again = ("--with", "llm=http://127.0.0.1:1/v1#test", "--with", f"llm={models[1]}")
-    assert call("repeat", "R", *again)[:2] == (0, "R: the same bytes (1 file)\n")
+    assert call("files", "repeat", "R", *again)[:2] == (0, "R: the same bytes (1 file)\n")
 
 
 def edited(prompt: str) -> str:
@@ -323,7 +323,7 @@ def test_a_folder_with_the_name_of_a_model_does_not_have_it_asked(call, monkeypa
         asked = len(server.answered())
         Path(server.spec).mkdir(parents=True)
         monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
-        assert call("repeat", "R", "--with", f"llm={server.spec}")[0] == 1
+        assert call("files", "repeat", "R", "--with", f"llm={server.spec}")[0] == 1
         assert len(server.answered()) == asked
 
 
@@ -334,8 +334,8 @@ def test_a_student_that_is_asked_first_is_given_again(call):
     Path("student").mkdir()
     manifest["record"]["options"] |= {"cheap": "student", "cascade": "items.jsonl"}
     Path("R/manifest.json").write_text(json.dumps(manifest))
-    assert "the record names a language model (cheap: student)" in call("repeat", "R")[2]
-    said = call("repeat", "R", "--with", "cheap=student")[2]
+    assert "the record names a language model (cheap: student)" in call("files", "repeat", "R")[2]
+    said = call("files", "repeat", "R", "--with", "cheap=student")[2]
     assert "--cheap answers relevance, not support" in said  # taken as a student: none is asked
 
 
@@ -347,10 +347,10 @@ def test_stored_replies_answer_for_an_editor_that_is_given_again(call):
         assert call(*trial, "--editor", editor)[0] == 0
         asked = len(server.answered())
         assert asked > 0
-        status, _, said = call("repeat", "S")
+        status, _, said = call("files", "repeat", "S")
         assert status == 2
         assert f"the record names a language model (editor: {editor})" in said
-        again = call("repeat", "S", "--with", f"editor={editor}")
+        again = call("files", "repeat", "S", "--with", f"editor={editor}")
         assert again[:2] == (0, "S: the same bytes (1 file)\n"), again
         assert len(server.answered()) == asked
     assert call(*trial[:4], "--from-store")[0] == 2
@@ -363,14 +363,14 @@ def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
     Path("topics.tsv").write_text("1\tWere bus lines cut?\n")
     pool = ("--run", "a.run", "--index", "my.index", "--topics", "topics.tsv", "--out", "R")
     assert call("judge", "relevance", *pool)[0] == 0
-    assert call("repeat", "R")[:2] == (0, "R: the same bytes (1 file)\n")
+    assert call("files", "repeat", "R")[:2] == (0, "R: the same bytes (1 file)\n")
     manifest = json.loads(Path("R/manifest.json").read_text())
     manifest["record"]["options"]["index"] = "opensearch://127.0.0.1:1/x"
     Path("R/manifest.json").write_text(json.dumps(manifest))
-    assert call("repeat", "R")[0] == 2
-    again = call("repeat", "R", "--with", "index=my.index")
+    assert call("files", "repeat", "R")[0] == 2
+    again = call("files", "repeat", "R", "--with", "index=my.index")
     assert again[:2] == (0, "R: the same bytes (1 file)\n")
-    status, _, said = call("repeat", "R", "--with", "index=opensearch://127.0.0.1:1/y")
+    status, _, said = call("files", "repeat", "R", "--with", "index=opensearch://127.0.0.1:1/y")
     assert status == 2
     assert "opensearch://127.0.0.1:1/y: cannot be reached" in said  # allowed, and asked
 
@@ -389,15 +389,15 @@ def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
 def test_what_is_given_again_must_be_needed_and_whole(given, said, forge, call):
     path = forge(options={"index": "opensearch://127.0.0.1:1/x"})
     more = [word for text in given for word in ("--with", text)]
-    status, out, err = call("repeat", path, *more)
+    status, out, err = call("files", "repeat", path, *more)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
 
 def test_arguments_are_given_again_by_their_names(forge, call):
     path = forge(arguments=["support", "a:b.jsonl"])
-    assert "add --with items=a:b.jsonl" in call("repeat", path)[2]
-    assert call("repeat", path, "--with", "items=items.jsonl")[0] == 0
+    assert "add --with items=a:b.jsonl" in call("files", "repeat", path)[2]
+    assert call("files", "repeat", path, "--with", "items=items.jsonl")[0] == 0
 
 
 # Others that read records ------------------------------------------------------------------------
@@ -427,7 +427,7 @@ def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
 def test_a_sample_of_a_strangers_results_opens_no_cluster(call, tmp_path, monkeypatch):
     run, bank = write_files(tmp_path, "ids")
     assert call("judge", "report", run, "--nuggets", bank, "--out", "R")[0] in (0, 3)
-    draw = ("sample", "R", "--of", "topics", "--out", "drawn")
+    draw = ("label", "sample", "R", "--of", "topics", "--out", "drawn")
     assert call(*draw)[0] == 0
     manifest = json.loads(Path("R/manifest.json").read_text())
     with Listener() as listener:

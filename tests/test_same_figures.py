@@ -48,8 +48,8 @@ def test_figures_before_a_calibration_are_those_of_measure(task):
         labels.append({"id": str(n), "value": yes})
     write(Path("answers.jsonl"), answers)
     write(Path("labels.jsonl"), labels)
-    about = told("calibrate", "answers.jsonl", "--labels", "labels.jsonl", "--out", "c.json",
-                 "--method", "platt")["about"]["figures"]  # fmt: skip
+    about = told("judge", "calibrate", "answers.jsonl", "--labels", "labels.jsonl",
+                 "--out", "c.json", "--method", "platt")["about"]["figures"]  # fmt: skip
     measured = told("measure", task, "answers.jsonl", "--labels", "labels.jsonl")["measures"]
     before = figures(about["before"])
     before.pop("log_loss")  # which `measure` does not have

@@ -15,7 +15,7 @@ from pnyx.formats import load_example
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
-refused = refuser("results", "merge")
+refused = refuser("files", "merge")
 
 TIMES = ("started", "finished")
 
@@ -44,7 +44,7 @@ def in_shares(call, of, *command, suffix="", expected=0):
 
 
 def merged(call, names, out="merged", status=0):
-    code, printed, said = call("results", "merge", *names, "--out", out, "--json")
+    code, printed, said = call("files", "merge", *names, "--out", out, "--json")
     assert code == status, said
     return json.loads(printed)
 
@@ -98,10 +98,10 @@ def test_a_models_replies_are_merged_and_nothing_is_asked_again(call):
         assert len(server.asked()) == 2 * asked  # each by one machine
         tokens = merged(call, names)["tokens"]
         stores = [f"{number}.sqlite" for number in (1, 2, 3, 4)]
-        code, printed, _ = call("store", "merge", *stores, "--out", "all.sqlite", "--json")
+        code, printed, _ = call("files", "merge", *stores, "--out", "all.sqlite", "--json")
         totals = json.loads(printed)
         assert (code, totals["added"], totals["conflicts"]) == (0, asked, 0)
-        code, printed, _ = call("store", "merge", *stores, "--out", "all.sqlite", "--json")
+        code, printed, _ = call("files", "merge", *stores, "--out", "all.sqlite", "--json")
         assert json.loads(printed)["added"] == 0
         assert call(*command, "--store", "all.sqlite", "--out", "again")[0] == 0
         assert len(server.asked()) == 2 * asked
@@ -135,7 +135,7 @@ def test_annotations_are_merged_into_any_format_and_known_again(call):
     assert Path("merged.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
     code, said, _ = call(*command, "--out", "merged.jsonl")
     assert (code, "all from an earlier run" in said) == (0, True)
-    assert "exists already" in call("results", "merge", *names, "--out", "merged.jsonl")[2]
+    assert "exists already" in call("files", "merge", *names, "--out", "merged.jsonl")[2]
     call(*command, "--out", "whole.parquet")
     merged(call, names, "merged.parquet")
     assert Path("merged.parquet").read_bytes() == Path("whole.parquet").read_bytes()
@@ -184,7 +184,7 @@ def test_a_bench_measures_the_merged_verdicts(call):
     )
     rows = ({"id": a.id, "text": a.text} for a in example.arguments[:30])
     assert call("index", write_rows("c.jsonl", rows), "--out", "x.index")[0] == 0
-    command = ("bench", "perspectives", "--index", "x.index", "--perspectives", views)
+    command = ("compare", "retrievers", "--index", "x.index", "--perspectives", views)
     command += ("--retrievers", "bm25", "--cutoff", "4", "--draws", "20")
     code, _, said = call(*command, "--shard", "1/2", "--out", "b1")
     assert (code, "one --lambda" in said) == (2, True)

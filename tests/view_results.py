@@ -62,7 +62,7 @@ def make_results(folder: Path) -> Path:
     assert status == 3
     args = ("support", made / "packaged", "--labels", folder / "labels.jsonl")
     (made / "measured.json").write_text(run("measure", *args, "--json")[1])
-    run("calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
+    run("judge", "calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "calibration.json")  # fmt: skip
     run("audit", "card", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "card.json")  # fmt: skip

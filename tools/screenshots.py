@@ -89,7 +89,7 @@ def _judged(folder: Path) -> None:
     pnyx(folder, "judge", "support", items, "--out", "results/support")
     pnyx(folder, "judge", "support", items, "--labels", labels, "--out", "results/people")
     views = ("--perspectives", "example/perspectives.jsonl", "--out", "results/retrievers")
-    pnyx(folder, "bench", "perspectives", "--index", "example.index", *views)
+    pnyx(folder, "compare", "retrievers", "--index", "example.index", *views)
     measured = ("measure", "support", "results/support", "--labels", labels, "--json")
     pnyx(folder, *measured, out="results/support.json")
     for trial in ("noise", "length", "hallucination"):

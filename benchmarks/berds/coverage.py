@@ -106,7 +106,7 @@ def main() -> None:
         source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
         asked = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
-        pnyx("bench", "perspectives", "--index", index, "--perspectives", asked, "--expand", asked,
+        pnyx("compare", "retrievers", "--index", index, "--perspectives", asked, "--expand", asked,
              "--sides", "order", "--leaning", "--out", out)  # fmt: skip
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):

@@ -101,7 +101,10 @@ def _while_it_is_read() -> Iterator[None]:
         raise _ReaderGoneError from error
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="pnyx")
 def app() -> None:
     """Find all sides of a contentious question, argue each with evidence, and measure the trust.

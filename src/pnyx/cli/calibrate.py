@@ -1,4 +1,4 @@
-"""`pnyx judge calibrate`: recalibrate a judge's probabilities, and find when its answers are certain."""
+"""`pnyx judge calibrate`: recalibrate probabilities, and find when answers are certain."""
 
 from __future__ import annotations
 

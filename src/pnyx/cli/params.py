@@ -60,8 +60,8 @@ class Command(click.Command):
     """A command whose help shows options under headings; `words` are subcommands.
 
     Options that few people need are under --help-all. `verb` sets `records`, `argument_kinds` and
-    `gone`: whether it may write a record for `pnyx files repeat`, what the text of each argument may
-    name, and what to use in place of options that were removed.
+    `gone`: whether it may write a record for `pnyx files repeat`, what the text of each argument
+    may name, and what to use in place of options that were removed.
     """
 
     records = False
@@ -229,8 +229,8 @@ def verb(
         name: of the command.
         group: to which it is added.
         restricts: offers --no-text: neither its output nor the answers it writes contain text.
-        records: may write a record for `pnyx files repeat`. Each of its texts must then have a type of
-            `pnyx.formats.text_types`, or TypeError is raised.
+        records: may write a record for `pnyx files repeat`. Each of its texts must then have a type
+            of `pnyx.formats.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
         gone: options that were removed -> what to use.

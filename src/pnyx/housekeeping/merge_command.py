@@ -17,7 +17,7 @@ from pnyx.display.results import many_replies
 _STORE, _SHARE = "a judgement store or its export", "a share of a run"
 
 
-class MergeSpec(Spec, heading="Output"):
+class MergedFilesSpec(Spec, heading="Output"):
     """Where the whole is written."""
 
     out: str | None = out_opt(
@@ -36,7 +36,7 @@ class MergeSpec(Spec, heading="Output"):
     gone={"--store": "use --out"},
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=Raw())
-def command(inputs: tuple[str, ...], spec: MergeSpec) -> Outcome:
+def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     """Merge what several machines made: the shares of a run, or judgement stores.
 
     Shares (--shard I/N) are results folders of pnyx judge, or files of annotations (pnyx annotate
