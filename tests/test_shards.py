@@ -12,6 +12,7 @@ from argue_report import scripted, write_files
 from chat_server import ChatServer
 from command import caller, killed_and_run_again, refuser, rows_of, write_rows
 from pnyx.formats import load_example
+from pnyx.judging.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
@@ -214,11 +215,30 @@ def test_shares_that_are_not_one_run_are_refused_in_one_line(call, capsys):
     assert "items_sha256 differs" in refused(capsys, a, "fewer", "--out", "o")
     call("judge", "support", path, "--out", "whole")
     assert "is not a finished share of a run" in refused(capsys, a, "whole", "--out", "o")
-    assert "is not a finished share of a run" in refused(capsys, a, "nothing", "--out", "o")
+    assert "nothing: is not there, expected a share of a run" in refused(
+        capsys, a, "nothing", "--out", "o"
+    )
     assert "for another shard" in refused(capsys, a, b, "--out", a)
     rows = rows_of(b)
     write_rows(f"{b}/answers.jsonl", rows[1:])
     assert "judge this share again" in refused(capsys, a, b, "--out", "o")
+    assert not Path("o").exists()
+
+
+def test_shares_and_stores_are_not_merged_with_each_other(call, capsys):
+    shares = in_shares(call, 2, "judge", "support", support_items())
+    (annotations,) = in_shares(call, 1, "annotate", "apply", relevance_items(), suffix=".jsonl")
+    with Store("s.sqlite"):
+        pass
+    assert call("store", "export", "--store", "s.sqlite", "--out", "exported.jsonl")[0] == 0
+    for share in (shares[0], annotations):
+        for store in ("s.sqlite", "exported.jsonl", "-"):
+            said = refused(capsys, share, store, "--out", "o")
+            assert f"{'' if store == '-' else store}: is read as a judgement store" in said
+            assert f"and {share} as a share of a run: merge them separately" in said
+            said = refused(capsys, store, share, "--out", "o")
+            assert f"{share}: is read as a share of a run, and {store} as a judgement store" in said
+    assert "the shares of a run require --out" in refused(capsys, *shares)
     assert not Path("o").exists()
 
 

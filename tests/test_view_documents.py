@@ -88,7 +88,7 @@ GIVE = "expected results: give the "
         (("label", "sample", "R", "--out", "drawn"),
          f"the record of pnyx label sample, {GIVE[:-4]}its folder"),
         (("search", "i", "zoos"), "the format cannot be recognised from '["),
-        (("prompt"), "the format cannot be recognised from '["),
+        (("prompt",), "the format cannot be recognised from '["),
         (("files", "split", "docs.jsonl", "--out", "p.jsonl"),
          "a JSON object with the fields documents, passages, out"),
     ],

@@ -8,8 +8,9 @@ STRONG is a folder of `pnyx annotate distil`, trained without these questions. T
 is trained here, on TEACHING's qa.jsonl and climretrieve.jsonl. Question by question: both students'
 curves (Platt) and thresholds of F1, and the regions of the lexical one, are fitted on people's
 labels of the other questions, as by `pnyx judge calibrate --error`. These are few; so the
-regions of the lexical one are also fitted on the teacher's labels of the questions that its training held
-out. Seconds are those of the whole judge on the pairs of all questions, its files opened already.
+regions of the lexical one are also fitted on the teacher's labels of the questions that its
+training held out. Seconds are those of the whole judge on the pairs of all questions, its files
+opened already.
 """
 
 from __future__ import annotations

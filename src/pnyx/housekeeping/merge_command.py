@@ -60,7 +60,7 @@ def command(inputs: tuple[str, ...], spec: MergedFilesSpec) -> Outcome:
     first = kinds[inputs[0]]
     for path, kind in kinds.items():
         if kind != first:
-            problem = f"is {kind}, and {inputs[0]} is {first}: merge them separately"
+            problem = f"is read as {kind}, and {inputs[0]} as {first}: merge them separately"
             raise InputError(problem, path=path)
     return _merge_stores(inputs, spec.out) if first == _STORE else _merge_shares(inputs, spec.out)
 
