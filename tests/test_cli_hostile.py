@@ -415,7 +415,7 @@ def headers(tmp_path_factory):
         made("judge", "support", "items.jsonl", "--labels", "gold.jsonl", "--out", "L")
         made("judge", "support", "items.jsonl", "--out", "R")
         made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
-        made("audit", "stress", "injection", "items.jsonl", "--out", "S", "--draws", "0")
+        made("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S", "--draws", "0")
         made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")
         shutil.copy("card.json", "later.json")

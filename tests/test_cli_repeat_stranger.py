@@ -20,7 +20,6 @@ from pnyx.cli.params import Command
 from pnyx.cli.record import decides, name_of
 from pnyx.formats.text_types import TextKind, is_address_like
 from test_cli_audit import support_items
-from tries import quick_cases
 
 pytestmark = pytest.mark.usefixtures("own_place")
 call = caller()
@@ -32,9 +31,8 @@ ITEMS = [
 
 BASES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "annotate label": (["pairs.jsonl"], {}),
-    "audit all": (["item.jsonl"], {}),
     "audit formats": (["arguments.jsonl"], {"format": ["support"]}),
-    "audit stress": (["paraphrase", "items.jsonl"], {}),
+    "audit run": (["items.jsonl"], {"trial": ["paraphrase"]}),
     "judge": (["support", "items.jsonl"], {}),
     "judge report": (["run.jsonl"], {"nuggets": "bank.jsonl"}),
     "measure perspectives": (["a.run"], {"perspectives": "p.jsonl", "verdicts": "v.jsonl"}),
@@ -113,7 +111,7 @@ def test_every_command_that_writes_records_is_walked():
     assert {words for words, _ in recorded_commands()} == BASES.keys()
 
 
-@pytest.mark.parametrize("words", quick_cases(BASES, BASES.keys() - {"audit all"}))
+@pytest.mark.parametrize("words", BASES)
 def test_no_option_of_any_record_opens_a_connection(words, forge, call):
     (command,) = (found for name, found in recorded_commands() if name == words)
     walked = set()
@@ -143,12 +141,12 @@ OPENING: dict[str, dict[str, Any]] = {
         "environment": {"PNYX_LLM": "http://AT/v1#m"},
     },
     "editor": {
-        "command": "audit stress",
-        "arguments": ["hallucination", "texts.jsonl"],
-        "options": {"editor": "http://AT/v1#m"},
+        "command": "audit run",
+        "arguments": ["texts.jsonl"],
+        "options": {"trial": ["hallucination"], "editor": "http://AT/v1#m"},
     },
     "editor of all": {
-        "command": "audit all",
+        "command": "audit run",
         "arguments": ["texts.jsonl"],
         "options": {"editor": "http://AT/v1#m"},
     },
@@ -343,7 +341,7 @@ def test_a_student_that_is_asked_first_is_given_again(call):
 def test_stored_replies_answer_for_an_editor_that_is_given_again(call):
     with ChatServer(reply=edited) as server:
         editor = f"{server.url}#editor"
-        trial = ("audit", "stress", "hallucination", support_items(4), "--out", "S")
+        trial = ("audit", "run", "--trial", "hallucination", support_items(4), "--out", "S")
         assert call(*trial, "--editor", editor)[0] == 0
         asked = len(server.answered())
         assert asked > 0
@@ -353,7 +351,7 @@ def test_stored_replies_answer_for_an_editor_that_is_given_again(call):
         again = call("files", "repeat", "S", "--with", f"editor={editor}")
         assert again[:2] == (0, "S: the same bytes (1 file)\n"), again
         assert len(server.answered()) == asked
-    assert call(*trial[:4], "--from-store")[0] == 2
+    assert call(*trial[:5], "--from-store")[0] == 2
 
 
 def test_an_index_that_is_given_again_may_be_elsewhere(call, tmp_path):
@@ -404,7 +402,7 @@ def test_arguments_are_given_again_by_their_names(forge, call):
 
 
 def test_a_card_of_a_stranger_is_held_to_the_same(call, monkeypatch):
-    record: dict[str, Any] = {"command": "audit all", "arguments": [support_items(2)], "inputs": {}}
+    record: dict[str, Any] = {"command": "audit run", "arguments": [support_items(2)], "inputs": {}}
     with Listener() as listener:
         editor = f"http://127.0.0.1:{listener.port}/v1#m"
         Path(editor).mkdir(parents=True)  # a folder is no model

@@ -65,7 +65,7 @@ def test_trials_are_shown_as_they_were_measured():
          "document": f"Paragraph {n} says that turnout in town {t} rose by {n} percent."}
         for t in range(4) for n in range(4)
     ))  # fmt: skip
-    row = told("audit", "stress", "noise", "items.jsonl", "--out", "noise", "--draws", 100)
+    row = told("audit", "run", "--trial", "noise", "items.jsonl", "--out", "noise", "--draws", 100)
     assert json.loads(Path("noise/summary.json").read_text()) == row
     catalogue = open_catalogue(["noise"])
     first = show(catalogue, address_of("stress/noise")).values["sections"][0]

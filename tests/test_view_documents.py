@@ -47,7 +47,7 @@ def viewed(call: Call, path: str) -> tuple[int, str, list[dict[str, Any]]]:
         (("measure", "retrieval", "r.run", "--qrels", "qrels.txt"), "measures"),
         (("audit", "card", "R", *LABELS, "--out", "card.json"), "card"),
         pytest.param(
-            ("audit", "stress", "injection", "items.jsonl", "--out", "S"),
+            ("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S"),
             "trial",
             marks=pytest.mark.all,
         ),

@@ -72,7 +72,7 @@ def make_results(folder: Path) -> Path:
         for one in items(2)
     ]  # fmt: skip
     write_rows(folder / "relevance.jsonl", relevance)
-    run("audit", "stress", "noise", folder / "relevance.jsonl", "--out", made / "noise")
+    run("audit", "run", "--trial", "noise", folder / "relevance.jsonl", "--out", made / "noise")
     _reports(folder, made)
     _runs(folder, made)
     _argued(folder, made)

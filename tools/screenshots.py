@@ -94,7 +94,7 @@ def _judged(folder: Path) -> None:
     pnyx(folder, *measured, out="results/support.json")
     for trial in ("noise", "length", "hallucination"):
         draw = ("--limit", "40", "--out", f"results/{trial}")
-        pnyx(folder, "audit", "stress", trial, items, *draw)
+        pnyx(folder, "audit", "run", "--trial", trial, items, *draw)
     card = ("results/support", "results/noise", "--labels", labels, "--out", "results/card.json")
     pnyx(folder, "audit", "card", *card)
 

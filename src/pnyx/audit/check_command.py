@@ -169,7 +169,7 @@ def command(table: FileName, spec: CheckTableSpec, as_json: bool) -> int:
     --plan says how many more rows to label. --a-first and --b-first check a judge that compares two
     texts, by its verdicts in both orders.
 
-    See also: pnyx audit all (trials of a judge, and its card), pnyx audit check (the same trials
+    See also: pnyx audit run (trials of a judge, and its card), pnyx audit check (the same trials
     later), pnyx compare judges (results folders: dollars, seconds, cascades of two).
 
     \b
