@@ -137,22 +137,12 @@ def run(
 ) -> int | Outcome:
     """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
-    \b
-    The score must fall:
-      noise          documents are replaced by those of other topics
-      hallucination  sentences are contradicted
-      joint          both
-    The verdict must stay the same:
-      order          arguments, dimensions, documents or texts in other orders
-      length         words without content are added
-      injection      the judged text tells the judge what to answer
-      paraphrase     the same in other words
-      repeat         the same question, asked again
-      stance         the other side of the question: yes to at most one
-      self           the text is said to be the judge's own, or another model's
-      format         the same words as a list, with emphasis or a heading
-      asker          the question says which answer the asker hopes for
-      verbosity      the same in more words
+    The score must fall: noise (documents of other topics), hallucination (contradicted sentences),
+    joint (both). The verdict must stay the same: order (of arguments, dimensions or documents),
+    length (added words without content), injection (the text tells the judge what to answer),
+    paraphrase, repeat (asked again), stance (the other side: yes to at most one), self (the text is
+    said to be the judge's own), format (a list, emphasis, a heading), asker (the question says
+    which answer the asker hopes for), verbosity (more words).
 
     S gets a folder for each trial, TASK with the answers to ITEMS as they are, and the judge's card
     (card.html, card.md, card.json; see pnyx audit check). With one --trial, S is the folder of that

@@ -126,7 +126,6 @@ def command(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx index debates.jsonl --out debates.index --clusters
       pnyx compare retrievers --index debates.index --perspectives kialo.jsonl \\
         --sides order --out bench
       pnyx compare retrievers --index debates.index --perspectives views.jsonl \\

@@ -92,15 +92,11 @@ def command(
 ) -> int:
     """Rank the documents of INDEX for QUESTION, which is plain text: there is no query language.
 
-    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue.
+    INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue. A
+    label of the corpus, e.g. [pro], is shown where its topic is about the question.
 
-    A label of the corpus, e.g. [pro], is shown where its topic is about the question.
-
-    With --json, a list of hits as `pnyx serve` answers them: `stance` is the label, `label` says
-    whether its topic is about the question, and its side on that; `why` the parts of the score.
-    Null where it is not known: `cluster` and `quality` without these features, `side` without
-    --stance, `probability` (of relevance) unless documents are judged one by one. Exit status 3: a
-    judge or a language model left something unanswered.
+    With --json, a list of hits (docs/recipes/serving.md lists the fields). Exit status 3: a judge or
+    a language model left something unanswered.
 
     \b
     Example:
