@@ -95,7 +95,7 @@ def command(
     INDEX is an index, or a file or folder of documents. These are indexed first, see pnyx argue. A
     label of the corpus, e.g. [pro], is shown where its topic is about the question.
 
-    With --json, a list of hits (docs/recipes/serving.md lists the fields). Exit status 3: a judge or
+    With --json, a list of hits (fields: docs/recipes/serving.md). Exit status 3: a judge or
     a language model left something unanswered.
 
     \b
