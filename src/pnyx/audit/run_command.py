@@ -226,7 +226,7 @@ def _run_several(
 def _posed(
     task: str,
     items: Sequence[JudgeQuestion],
-    chosen: Collection[str],
+    names: Collection[str],
     options: StressSpec,
     spec: JudgeSpec,
 ) -> _Trials:
@@ -241,7 +241,7 @@ def _posed(
     posed: dict[str, TrialQuestions] = {}
     left_out: dict[str, str] = {}
     for name in TRIALS:
-        if chosen and name not in chosen:
+        if names and name not in names:
             continue
         qrels = options.qrels if name == "noise" else None
         try:
@@ -250,7 +250,7 @@ def _posed(
         except OptionError:
             raise
         except InputError as error:
-            if chosen:
+            if names:
                 raise
             left_out[name] = error.problem
     if not posed:
