@@ -68,7 +68,7 @@ def done(line: str) -> str:
         Path(out).write_text("".join(map(Path.read_text, map(Path, sources))), encoding="utf-8")
         return ""
     assert program == "pnyx"
-    if arguments[0] == "label":
+    if arguments[0] == "label" and arguments[1] != "sample":
         labelled(arguments)
         return ""
     stream = io.StringIO()

@@ -129,6 +129,9 @@ def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
     ("arguments", "said"),
     [
         (("nothing",), "no prompt 'nothing'"),
+        (("--raw",), "--raw requires NAME"),
+        (("list",), "list was removed: pnyx prompt without NAME lists the prompts"),
+        (("show", "support"), "show was removed: use pnyx prompt NAME"),
         (("repair", "items.jsonl"), "is not asked about items: leave out ITEMS"),
         (("support", "items.jsonl", "--id", "i9"), "no item has the id 'i9'"),
         (("support", "missing.jsonl"), "missing.jsonl"),
