@@ -70,10 +70,10 @@ def make_results(place: Path) -> Path:
     measured = run("measure", results / "support", "--labels", labels, "--json")[1]
     (results / "measured.json").write_text(measured, encoding="utf-8")
     args = ("--labels", labels, "--out", results / "calibration.json", "--error", 0.2)
-    assert run("calibrate", results / "support", *args)[0] == 0
+    assert run("judge", "calibrate", results / "support", *args)[0] == 0
     args = (items, "--limit", 6, "--draws", 200, "--out")
-    assert run("audit", "stress", "noise", *args, results / "noise")[0] == 0
-    assert run("audit", "stress", "length", *args, results / "length")[0] == 0
+    assert run("audit", "run", "--trial", "noise", *args, results / "noise")[0] == 0
+    assert run("audit", "run", "--trial", "length", *args, results / "length")[0] == 0
     card = ("--labels", labels, "--draws", 200, "--out", results / "card.json")
     run("audit", "card", results / "support", results / "noise", *card)
     _perspectives(place, results, example)

@@ -174,7 +174,7 @@ TALKS = {
     "read": Talk(_read),
     "state": Talk(lambda where: naming._resolve(where)),
     "search": Talk(_command("search", "{where}", QUESTION, "--model", "bm25", "--json")),
-    "validate": Talk(_command("validate", "{where}")),
+    "validate": Talk(_command("files", "validate", "{where}")),
     "rank on topics": Talk(_on_topics),
     **{f"rank {name}": Talk(_ranked(name)) for name in SCORINGS},
     **{f"explain {name}": Talk(_explained(name)) for name in SCORINGS},

@@ -74,7 +74,7 @@ def test_a_teacher_labels_and_a_second_run_asks_nothing(capsys):
     assert 0 <= first.probability <= 1
     assert second.extra["kept"] == [1]
     with pytest.raises(SystemExit) as stopped:
-        main(["validate", "out/labelled.jsonl"])
+        main(["files", "validate", "out/labelled.jsonl"])
     assert (stopped.value.code or 0) == 0
     assert "labelled-pairs" in capsys.readouterr().out
 

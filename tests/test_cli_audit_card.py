@@ -88,7 +88,7 @@ def judged(tmp_path: Path, *trials: str, reply=planted.good_support) -> tuple[st
         pnyx("judge", "support", path, "--out", "R", "--judge", server.spec)
         for name in trials:
             more = ("--sentences", "0,1") if name == "hallucination" else ()
-            run("stress", name, path, "--out", f"S-{name}", "--judge", server.spec, *more)
+            run("run", "--trial", name, path, "--out", f"S-{name}", "--llm", server.spec, *more)
     return path, labels
 
 
@@ -180,7 +180,16 @@ def test_what_an_answer_costs_is_a_number_only_where_it_is_known(manifest, token
 def test_a_trial_whose_summary_is_not_whole_is_refused(tmp_path, capsys):
     path = preference_items(6)
     with ChatServer(reply=planted.good_preference) as server:
-        asking = ("stress", "order", path, "--task", "preference", "--judge", f"{server.url}#good")
+        asking = (
+            "run",
+            "--trial",
+            "order",
+            path,
+            "--task",
+            "preference",
+            "--llm",
+            f"{server.url}#good",
+        )
         assert run(*asking, "--out", "R") == 0
     capsys.readouterr()
     Path("R/summary.json").write_text('{"trial": "order"}')

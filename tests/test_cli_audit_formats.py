@@ -95,7 +95,7 @@ def test_formats_are_compared_as_worked_by_hand(capsys):
     picture = Path("F/formats.svg").read_text()
     assert picture.startswith("<svg")
     assert "listwise-rag-fine" in picture
-    for trial in ("noise", "hallucination"):  # folders of `audit stress`, which `view` shows
+    for trial in ("noise", "hallucination"):  # folders of `audit run`, which `view` shows
         assert (Path("F") / f"{trial}-direct" / "summary.json").exists()
 
 
@@ -219,7 +219,7 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
         (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),
         (("audit", "formats", "nameless.jsonl", "--out", "F", "--qrels", "other.txt"), "no ids of"),
         (
-            ("audit", "stress", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
+            ("audit", "run", "--trial", "order", "rag.jsonl", "--out", "S", "--qrels", "q"),
             "is only for noise",
         ),
         (("measure", "text.jsonl", "--qrels", "other.txt"), "no scores of single documents"),

@@ -1,4 +1,4 @@
-"""`pnyx bench perspectives` on the bundled example: retrieve, judge, measure, in one go."""
+"""`pnyx compare retrievers` on the bundled example: retrieve, judge, measure, in one go."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def views(example, topics, tmp_path):
 
 
 def _bench(index, views, out, *more):
-    return ("bench", "perspectives", "--index", index, "--perspectives", views, "--out", out,
+    return ("compare", "retrievers", "--index", index, "--perspectives", views, "--out", out,
             "--retrievers", "bm25,dense", "--cutoff", 3, "--draws", 50, *more)  # fmt: skip
 
 

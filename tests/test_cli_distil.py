@@ -343,7 +343,7 @@ def test_in_a_cascade_the_student_is_asked_first(capsys, student):
     ask = ("judge", "relevance", items)
     assert called(capsys, *ask, "--judge", student, "--out", "alone")[0] == 0
     fitted = called(
-        capsys, "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
+        capsys, "judge", "calibrate", "alone", "--labels", people, "--error", "0.1", "--out", "c"
     )
     assert fitted[0] == 0, fitted
     with ChatServer() as server:

@@ -39,9 +39,9 @@ OUTPUTS = [
     if isinstance(option, SpecOption) and option.writes
 ]
 WRITES_NOTHING = {
-    "doctor", "measure correlation",
-    "prompt list", "prompt show", "store gc", "store merge", "store stats",
-    "validate",
+    "doctor", "measure quality",
+    "measure correlation", "measure preference",
+    "files validate", "prompt", "store gc", "store stats",
 }  # fmt: skip
 """Commands that name no output: they print, serve, or change the store that --store names."""
 

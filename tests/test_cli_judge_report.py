@@ -513,7 +513,7 @@ def test_a_folder_holds_runs(tmp_path, call):
     status, _, said = judge(call, "runs/", "--nuggets", bank, "--judge", labels)
     assert status in (0, 3), said
     check_worked("out")
-    status, told, _ = call("validate", "runs")
+    status, told, _ = call("files", "validate", "runs")
     assert (status, "runs: is a folder of responses" in told) == (2, True), told
     (tmp_path / "empty").mkdir()
     status, _, said = call("judge", "report", "empty", "--nuggets", bank, "--out", "x")

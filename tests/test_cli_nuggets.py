@@ -494,7 +494,7 @@ def test_reports_are_held_against_nuggets_and_scored_as_nuggetizer_does(run):
     assert all_score(report).value == pytest.approx(2 / 4)
     found = rows_of("o/answers.jsonl")
     assert [one["notes"].get("partial", False) for one in found].count(True) == 1
-    assert run("validate", "o/assignments.jsonl")[0] == 0
+    assert run("files", "validate", "o/assignments.jsonl")[0] == 0
     (again,) = banks("o/assignments.jsonl")
     assert len(again.nuggets) == 4
 
@@ -517,7 +517,9 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     code, _, err = run("nuggets", "assign", "r.jsonl", "--nuggets", "b.jsonl", "--out", "p")
     assert code == 0, err
     assert json.loads(Path("p/manifest.json").read_text())["judge"] == "nuggets@4"
-    assert run("validate", "p/assignments.jsonl")[0] == 0  # the bank says nothing of importance
+    assert (
+        run("files", "validate", "p/assignments.jsonl")[0] == 0
+    )  # the bank says nothing of importance
     assert run("view", "p", "--export", "pages")[0] == 0
     page = next(Path("pages/report").rglob("q1.html")).read_text()
     assert "was held against the nuggets as a whole" in page

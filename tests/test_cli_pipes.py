@@ -63,13 +63,13 @@ def put_pipe(path: str | Path) -> None:
         ("R/measures.json", ("measure", "R", *LABELS)),
         ("R/answers.jsonl", ("check", "R", *LABELS)),
         ("R/answers.jsonl", ("audit", "card", "R", "--out", "card.md")),
-        ("R/answers.jsonl", ("sample", "R", "--out", "drawn")),
-        ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--judge", "R", "--out", "new")),
+        ("R/answers.jsonl", ("label", "sample", "R", "--out", "drawn")),
+        ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--labels", "R", "--out", "new")),
         ("R/answers.jsonl", (*JUDGE, "--out", "R")),
         ("R/summary.json", (*JUDGE, "--out", "R")),
         ("R/reports.jsonl", ("measure", "report", "R")),
-        ("s1/answers.jsonl", ("results", "merge", "s1", "s2", "--out", "new")),
-        ("s1/reports.jsonl", ("results", "merge", "s1", "s2", "--out", "new")),
+        ("s1/answers.jsonl", ("files", "merge", "s1", "s2", "--out", "new")),
+        ("s1/reports.jsonl", ("files", "merge", "s1", "s2", "--out", "new")),
     ],
 )
 def test_a_pipe_in_a_results_folder_is_refused_in_one_line(

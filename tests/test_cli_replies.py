@@ -62,7 +62,7 @@ def test_half_a_character_costs_no_verdict_and_no_run(task, run):
     if task not in ("ranking", "sides"):  # their replies hold no words
         assert "\ufffd\ufffd" in said
     assert "\\u0000" not in said
-    assert run("validate", "a/answers.jsonl")[0] == 0
+    assert run("files", "validate", "a/answers.jsonl")[0] == 0
 
 
 @pytest.mark.parametrize("out", ["d.md", "d.jsonl"])
@@ -73,7 +73,7 @@ def test_definitions_can_be_read_again(out, run):
         define = ("annotate", "define", "q.jsonl", "--llm", server.spec, "--out", out)
         assert run(*define)[0] == 0
     assert "\ufffd" in Path(out).read_text()
-    assert run("validate", out)[0] == 0
+    assert run("files", "validate", out)[0] == 0
 
 
 def test_a_case_and_perspectives_are_written(index, run):
@@ -83,7 +83,7 @@ def test_a_case_and_perspectives_are_written(index, run):
         assert run(*command, "--html", "a.html", "--md", "a.md")[0] == 0
         assert run("perspectives", QUESTION, "--llm", server.spec, "--out", "p.jsonl")[0] in (0, 3)
     for name in ("a.jsonl", "p.jsonl"):
-        assert run("validate", name)[0] == 0
+        assert run("files", "validate", name)[0] == 0
     assert "\ufffd" in Path("a.jsonl").read_text()
     for name in ("a.html", "a.md"):
         assert "\0" not in Path(name).read_text()
@@ -92,9 +92,9 @@ def test_a_case_and_perspectives_are_written(index, run):
 def test_nul_in_a_question_is_replaced_wherever_it_is_written(run):
     row = {"id": "q1", "text": "Is tea healthy?", "definition": "Effects \0 of \ud800 tea."}
     Path("q.jsonl").write_text(json.dumps(row) + "\n")
-    assert run("convert", "q.jsonl", "--to", "guidelines", "-o", "g.md")[0] == 0
+    assert run("files", "convert", "q.jsonl", "--to", "guidelines", "-o", "g.md")[0] == 0
     assert "Effects \ufffd of \ufffd tea." in Path("g.md").read_text()
-    assert run("validate", "g.md", "--format", "guidelines")[0] == 0
+    assert run("files", "validate", "g.md", "--format", "guidelines")[0] == 0
 
 
 # --- length
@@ -121,11 +121,11 @@ def test_a_reply_is_read_to_its_bound_and_what_is_written_can_be_read(size, run)
     else:
         assert status == 3
         assert row["unscored"] == "oversized: the reply is longer than 1 MB"
-    assert run("validate", "a/answers.jsonl")[0] == 0
-    lookup = ("judge", "support", "items.jsonl", "--judge", "a", "--out", "c")
+    assert run("files", "validate", "a/answers.jsonl")[0] == 0
+    lookup = ("judge", "support", "items.jsonl", "--lookup", "a", "--out", "c")
     assert run(*lookup)[0] == status
     assert run("store", "export", "--out", "e.jsonl", "--store", "s.sqlite")[0] == 0
-    assert run("store", "merge", "e.jsonl", "--store", "t.sqlite")[0] == 0
+    assert run("files", "merge", "e.jsonl", "--out", "t.sqlite")[0] == 0
 
 
 @pytest.mark.all
@@ -140,7 +140,7 @@ def test_a_long_reply_in_an_old_store_is_unscored(run):
     options = ("--store", "s.sqlite", "--from-store", "--out", "a")
     assert run(*judge, *options)[0] == 3
     assert "oversized" in Path("a", "answers.jsonl").read_text()
-    assert run("validate", "a/answers.jsonl")[0] == 0
+    assert run("files", "validate", "a/answers.jsonl")[0] == 0
 
 
 @pytest.mark.all

@@ -112,8 +112,8 @@ def test_files_whose_names_are_not_utf_8_are_read_and_written(own_place, capfd):
     Path(NO_UTF8).write_text(json.dumps(document) + "\n")
     Path("items.jsonl").write_text(json.dumps({**document, "statement": "Cheap."}) + "\n")
     for arguments in (
-        ("validate", NO_UTF8),
-        ("convert", NO_UTF8, "--to", "jsonl", "--out", f"{NO_UTF8}.out"),
+        ("files", "validate", NO_UTF8),
+        ("files", "convert", NO_UTF8, "--to", "jsonl", "--out", f"{NO_UTF8}.out"),
         ("index", NO_UTF8, "--out", f"{NO_UTF8}.index"),
         ("search", f"{NO_UTF8}.index", "fares"),
         ("search", f"{NO_UTF8}.index", f"fares {NO_UTF8}", "--json"),
@@ -151,7 +151,7 @@ def test_an_address_that_cannot_be_asked_is_one_line_that_tells_no_secret(
     Path("i.jsonl").write_text('{"id": "1", "text": "Fares fell.", "statement": "Cheap."}\n')
     Path("q.md").write_text("# Is tea good?\n")
     assert not is_address(address)
-    web = "corpus web q.md --out web --search serper --contact a@b.org --search-url".split()
+    web = "files web q.md --out web --search serper --contact a@b.org --search-url".split()
     for arguments in (
         ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--out", "o"],
         ["judge", "support", "i.jsonl", "--judge", f"{address}#m", "--plan"],

@@ -782,7 +782,7 @@ def test_the_command_line_offers_every_model_style_and_task():
         assert _choices(verb, "model") == list(SCORINGS)
         assert _choices(verb, "lexical") == list(LEXICAL)
         assert _choices(verb, "fusion") == list(FUSIONS)
-    assert _choices("argue", "style") == _choices("convert", "style") == list(CITATION_STYLES)
+    assert _choices("argue", "style") == _choices("files convert", "style") == list(CITATION_STYLES)
     assert _choices("judge", "task") == list(TASKS)
     assert _choices("argue", "stance") == [*SIDES, "both"]
 
@@ -827,7 +827,8 @@ def test_the_command_lines_defaults_are_those_of_python():
 
 
 def _parameter(verb: str, name: str) -> Any:
-    command = room_commands()[verb].load()
+    group, _, word = verb.rpartition(" ")
+    command = room_commands(group)[word].load()
     return next(p for p in command.params if p.name.rpartition("__")[2] == name)
 
 

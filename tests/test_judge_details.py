@@ -166,7 +166,7 @@ def test_calibrate_warns_of_a_class_that_a_cascade_would_lose(
     labels = [{"id": str(n), "value": n % 10 == 0 or n >= 95} for n in range(100)]
     given = write_rows(tmp_path / "answers.jsonl", answers)
     people = write_rows(tmp_path / "labels.jsonl", labels)
-    command = ("calibrate", given, "--labels", people, "--out", tmp_path / "c.json")
+    command = ("judge", "calibrate", given, "--labels", people, "--out", tmp_path / "c.json")
     _, out, err = called(capsys, *command, "--error", "0.2")
     assert "10 of 15 labelled yes (67 %) kept as no" in err
     assert "choose a smaller value" in err

@@ -402,7 +402,7 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
     assert with_kwargs["chat_template_kwargs"] == {"enable_thinking": False}
     assert rows_of("d") == rows_of("b")
     assert run("store", "export", "--out", "s.jsonl")[0] == 0
-    assert run("store", "merge", "s.jsonl", "--store", "other.sqlite")[0] == 0
+    assert run("files", "merge", "s.jsonl", "--out", "other.sqlite")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -444,9 +444,9 @@ def test_a_record_does_not_choose_request_fields_by_itself(run):
     write_rows("items.jsonl", [ITEM])
     fields = '{"reasoning_effort": "low"}'
     with ReplayServer(lambda *_: (200, completion())) as server:
-        command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "a")
-        assert run(*command, "--set", f"request={fields}")[0] == 0
-        repeat = ("repeat", "a", "--with", f"llm={server.spec}")
+        command = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "a")
+        assert run(*command, "--request", fields)[0] == 0
+        repeat = ("files", "repeat", "a", "--with", f"llm={server.spec}")
         code, _, err = run(*repeat)
         assert code == 2
         assert "request fields (request: " in err

@@ -110,10 +110,10 @@ def test_validate_quotes_nothing(tmp_path, call):
     row = {"metadata": {"run_id": "r", "topic_id": "t"}, "references": [CANARY, CANARY]}
     path = write(tmp_path / "in-run.jsonl", [{**row, "answer": []}, {**row, "answer": CANARY}])
     for option in ([], ["--json"]):
-        shown = call("validate", path, *option)
+        shown = call("files", "validate", path, *option)
         assert shown[0] == 2
         assert CANARY in "".join(shown[1:])
-        status, out, err = call("validate", path, "--no-text", *option)
+        status, out, err = call("files", "validate", path, "--no-text", *option)
         assert status == 2
         assert marked(CANARY, [out, err], tmp_path) == []
 
@@ -237,7 +237,7 @@ def test_a_broken_report_is_named_but_not_quoted(tmp_path, call):
 # Which commands -----------------------------------------------------------------------------------
 
 RESTRICTED = (
-    *("judge", "judge report", "measure", "nuggets assign", "validate"),
+    *("judge", "judge report", "measure", "nuggets assign", "files validate"),
     "store export",
 )
 """Commands, and groups, that take documents or responses, and show no more of them than asked."""

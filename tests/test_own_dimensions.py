@@ -122,7 +122,7 @@ def test_answers_are_measured_and_put_on_trial_as_others_are(paths, capsys):
     with ChatServer(reply=polite) as server:
         asking = ("--dimensions", own, "--judge", server.spec)
         assert run("judge", "quality", items, *asking, "--out", "r") == 0
-        assert run("audit", "stress", "length", items, *asking, "--out", "s") == 0
+        assert run("audit", "run", "--trial", "length", items, *asking, "--out", "s") == 0
     path = write_rows("labels.jsonl", labels)
     code, out, _ = called(capsys, "measure", "r", "--labels", path, "--json")
     measures = json.loads(out)["per_dimension"]["politeness"]

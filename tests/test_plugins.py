@@ -131,14 +131,18 @@ def test_a_record_may_not_choose_a_plugin_even_next_to_a_file_of_its_name(tea, p
 
 def test_a_format_is_recognised_read_and_validated(tea, pnyx, tmp_path):
     (tmp_path / "corpus.bars").write_text("d1 | Tea calms people.\nd2 | Coffee does not.\n")
-    assert pnyx(tea, "validate", "corpus.bars") == (0, "corpus.bars: ok (bars, 2 records)\n", "")
-    code, _, err = pnyx(tea, "convert", "corpus.bars", "--to", "jsonl", "-o", "d.jsonl")
+    assert pnyx(tea, "files", "validate", "corpus.bars") == (
+        0,
+        "corpus.bars: ok (bars, 2 records)\n",
+        "",
+    )
+    code, _, err = pnyx(tea, "files", "convert", "corpus.bars", "--to", "jsonl", "-o", "d.jsonl")
     assert code == 0, err
     assert len((tmp_path / "d.jsonl").read_text().splitlines()) == 2
     (tmp_path / "broken").write_text("d1 | Tea.\nCoffee\n")
-    code, out, _ = pnyx(tea, "validate", "broken", "--format", "bars")
+    code, out, _ = pnyx(tea, "files", "validate", "broken", "--format", "bars")
     assert (code, out) == (2, "broken:2: expected ID | TEXT\n")
-    code, out, _ = pnyx(None, "validate", "corpus.bars", "--format", "bars")
+    code, out, _ = pnyx(None, "files", "validate", "corpus.bars", "--format", "bars")
     assert code == 2
     assert "no format 'bars' here" in out
 
@@ -198,9 +202,11 @@ def test_what_cannot_be_loaded_is_one_line_and_breaks_nothing_else(broken, pnyx,
         "loaded: AttributeError: module 'pnyx_broken.thing' has no attribute 'nothing'"
     )
     (tmp_path / "q.jsonl").write_text('{"id": "1", "text": "Is tea healthy?"}\n')
-    assert pnyx(broken, "validate", "q.jsonl") == pnyx(None, "validate", "q.jsonl")
+    assert pnyx(broken, "files", "validate", "q.jsonl") == pnyx(
+        None, "files", "validate", "q.jsonl"
+    )
     (tmp_path / "what").write_text("?\n")
-    code, out, err = pnyx(broken, "validate", "what")
+    code, out, err = pnyx(broken, "files", "validate", "what")
     assert (code, len(out.splitlines())) == (2, 1)
     assert re.fullmatch(r"pnyx: left out: pnyx-broken .*ModuleNotFoundError.*\n", err)
     row = {"id": "1", "text": "Tea calms people.", "statement": "tea calms"}
@@ -208,7 +214,7 @@ def test_what_cannot_be_loaded_is_one_line_and_breaks_nothing_else(broken, pnyx,
     command = ("judge", "support", "items.jsonl", "--out", "judged", "--judge")
     code, _, err = pnyx(broken, *command, "broken")
     assert (code, err.endswith("is of the type int, expected Callable\n")) == (2, True), err
-    code, out, err = pnyx(broken, "prompt", "list", "--json")
+    code, out, err = pnyx(broken, "prompt", "--json")
     assert code == 0
     assert len(err.splitlines()) == 2
     assert {"support", "relevance"} <= {row["name"] for row in json.loads(out)}
@@ -275,7 +281,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
     said = {}
     for arguments in (
         ["build", "draft"],
-        ["validate", str(tmp_path / "d.md")],
+        ["files", "validate", str(tmp_path / "d.md")],
         ["search", "pyserini:index", "tea"],
     ):
         done = subprocess.run(
@@ -288,7 +294,7 @@ def test_without_the_plugin_a_command_says_how_to_install_it(tmp_path):
         said[arguments[0]] = done.stderr
     assert said == {
         "build": "pnyx: `pnyx build` is a plugin: pip install pnyx-build\n",
-        "validate": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
+        "files": "pnyx: the format drafts-markdown is a plugin: pip install pnyx-build\n",
         "search": "pnyx: the engine of pyserini: is a plugin: pip install pnyx-pyserini\n",
     }
     assert set(APART) == {"build", "drafts-markdown", "pyserini:"}
@@ -315,11 +321,11 @@ def test_a_record_of_a_stranger_leads_to_no_plugin(pnyx, tmp_path):
         ):
             row = {**manifest, "record": {**manifest["record"], **record}}
             (tmp_path / "forged.json").write_text(json.dumps(row))
-            status, out, said = pnyx(folder, "repeat", "forged.json")
+            status, out, said = pnyx(folder, "files", "repeat", "forged.json")
             assert (status, out, said.count("\n")) == (2, "", 1)
             assert problem in said
             assert listener.connections == 0
             if "judge" in record.get("options", {}):
-                pnyx(folder, "repeat", "forged.json", "--with", "judge=spy")
+                pnyx(folder, "files", "repeat", "forged.json", "--with", "judge=spy")
                 assert listener.connections == 1
                 listener.connections = 0

@@ -182,7 +182,7 @@ def test_a_run_that_cannot_be_ranked_is_left_out_before_anything_is_asked(call, 
     record = json.loads(Path("L.txt.manifest.json").read_text())
     (left,) = record["judged"]["R"]["left_out"]
     assert left["path"] == "evil.jsonl"
-    assert call("repeat", "R")[0] == call("repeat", "L.txt.manifest.json")[0] == 0
+    assert call("files", "repeat", "R")[0] == call("files", "repeat", "L.txt.manifest.json")[0] == 0
 
 
 def test_a_broken_run_among_those_of_a_folder_is_left_out_and_named(call):

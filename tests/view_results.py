@@ -62,7 +62,7 @@ def make_results(folder: Path) -> Path:
     assert status == 3
     args = ("support", made / "packaged", "--judge", folder / "labels.jsonl")
     (made / "measured.json").write_text(run("measure", *args, "--json")[1])
-    run("calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
+    run("judge", "calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "calibration.json")  # fmt: skip
     run("audit", "card", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "card.json")  # fmt: skip
@@ -72,7 +72,7 @@ def make_results(folder: Path) -> Path:
         for one in items(2)
     ]  # fmt: skip
     write_rows(folder / "relevance.jsonl", relevance)
-    run("audit", "stress", "noise", folder / "relevance.jsonl", "--out", made / "noise")
+    run("audit", "run", "--trial", "noise", folder / "relevance.jsonl", "--out", made / "noise")
     _reports(folder, made)
     _runs(folder, made)
     _argued(folder, made)

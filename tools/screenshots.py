@@ -89,12 +89,12 @@ def _judged(folder: Path) -> None:
     pnyx(folder, "judge", "support", items, "--out", "results/support")
     pnyx(folder, "judge", "support", items, "--judge", labels, "--out", "results/people")
     views = ("--perspectives", "example/perspectives.jsonl", "--out", "results/retrievers")
-    pnyx(folder, "bench", "perspectives", "--index", "example.index", *views)
-    measured = ("measure", "results/support", "--labels", labels, "--json")
+    pnyx(folder, "compare", "retrievers", "--index", "example.index", *views)
+    measured = ("measure", "support", "results/support", "--labels", labels, "--json")
     pnyx(folder, *measured, out="results/support.json")
     for trial in ("noise", "length", "hallucination"):
         draw = ("--limit", "40", "--out", f"results/{trial}")
-        pnyx(folder, "audit", "stress", trial, items, *draw)
+        pnyx(folder, "audit", "run", "--trial", trial, items, *draw)
     card = ("results/support", "results/noise", "--labels", labels, "--out", "results/card.json")
     pnyx(folder, "audit", "card", *card)
 

@@ -5,7 +5,7 @@
 
 Documents: the points of idebate.org, Debatewise and ProCon. Questions: the development questions of
 BERDS (Arguana, Kialo, OpinionQA), which have two or more perspectives to cover, and what GPT-4
-wrote to search with. Each set is one `pnyx bench perspectives`. Run it again to resume.
+wrote to search with. Each set is one `pnyx compare retrievers`. Run it again to resume.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def main() -> None:
         source = data / "berds" / f"{stem}_query_exp.dev.jsonl"
         asked = take(source, options.work / f"{stem}.jsonl", options.most)
         out = options.work / f"bench-{stem}"
-        pnyx("bench", "perspectives", "--index", index, "--perspectives", asked, "--expand", asked,
+        pnyx("compare", "retrievers", "--index", index, "--perspectives", asked, "--expand", asked,
              "--sides", "order", "--leaning", "--out", out)  # fmt: skip
         row = json.loads((out / "measures.json").read_text(encoding="utf-8"))
         if name == next(iter(SETS)):

@@ -7,9 +7,10 @@
 STRONG is a folder of `pnyx annotate distil`, trained without these questions. The lexical student
 is trained here, on TEACHING's qa.jsonl and climretrieve.jsonl. Question by question: both students'
 curves (Platt) and thresholds of F1, and the regions of the lexical one, are fitted on people's
-labels of the other questions, as by `pnyx calibrate --error`. These are few; so the regions of the
-lexical one are also fitted on the teacher's labels of the questions that its training held
-out. Seconds are those of the whole judge on the pairs of all questions, its files opened already.
+labels of the other questions, as by `pnyx judge calibrate --error`. These are few; so the
+regions of the lexical one are also fitted on the teacher's labels of the questions that its
+training held out. Seconds are those of the whole judge on the pairs of all questions, its files
+opened already.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Asked:
 def recalibration(
     judge: Judge, p: Floats, yes: Floats, groups: Floats, error: float | None = None
 ) -> Recalibration:
-    """Return what `pnyx calibrate --method platt --threshold f1` finds, with `--error` if given."""
+    """Return the result of `pnyx judge calibrate --method platt --threshold f1 [--error E]`."""
     labels = yes.tolist()
     curve = fit("platt", p.tolist(), labels)
     mapped = curve(p).tolist()

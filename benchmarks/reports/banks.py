@@ -3,7 +3,8 @@
     PNYX_DATA=DATA python benchmarks/reports/banks.py --write docs/lab/reports.md
 
 The files are three submissions to RAGTIME 2026's nugget task (BiTeM, HES-SO Geneva) and the nuggets
-of TREC RAG 2025's development topics. Everything is done by `pnyx validate` and `pnyx convert`.
+of TREC RAG 2025's development topics. Everything is done by `pnyx files validate` and
+`pnyx files convert`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def counts(path: Path) -> list[int]:
 def main() -> None:
     options = arguments(__doc__).parse_args()
     report = Report("nugget banks")
-    valid = {path: pnyx("validate", path) for path in FILES}
+    valid = {path: pnyx("files", "validate", path) for path in FILES}
     report.head(
         "file", "format", "faults", "banks", "nuggets", "unanswerable", "answers", "references"
     )
@@ -72,10 +73,10 @@ def main() -> None:
         for path in FILES:
             cells = []
             for dialect in DIALECTS:
-                if not pnyx("convert", path, "--to", dialect, "-o", there):
+                if not pnyx("files", "convert", path, "--to", dialect, "-o", there):
                     cells.append("refused")
                     continue
-                pnyx("convert", there, "--to", valid[path]["format"], "-o", back)
+                pnyx("files", "convert", there, "--to", valid[path]["format"], "-o", back)
                 pairs = list(zip(rows(path), rows(back), strict=True))
                 same = sum(left == right for left, right in pairs)
                 bytes_too = path.read_bytes() == back.read_bytes()

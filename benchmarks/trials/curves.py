@@ -1,4 +1,4 @@
-"""How the packaged judges stand the trials of `pnyx audit stress`, on real debates.
+"""How the packaged judges stand the trials of `pnyx audit run`, on real debates.
 
     PNYX_DATA=DATA python benchmarks/trials/curves.py --work FOLDER
     ... --write docs/lab/trials.md   # renews its section
@@ -85,7 +85,18 @@ def ran(
         return done
     limit = limits.get(trial, 0)
     more = ["--limit", str(limit)] if limit else []
-    command = ["audit", "stress", trial, str(items), "--task", task, "--out", str(out), *more]
+    command = [
+        "audit",
+        "run",
+        "--trial",
+        trial,
+        str(items),
+        "--task",
+        task,
+        "--out",
+        str(out),
+        *more,
+    ]
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             pnyx(command)

@@ -182,7 +182,7 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     docs/reference/measures.md#choosing-a-judge: accuracy, dollars and seconds (of the manifests),
     and cascades of two judges. The cheapest that loses less than --margin is named.
 
-    See also: pnyx audit all (trials of a judge, and its card), pnyx audit check (the same trials
+    See also: pnyx audit run (trials of a judge, and its card), pnyx audit check (the same trials
     later).
 
     \b

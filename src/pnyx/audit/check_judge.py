@@ -29,7 +29,7 @@ EXIT_WORSE = 1
 class CheckSpec(TrustSpec, BootstrapSpec, heading="Check"):
     """What to compare a judge with."""
 
-    card: FileName = file_opt(..., "Card (.json) of pnyx audit all, or audit card.")
+    card: FileName = file_opt(..., "Card (.json) of pnyx audit run, or audit card.")
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of the results in NOW.")
     margin: float | None = opt(
         None,
@@ -62,8 +62,8 @@ class CheckSpec(TrustSpec, BootstrapSpec, heading="Check"):
 def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
     """Compare a judge with its card: exit status 1 if it is worse by more than the margin.
 
-    NOW is a later card (.json), or results of pnyx judge and audit stress. Without it, the card's
-    own command (pnyx audit all) is run again into --out; a language model is that of --judge, and
+    NOW is a later card (.json), or results of pnyx judge and audit run. Without it, the card's
+    own command (pnyx audit run) is run again into --out; a language model is that of --judge, and
     no reply of an earlier run is reused. Because a card may come from a stranger, any other model
     or address in it must be confirmed by --with. Run the same command again to resume.
 
@@ -75,7 +75,7 @@ def check(now: tuple[str, ...], spec: CheckSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx audit all items.jsonl --labels people.jsonl --out audit
+      pnyx audit run items.jsonl --labels people.jsonl --out audit
       cp audit/card.json judge.json
       pnyx audit check --card judge.json --out later
       pnyx audit check later/card.json --card judge.json --margin 0.05
@@ -119,7 +119,7 @@ def _again(card: dict[str, Any], spec: CheckSpec) -> dict[str, Any]:
     from pnyx.cli import app
 
     record = card.get("record")
-    if not isinstance(record, dict) or record.get("command") != "audit all":
+    if not isinstance(record, dict) or record.get("command") != "audit run":
         raise InputError("the card does not record its command: give NOW", path=spec.card)
     if spec.labels:
         raise OptionError("--labels requires NOW: the card names its own labels")

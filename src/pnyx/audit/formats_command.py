@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pnyx.audit.trials_command import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
+from pnyx.audit.trial_run import StressSpec, TrialJudgeSpec, ask_trial, posed_trial, sized_by
 from pnyx.cli.judge_runs import print_planned
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
@@ -81,7 +81,7 @@ def formats(
     replaced documents (Table 16), whether it falls at every step (17), groundedness by contradicted
     sentences (18); for formats that score single documents, precision (7). S gets formats.json,
     formats.md (the tables), formats.svg (Figure 13) and for each format the folders noise-FORMAT
-    and hallucination-FORMAT of pnyx audit stress. Running the command again, even after a crash,
+    and hallucination-FORMAT of pnyx audit run. Running the command again, even after a crash,
     asks only what is missing. Exit status 3: finished, but some questions are unscored.
 
     \b

@@ -8,13 +8,6 @@ from pnyx.core.rooms import CommandDoor, MeasureDoor
 
 COMMANDS: Final = (
     CommandDoor(
-        "results",
-        "pnyx.cli.results:command",
-        50,
-        "Campaigns",
-        "Merge the shares of a run that several machines judged (--shard).",
-    ),
-    CommandDoor(
         "judge",
         "pnyx.cli.judge:command",
         20,
@@ -28,20 +21,8 @@ COMMANDS: Final = (
         "Judges",
         "Measure answers against labels, and runs against qrels, with confidence intervals.",
     ),
-    CommandDoor(
-        "calibrate",
-        "pnyx.cli.calibrate:command",
-        50,
-        "Judges",
-        "Recalibrate a judge's probabilities on labels, and find thresholds for reliable answers.",
-    ),
-    CommandDoor(
-        "sample",
-        "pnyx.cli.sample:command",
-        60,
-        "Judges",
-        "Draw questions for people to label: at random, or where judges differ.",
-    ),
+    CommandDoor("judge calibrate", "pnyx.cli.calibrate:command", 30),
+    CommandDoor("label sample", "pnyx.cli.sample:command", 10),
 )
 
 _ANSWERS: Final = "pnyx.cli.measure.answer_measures:measure_answers"

@@ -12,7 +12,7 @@ from pnyx.cli.judge_runs import ResultsSpec, answer_into, needs_out
 from pnyx.cli.options import ColumnSpec, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError
-from pnyx.core.rooms import room_commands
+from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import file_opt, opt, topics_opt
 from pnyx.formats.text_types import FileName, SourceName, Words
 from pnyx.judging.options import FormatSpec, JudgeSpec
@@ -142,7 +142,7 @@ class ItemSpec(
     resumes=True,
     restricts=True,
     records=True,
-    words={name: door.load() for name, door in room_commands("judge").items()},
+    words=RoomCommands("judge"),
 )
 @click.argument("task", type=click.Choice(list(TASKS)), metavar="TASK")
 @click.argument("items", required=False)

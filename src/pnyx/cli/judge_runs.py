@@ -46,7 +46,7 @@ class ShardSpec(Spec, rare="shard"):
     shard: Words | None = opt(
         None,
         "Judge only share I of N of the items; 2/8 is the second of eight. Every machine splits "
-        "them the same way. Merge with pnyx results merge.",
+        "them the same way. Merge with pnyx files merge.",
         metavar="I/N",
     )
 

@@ -46,8 +46,8 @@ class Command(click.Command):
     """A command whose help shows options under headings; `words` are subcommands.
 
     Options that few people need are under --help-all. `verb` sets `records`, `argument_kinds` and
-    `gone`: whether it may write a record for `pnyx repeat`, what the text of each argument may
-    name, and what to use in place of options and subcommands that were removed.
+    `gone`: whether it may write a record for `pnyx files repeat`, what the text of each argument
+    may name, and what to use in place of options and subcommands that were removed.
     """
 
     records = False
@@ -170,7 +170,11 @@ class Command(click.Command):
         return [*[set_option()] * sets, *[_insecure()] * searches, *config_options(_MORE)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in sections."""
+        """Write the subcommands and the options in sections."""
+        if self.words:
+            with formatter.section("Commands"):
+                texts = {name: word.get_short_help_str(100) for name, word in self.words.items()}
+                formatter.write_dl(list(texts.items()))
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -231,8 +235,8 @@ def verb(
         name: of the command.
         group: to which it is added.
         restricts: offers --no-text: neither its output nor the answers it writes contain text.
-        records: may write a record for `pnyx repeat`. Each of its texts must then have a type of
-            `pnyx.formats.text_types`, or TypeError is raised.
+        records: may write a record for `pnyx files repeat`. Each of its texts must then have a type
+            of `pnyx.formats.text_types`, or TypeError is raised.
         without: parameter -> fields of its spec that keep their defaults.
         rare: parameter -> fields that this command shows under "More options".
         gone: options and subcommands that were removed -> what to use.

@@ -1,4 +1,4 @@
-"""The record of a command in its manifest: all that decides the results, for `pnyx repeat`."""
+"""The record of a command in its manifest: what decides the results, for `pnyx files repeat`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ VARIABLES = {
     "PNYX_API_KEY": "key for any endpoint",
     "OPENAI_API_KEY": "key for openai:MODEL",
     "PNYX_LOCAL_CONTEXT": "context size of a local model, in tokens",
-    "SERPER_API_KEY": "key for `pnyx corpus web --search serper`",
+    "SERPER_API_KEY": "key for `pnyx files web --search serper`",
     "PNYX_CACHE": "folder of the catalogues of pnyx view",
     "PNYX_PROGRESS": "0 hides progress bars of calls in Python",
     "PNYX_TOKEN": "the token for visitors of served pages without --token",

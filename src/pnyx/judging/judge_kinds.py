@@ -71,16 +71,7 @@ def judge_kind(name: str) -> JudgeKind:
         raise OptionError(f"--judge: it is empty, expected {_EXPECTED}")
     path = Path(name)
     if path.is_dir():
-        from pnyx.judging.students.student import MANIFEST
-
-        if (path / MANIFEST).is_file():
-            return "student"
-        if not any(path.glob("answers.*")):  # also of a run that has not ended
-            expected = "results of pnyx judge or a student of pnyx annotate distil"
-            raise InputError(
-                f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=name
-            )
-        return "results"
+        return _kind_of_folder(path)
     if path.is_file():
         return "results" if _holds_answers(name) else "labels"
     if name == "-" or path.exists():
@@ -93,9 +84,21 @@ def judge_kind(name: str) -> JudgeKind:
     there = f" ({', '.join(judges)})" if judges else ""
     shown = shorten(shown_address(name), 60)  # it may be a mistyped address with a password
     raise OptionError(
-        f"--judge: found {shown!r}, which is not a file or folder, expected "
-        f"{_EXPECTED}{there}"
+        f"--judge: found {shown!r}, which is not a file or folder, expected {_EXPECTED}{there}"
     )
+
+
+def _kind_of_folder(folder: Path) -> JudgeKind:
+    from pnyx.judging.students.student import MANIFEST
+
+    if (folder / MANIFEST).is_file():
+        return "student"
+    if not any(folder.glob("answers.*")):  # also of a run that has not ended
+        expected = "results of pnyx judge or a student of pnyx annotate distil"
+        raise InputError(
+            f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=folder
+        )
+    return "results"
 
 
 def read_names(names: Sequence[str]) -> JudgeNames:

@@ -155,7 +155,7 @@ class AskingSpec(
 
     prompt: FileName | None = file_opt(
         None,
-        "Prompt of the task (pnyx prompt list), or a prompt file (.toml).",
+        "Prompt of the task (pnyx prompt), or a prompt file (.toml).",
         metavar="NAME",
         needs=_LLM,
     )

@@ -39,7 +39,7 @@ class Task:
     kind: type
     asks: str  # its question, in one line
     prompts: tuple[str, ...]  # names of its packaged prompts, the default one first
-    items: str  # format of its items file, as in `pnyx validate`
+    items: str  # format of its items file, as in `pnyx files validate`
     example: str
     question: Callable[..., JudgeQuestion]  # makes a question from the Fields of a checked line
     many: str = ""  # the prompt for several questions about one text

@@ -13,7 +13,7 @@ from pnyx.cli.measure.options import MeasureSpec
 from pnyx.cli.options import Outcome
 from pnyx.cli.params import Command, verb
 from pnyx.core.errors import InputError, OptionError, escaped
-from pnyx.core.rooms import MeasureDoor, load, named, room_commands
+from pnyx.core.rooms import MeasureDoor, RoomCommands, load, named
 from pnyx.core.spec import opts_of
 
 if TYPE_CHECKING:
@@ -54,17 +54,12 @@ _GONE: Final = {
 """Removed words and options -> what to use instead."""
 
 
-_WORDS: Final = {name: door.load() for name, door in room_commands("measure").items()}
 _HELP: Final = """Measure RESULTS of pnyx judge against people's labels, or summarise them.
 
 RESULTS name their task. Yes/no answers get F1, accuracy, AUROC and calibration error; ratings get
 correlations and errors; pairs get flips and position bias. Each figure has a 95 % interval from a
 bootstrap over groups (docs/reference/measures.md). A results folder also gets measures.json.
 Unscored answers are left out and counted. Exit status 3: something is unscored.
-
-\b
-Runs and reports: pnyx measure WORD --help
-{words}
 
 \b
 Example:
@@ -109,13 +104,9 @@ class _MeasureCommand(Command):
     "measure",
     restricts=True,
     kind=_MeasureCommand,
-    words=_WORDS,
+    words=RoomCommands("measure"),
     gone=_GONE,
-    help=_HELP.format(
-        words="\n".join(
-            f"  {name:12}  {word.get_short_help_str(60)}" for name, word in _WORDS.items()
-        )
-    ),
+    help=_HELP,
 )
 @click.argument("results")
 def command(results: str, spec: MeasureSpec) -> Outcome:

@@ -349,7 +349,7 @@ def apply_judge(
 def _check_name(path: Path, shard: Shard | None) -> None:
     if path.suffix == ".parquet" and shard is not None:
         raise InputError(
-            "a share is .jsonl or .jsonl.gz; pnyx results merge makes .parquet of them", path=path
+            "a share is .jsonl or .jsonl.gz; pnyx files merge makes .parquet of them", path=path
         )
     check_name(path)
 

@@ -13,6 +13,7 @@ from pnyx.cli import EXIT_INTERRUPTED
 from pnyx.cli.options import print_result, refuse_same_file, say
 from pnyx.cli.params import verb
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
+from pnyx.core.rooms import RoomCommands
 from pnyx.web.ask.options import ServerSpec
 from pnyx.web.label.options import LabellingSpec
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pnyx.judging.verdicts import Verdict
 
 
-@verb("label", resumes=True, gone={"--judge": "use --by NAME"})
+@verb("label", resumes=True, words=RoomCommands("label"), gone={"--judge": "use --by NAME"})
 @click.argument("task")
 @click.argument("items")
 def command(task: str, items: str, spec: LabellingSpec, server: ServerSpec, as_json: bool) -> int:

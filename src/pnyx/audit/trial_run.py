@@ -1,39 +1,28 @@
-"""`pnyx audit stress`: change items in ways whose effect on a good verdict is known."""
+"""One trial of a judge: its options, its questions, and the folder with its results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from pnyx.cli.judge_runs import judge_all, needs_out, plan_items, say_judge
-from pnyx.cli.options import Outcome, say, warn, warn_first
-from pnyx.cli.params import verb
+from pnyx.cli.judge_runs import judge_all, needs_out
+from pnyx.cli.options import say, warn, warn_first
 from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import file_opt, opt, out_opt
-from pnyx.display.tables import draws_legend
-from pnyx.display.trials import trial_lines, trial_tables
 from pnyx.formats.text_types import FileName, LanguageModelName, Words
 from pnyx.judging.measures.options import BootstrapSpec
-from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import open_model
-from pnyx.judging.options import FormatSpec, JudgeSpec, ModelSpec
+from pnyx.judging.options import JudgeSpec, ModelSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:
     from pnyx.audit.trials.trial_items import Stress, TrialQuestions
-    from pnyx.display.tables import Part
     from pnyx.judging.judge_kinds import JudgeKind
     from pnyx.judging.open_judge import OpenedJudge
     from pnyx.judging.questions import JudgeQuestion
 
-_NAMES = (
-    *("noise", "hallucination", "joint", "order", "length", "injection", "paraphrase"),
-    *("repeat", "stance", "self", "format", "asker", "verbosity"),
-)
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"
 _SAME = ("custom", "shots")  # the same in all questions, and recorded in the settings
 
@@ -119,8 +108,8 @@ class StressSpec(
         usual = joint if trial == "joint" else (0.0, 0.1, 0.2, 0.5, 0.7, 1.0)
         return self.make(Stress, levels=self.levels or usual)
 
-    def check_trial(self, trial: str) -> None:
-        """Reject options of other trials."""
+    def check_trials(self, chosen: Collection[str]) -> None:
+        """Reject options of trials that were not chosen."""
         taken = {
             "levels": ("noise", "joint"),
             "sentences": ("hallucination", "joint"),
@@ -133,8 +122,9 @@ class StressSpec(
             "control": ("self",),
         }
         for name, trials in taken.items():
-            if self.given(name) and trial not in trials:
-                raise OptionError(f"--{name} is only for {', '.join(trials)}, not {trial}")
+            if self.given(name) and not set(trials) & set(chosen):
+                others = ", ".join(chosen)
+                raise OptionError(f"--{name} is only for {', '.join(trials)}, not {others}")
         self.check_needs()
 
     def check_judge(self, spec: TrialJudgeSpec, *refused: JudgeKind) -> None:
@@ -152,75 +142,6 @@ class TrialJudgeSpec(JudgeSpec, rare="offline"):
         "Ask nothing: only read stored replies. Other items are unscored.",
         "--from-store",
     )
-
-
-@verb(
-    "stress",
-    resumes=True,
-    records=True,
-    short_help="Does a judge notice what it must, and nothing else?",
-)
-@click.argument("trial", type=click.Choice(_NAMES), metavar="TRIAL")
-@click.argument("items")
-def stress(
-    trial: str,
-    items: FileName,
-    options: StressSpec,
-    format_spec: FormatSpec,
-    spec: TrialJudgeSpec,
-    as_json: bool,
-) -> int | Outcome:
-    """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
-
-    \b
-    The score must fall:
-      noise          documents are replaced by those of other topics
-      hallucination  sentences are contradicted
-      joint          both
-    The verdict must stay the same:
-      order          arguments, dimensions, documents or texts in other orders
-      length         words without content are added
-      injection      the judged text tells the judge what to answer
-      paraphrase     the same in other words
-      repeat         the same question, asked again
-      stance         the other side of the question: yes to at most one
-      self           the text is said to be the judge's own, or another model's
-      format         the same words as a list, with emphasis or a heading
-      asker          the question says which answer the asker hopes for
-      verbosity      the same in more words
-
-    S gets summary.json, items.jsonl (the questions), answers.jsonl and manifest.json. Running the
-    command again, even after a crash, asks only what is missing. Not every trial applies to every
-    task. docs/reference/measures.md defines when a trial is passed. Exit status 3: finished, but
-    some questions are unscored.
-
-    \b
-    Example:
-      pnyx audit stress noise items.jsonl --out noise
-      pnyx audit stress injection items.jsonl --limit 50 \\
-        --judge http://127.0.0.1:8000/v1#my-model --plan
-    """
-    options.check_judge(spec)
-    options.check_trial(trial)
-    task = task_of(items, options.task)
-    from pnyx.judging.runs.results import check_folder
-
-    if options.out is not None and not spec.plan:
-        check_folder(Path(options.out), {"task": task})
-    format_spec.chosen(TASKS[task], spec)
-    spec = format_spec.prompted(spec)
-    form, items_read = format_spec.prepared(TASKS[task], spec, format_spec.read(TASKS[task], items))
-    posed = posed_trial(trial, task, list(items_read), options, spec)
-    with open_judge(TASKS[task], spec, say, form=form) as opened:
-        if spec.plan:
-            return plan_items(opened, posed.questions, spec, as_json)
-        sized = sized_by(opened, format_spec.settings)
-        row = ask_trial(trial, task, items, posed, options, spec, sized)
-    say_judge(row["judge"], row["card"])
-    drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
-    head = [*trial_lines(row), f"see {escaped(str(options.out))}"]
-    parts: list[Part] = [head, *trial_tables(row), draws_legend(drawn, options.bootstrap)]
-    return Outcome(row, parts, row["counts"]["unscored"])
 
 
 def sized_by(opened: OpenedJudge, chosen: Mapping[str, Any]) -> OpenedJudge:

@@ -1,15 +1,15 @@
-"""`pnyx audit all`: every trial that applies to a judge's task, with one plan and one card."""
+"""`pnyx audit run`: one trial of a judge, or every trial that applies, with one card."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import click
 
-from pnyx.audit.trials_command import (
+from pnyx.audit.trial_run import (
     StressSpec,
     TrialJudgeSpec,
     ask_trial,
@@ -17,14 +17,15 @@ from pnyx.audit.trials_command import (
     sized_by,
     task_of,
 )
-from pnyx.cli.judge_runs import judge_all, say_judge
+from pnyx.cli.judge_runs import judge_all, plan_items, say_judge
 from pnyx.cli.options import Outcome, say
 from pnyx.cli.params import verb
 from pnyx.cli.record import record_of_command
-from pnyx.core.errors import InputError, escaped
+from pnyx.core.errors import InputError, OptionError, escaped
 from pnyx.core.spec import Spec, file_opt, opt
 from pnyx.display.results import plan_lines, plan_row
-from pnyx.display.tables import Column, Table
+from pnyx.display.tables import Column, Table, draws_legend
+from pnyx.display.trials import trial_lines, trial_tables
 from pnyx.formats.text_types import FileName
 from pnyx.judging.open_judge import OpenedJudge, open_judge
 from pnyx.judging.open_models import prices_by_model
@@ -34,20 +35,44 @@ from pnyx.judging.tasks import TASKS
 if TYPE_CHECKING:
     from pnyx.audit.trials.trial_items import TrialQuestions
     from pnyx.display.tables import Part
+    from pnyx.judging.formats import JudgingFormat
     from pnyx.judging.questions import JudgeQuestion
 
 MARGIN = 0.1
 
 
-class AuditAllSpec(Spec, heading="Card"):
-    """What the card is based on, and its margin."""
+TrialName: TypeAlias = Literal[
+    "noise", "hallucination", "joint", "order", "length", "injection", "paraphrase",
+    "repeat", "stance", "self", "format", "asker", "verbosity",
+]  # fmt: skip
 
+
+class AuditRunSpec(Spec, heading="Card"):
+    """Which trials are run, what the card is based on, and its margin."""
+
+    trials: tuple[TrialName, ...] = opt(
+        (),
+        "Trial to run. Repeatable.",
+        "--trial",
+        metavar="TRIAL",
+        default_text="all that apply to the items",
+        heading="Trial",
+    )
     labels: tuple[FileName, ...] = file_opt((), "People's labels (JSONL) of ITEMS. Repeatable.")
     margin: float = opt(
         MARGIN,
         "By how much a figure may become worse before pnyx audit check fails. Stored in the card.",
         within="[0, 1]",
     )
+
+    def check(self) -> None:
+        """Reject options on the card if only one trial is run, which makes none."""
+        for name in ("labels", "margin"):
+            if len(set(self.trials)) == 1 and self.given(name):
+                raise OptionError(
+                    f"{self.flag(name)} is for the card of several trials; for that of results "
+                    "and single trials: pnyx audit card"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,47 +120,98 @@ def _said(row: Mapping[str, Any]) -> str:
 
 
 @verb(
-    "all",
+    "run",
     resumes=True,
     records=True,
-    short_help="Every trial that applies, with one plan and one card.",
+    short_help="Does a judge notice what it must, and nothing else?",
 )
 @click.argument("items")
-def every(
+def run(
     items: FileName,
-    card: AuditAllSpec,
+    card: AuditRunSpec,
     options: StressSpec,
     format_spec: FormatSpec,
     spec: TrialJudgeSpec,
     as_json: bool,
 ) -> int | Outcome:
-    """Run every trial that applies to ITEMS on a judge, and write its card.
+    """Change ITEMS (of pnyx judge, JSONL) in ways whose effect is known, and ask the judge.
 
-    It asks about ITEMS as they are, then in each trial (pnyx audit stress lists them). --plan
-    shows the total cost first, and how many clusters (topics) each trial has and needs. S gets a
-    folder for each trial, TASK with the answers to the items, and card.html, card.md and card.json,
-    with which pnyx audit check compares a later judge. Running the command again, even after a
-    crash, asks only what is missing. Exit status 3: finished, but some questions are unscored.
+    The score must fall: noise (documents of other topics), hallucination (contradicted sentences),
+    joint (both). The verdict must stay the same: order (of arguments, dimensions or documents),
+    length (added words without content), injection (the text tells the judge what to answer),
+    paraphrase, repeat (asked again), stance (the other side: yes to at most one), self (the text is
+    said to be the judge's own), format (a list, emphasis, a heading), asker (the question says
+    which answer the asker hopes for), verbosity (more words).
+
+    S gets a folder for each trial, TASK with the answers to ITEMS as they are, and the judge's card
+    (card.html, card.md, card.json; see pnyx audit check). With one --trial, S is the folder of that
+    trial. Running the command again asks only what is missing. docs/reference/measures.md defines
+    when a trial is passed. Exit status 3: finished, but some questions are unscored.
 
     \b
     Example:
-      pnyx audit all items.jsonl --labels people.jsonl --plan
-      pnyx audit all items.jsonl --labels people.jsonl --out audit
-      pnyx audit check --card audit/card.json --out later
+      pnyx audit run items.jsonl --labels people.jsonl --plan
+      pnyx audit run items.jsonl --labels people.jsonl --out audit
+      pnyx audit run items.jsonl --trial noise --out noise
     """
-    from pnyx.judging.measures.raters import check_labels
-
     options.check_judge(spec, "labels", "results")
+    options.check_trials(card.trials or get_args(TrialName))
+    card.check()
     task = task_of(items, options.task)
     format_spec.chosen(TASKS[task], spec)
     spec = format_spec.prompted(spec)
     form, items_read = format_spec.prepared(TASKS[task], spec, format_spec.read(TASKS[task], items))
-    trials = _posed(task, list(items_read), options, spec)
-    check_labels(card.labels, {item.id for item in trials.items})
-    with open_judge(TASKS[task], spec, say, form=form) as opened:
+    asked_about = _TrialItems(items, task, list(items_read), form, format_spec.settings)
+    if len(set(card.trials)) == 1:
+        return _run_one(card.trials[0], asked_about, options, spec, as_json)
+    return _run_several(asked_about, card, options, spec)
+
+
+@dataclass(frozen=True, slots=True)
+class _TrialItems:
+    """The items that trials change, and how their judge is asked."""
+
+    source: str
+    task: str
+    questions: Sequence[JudgeQuestion]
+    form: JudgingFormat | None
+    settings: Mapping[str, Any]
+
+
+def _run_one(
+    trial: str, items: _TrialItems, options: StressSpec, spec: JudgeSpec, as_json: bool
+) -> int | Outcome:
+    """Run one trial into the folder --out."""
+    from pnyx.judging.runs.results import check_folder
+
+    task = items.task
+    if options.out is not None and not spec.plan:
+        check_folder(Path(options.out), {"task": task})
+    posed = posed_trial(trial, task, items.questions, options, spec)
+    with open_judge(TASKS[task], spec, say, form=items.form) as opened:
         if spec.plan:
-            return _plan(opened, trials, spec).show(as_json=as_json)
-        rows = _ask(items, trials, options, spec, sized_by(opened, format_spec.settings))
+            return plan_items(opened, posed.questions, spec, as_json)
+        sized = sized_by(opened, items.settings)
+        row = ask_trial(trial, task, items.source, posed, options, spec, sized)
+    say_judge(row["judge"], row["card"])
+    drawn = f"{row['interval']['clusters']} {row['interval']['clustered_by']}s"
+    head = [*trial_lines(row), f"see {escaped(str(options.out))}"]
+    parts: list[Part] = [head, *trial_tables(row), draws_legend(drawn, options.bootstrap)]
+    return Outcome(row, parts, row["counts"]["unscored"])
+
+
+def _run_several(
+    items: _TrialItems, card: AuditRunSpec, options: StressSpec, spec: JudgeSpec
+) -> Outcome:
+    """Run the chosen trials, or all that apply, into folders below --out, and write the card."""
+    from pnyx.judging.measures.raters import check_labels
+
+    trials = _posed(items.task, items.questions, card.trials, options, spec)
+    check_labels(card.labels, {item.id for item in trials.items})
+    with open_judge(TASKS[items.task], spec, say, form=items.form) as opened:
+        if spec.plan:
+            return _plan(opened, trials, spec)
+        rows = _ask(items.source, trials, options, spec, sized_by(opened, items.settings))
     say_judge(rows[0]["judge"], rows[0]["card"])
     card_ = _card(trials, card, options)
     lines = [f"{row['trial']}: {row['outcome']}" for row in rows if "trial" in row]
@@ -147,9 +223,13 @@ def every(
 
 
 def _posed(
-    task: str, items: Sequence[JudgeQuestion], options: StressSpec, spec: JudgeSpec
+    task: str,
+    items: Sequence[JudgeQuestion],
+    names: Collection[str],
+    options: StressSpec,
+    spec: JudgeSpec,
 ) -> _Trials:
-    """Return the questions of every trial; InputError if none applies."""
+    """Return the questions of the chosen trials, or of all that apply; InputError if none does."""
     from pnyx.audit.trials.trial_items import sampled
     from pnyx.audit.trials.trials import TRIALS, clusters_needed
     from pnyx.judging.runs.results import check_folder
@@ -160,11 +240,17 @@ def _posed(
     posed: dict[str, TrialQuestions] = {}
     left_out: dict[str, str] = {}
     for name in TRIALS:
-        qrels = options.qrels if name == "noise" and task == "rag" else None
+        if names and name not in names:
+            continue
+        qrels = options.qrels if name == "noise" else None
         try:
             trial_options = replace(options, qrels=qrels)
             posed[name] = posed_trial(name, task, items, trial_options, spec, warns=False)
+        except OptionError:
+            raise
         except InputError as error:
+            if names:
+                raise
             left_out[name] = error.problem
     if not posed:
         raise InputError(f"no trial applies: {'; '.join(left_out.values())}")
@@ -205,7 +291,7 @@ def _ask(
     return rows
 
 
-def _card(trials: _Trials, card: AuditAllSpec, options: StressSpec) -> dict[str, Any]:
+def _card(trials: _Trials, card: AuditRunSpec, options: StressSpec) -> dict[str, Any]:
     """Write the card of all folders, and return it."""
     from pnyx.audit.card import make_card
     from pnyx.audit.display.card import card_html, card_markdown

@@ -1,4 +1,4 @@
-"""`pnyx bench`: whole evaluations, from an index to a table."""
+"""`pnyx compare retrievers`: which retriever shows every side, from an index to a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.cli import EXIT_UNSCORED
 from pnyx.cli.judge_runs import ShardSpec, counts_line, needs_out, plan_items, say_judge
 from pnyx.cli.measure.tables import compared_legend, mark
 from pnyx.cli.options import Outcome, say, warn, warn_first
-from pnyx.cli.params import Group, verb
+from pnyx.cli.params import verb
 from pnyx.core.errors import OptionError, escaped, shorten
 from pnyx.core.spec import file_opt, opt, out_opt
 from pnyx.display.tables import Column, Marked, Table, draws_legend, filled, shown
@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from pnyx.perspectives.bench import BenchJudge, BenchSearch, PerspectiveBenchResult
     from pnyx.search.engine import Engine
     from pnyx.search.perspectives import PerspectiveSource
-
-
-@click.group(cls=Group, name="bench", no_args_is_help=True)
-def command() -> None:
-    """Evaluate retrievers as a whole: retrieve, judge, measure.
-
-    \b
-    Example:
-      pnyx bench perspectives --index my.index --perspectives v.jsonl --out bench
-    """
 
 
 class BenchSpec(
@@ -118,13 +108,12 @@ class BenchSpec(
 
 
 @verb(
-    "perspectives",
-    group=command,
+    "retrievers",
     resumes=True,
     short_help="Do retrievers show every side?",
     rare={"spec": "sides labelled gold"},
 )
-def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
+def command(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
     """Retrieve for questions, judge the results, measure whether they show every side (BERDS).
 
     Each retriever runs alone and with maximal marginal relevance (mmr); lambda is chosen on a share
@@ -137,10 +126,9 @@ def perspectives(spec: BenchSpec, judge: JudgeSpec, as_json: bool) -> int:
 
     \b
     Example:
-      pnyx index debates.jsonl --out debates.index --clusters
-      pnyx bench perspectives --index debates.index --perspectives kialo.jsonl \\
+      pnyx compare retrievers --index debates.index --perspectives kialo.jsonl \\
         --sides order --out bench
-      pnyx bench perspectives --index debates.index --perspectives views.jsonl \\
+      pnyx compare retrievers --index debates.index --perspectives views.jsonl \\
         --retrievers bm25,dense --cutoff 5 --judge openai:gpt-4o-mini --out bench
     """
     from pnyx.formats.runs.trec import a_token
@@ -241,7 +229,7 @@ def _judge_share(
     line = counts_line(manifest["counts"], "pairs judged", manifest["judge"]["name"])
     return Outcome(
         manifest,
-        f"{line}; see {escaped(str(path))}. After pnyx results merge has combined the shares into "
+        f"{line}; see {escaped(str(path))}. After pnyx files merge has combined the shares into "
         "verdicts.jsonl of a folder, run the same command there without --shard to measure.",
         manifest["counts"]["unscored"],
     ).show(as_json=as_json)
