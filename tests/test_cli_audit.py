@@ -123,7 +123,7 @@ def trial(name, task, reply, *more, default="ok", count=40) -> dict:
             path,
             "--out",
             "S",
-            "--llm",
+            "--judge",
             server.spec,
             "--draws",
             "200",
@@ -310,7 +310,7 @@ def test_true_and_predicted_precision_are_known_by_hand():
 def test_nothing_is_asked_twice_and_the_plan_asks_nothing(capsys):
     with ChatServer(reply=planted.good_support) as server:
         path = support_items(12)
-        asking = ("run", "--trial", "noise", path, "--llm", server.spec, "--json")
+        asking = ("run", "--trial", "noise", path, "--judge", server.spec, "--json")
         assert run(*asking, "--plan") == 0
         planned = json.loads(capsys.readouterr().out)
         assert server.asked() == []
@@ -333,7 +333,7 @@ def test_an_editor_writes_the_contradictions(capsys):
 
     path = support_items(12)
     with ChatServer(reply=editor) as server, ChatServer(reply=told_false) as judge:
-        more = ("--llm", judge.url + "#judge", "--editor", server.url + "#editor")
+        more = ("--judge", judge.url + "#judge", "--editor", server.url + "#editor")
         assert run("run", "--trial", "hallucination", path, "--out", "S", "--json", *more) == 0
         assert len(server.asked()) == 9  # a sentence of each item that is not labelled no
     found = json.loads(capsys.readouterr().out)
@@ -353,7 +353,9 @@ def test_an_editor_writes_the_contradictions(capsys):
 )
 def test_a_trial_without_meaning_is_refused_in_one_line(name, task, said, capsys):
     assert (
-        run("run", "--trial", name, MAKE[task](), "--out", "S", "--llm", "http://127.0.0.1:1/v1#x")
+        run(
+            "run", "--trial", name, MAKE[task](), "--out", "S", "--judge", "http://127.0.0.1:1/v1#x"
+        )
         == 2
     )
     shown = capsys.readouterr().err
@@ -401,7 +403,7 @@ def test_every_trial_runs_or_refuses_every_task(name, task, capsys):
                 row[field] = [f"{text} In {1990 + n} it was so." for text in row[field]]
     with ChatServer() as server:
         path = write_rows("items.jsonl", rows)
-        more = ("--task", task, "--out", "S", "--llm", server.spec, "--draws", "20")
+        more = ("--task", task, "--out", "S", "--judge", server.spec, "--draws", "20")
         status = run("run", "--trial", name, path, *more)
     shown = capsys.readouterr()
     if status == 2:

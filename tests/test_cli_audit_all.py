@@ -48,7 +48,7 @@ def test_a_card_of_all_trials_and_a_judge_that_became_worse(capsys):
     path = support_items(4)
     more = ("--labels", labels_of(path), "--sentences", "0,1", "--levels", "0,1")
     with ChatServer(reply=planted.good_support) as server:
-        asking = ("run", path, *more, "--llm", f"{server.url}#judge", "--out", "A")
+        asking = ("run", path, *more, "--judge", f"{server.url}#judge", "--out", "A")
         assert run(*asking) == 0
         count = len(server.answered())
         assert run(*asking) == 0  # nothing is asked twice
@@ -152,7 +152,7 @@ def test_labels_and_place_are_looked_at_before_anything_is_asked(capsys):
         ):
             out = () if "--out" in more else ("--out", "A")
             status, shown, err = called(
-                capsys, "audit", "run", path, *more, *out, "--llm", server.spec
+                capsys, "audit", "run", path, *more, *out, "--judge", server.spec
             )
             assert (status, shown, err.count("\n")) == (2, "", 1), err
             assert said in err

@@ -88,7 +88,7 @@ def judged(tmp_path: Path, *trials: str, reply=planted.good_support) -> tuple[st
         pnyx("judge", "support", path, "--out", "R", "--judge", server.spec)
         for name in trials:
             more = ("--sentences", "0,1") if name == "hallucination" else ()
-            run("run", "--trial", name, path, "--out", f"S-{name}", "--llm", server.spec, *more)
+            run("run", "--trial", name, path, "--out", f"S-{name}", "--judge", server.spec, *more)
     return path, labels
 
 
@@ -187,7 +187,7 @@ def test_a_trial_whose_summary_is_not_whole_is_refused(tmp_path, capsys):
             path,
             "--task",
             "preference",
-            "--llm",
+            "--judge",
             f"{server.url}#good",
         )
         assert run(*asking, "--out", "R") == 0

@@ -93,7 +93,7 @@ def test_repeats_are_asked_anew_and_counted_by_hand(capsys):
     path = MAKE["support"](40)
     with ChatServer(reply=fickle) as server:
         asking = ("audit", "run", "--trial", "repeat", path, "--repeats", "1", "--out", "S",
-                  "--concurrency", "1", "--llm", server.spec, "--json")  # fmt: skip
+                  "--concurrency", "1", "--judge", server.spec, "--json")  # fmt: skip
         code, out, _ = called(capsys, *asking)
         assert code == 0
         assert len(server.asked()) == 80
@@ -119,7 +119,7 @@ def test_yes_to_both_sides_is_counted_by_hand(capsys):
     path = stance_items(8)
     with ChatServer(reply=reply) as server:
         _, out, _ = called(capsys, "audit", "run", "--trial", "stance", path, "--task", "stance",
-                           "--out", "S", "--llm", server.spec, "--json")  # fmt: skip
+                           "--out", "S", "--judge", server.spec, "--json")  # fmt: skip
         statements = {planted.text_of(r["messages"][-1]["content"], "side")
                       for r in server.asked()}  # fmt: skip
     measures = json.loads(out)["measures"]
@@ -285,7 +285,16 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             *({"id": i, "value": "ab".replace(own[i], "")} for i in ("r3", "r6")),
             {"id": "r4", "value": "neither"},
         ])  # fmt: skip
-        trying = ("audit", "run", "--trial", "self", "pairs.jsonl", "--llm", server.spec, "--json")
+        trying = (
+            "audit",
+            "run",
+            "--trial",
+            "self",
+            "pairs.jsonl",
+            "--judge",
+            server.spec,
+            "--json",
+        )
         own_taste = (*trying, "--writer", "test", "--control")
         found = json.loads(called(capsys, *own_taste, people, "--out", "S")[1])
         # A second judge that prefers whatever comes first: a tie in both orders.

@@ -39,8 +39,7 @@ OUTPUTS = [
     if isinstance(option, SpecOption) and option.writes
 ]
 WRITES_NOTHING = {
-    "doctor", "measure quality",
-    "measure correlation", "measure preference",
+    "doctor", "measure correlation",
     "files validate", "prompt", "store gc", "store stats",
 }  # fmt: skip
 """Commands that name no output: they print, serve, or change the store that --store names."""

@@ -414,9 +414,9 @@ def headers(tmp_path_factory):
             write_rows(f"{name}.jsonl", lines)
         made("judge", "support", "items.jsonl", "--judge", "gold.jsonl", "--out", "L")
         made("judge", "support", "items.jsonl", "--out", "R")
-        made("measure", "support", "R", "--labels", "gold.jsonl", "--draws", "0")
+        made("measure", "R", "--labels", "gold.jsonl", "--draws", "0")
         made("audit", "run", "--trial", "injection", "items.jsonl", "--out", "S", "--draws", "0")
-        made("annotate", "apply", "pairs.jsonl", "--labels", "gold.jsonl", "--out", "a.jsonl")
+        made("annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "a.jsonl")
         made("audit", "card", "R", "S", "--labels", "gold.jsonl", "--out", "card.json")
         shutil.copy("card.json", "later.json")
         for n in "12":

@@ -64,7 +64,7 @@ def put_pipe(path: str | Path) -> None:
         ("R/answers.jsonl", ("check", "R", *LABELS)),
         ("R/answers.jsonl", ("audit", "card", "R", "--out", "card.md")),
         ("R/answers.jsonl", ("label", "sample", "R", "--out", "drawn")),
-        ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--labels", "R", "--out", "new")),
+        ("R/answers.jsonl", ("judge", "support", "items.jsonl", "--judge", "R", "--out", "new")),
         ("R/answers.jsonl", (*JUDGE, "--out", "R")),
         ("R/summary.json", (*JUDGE, "--out", "R")),
         ("R/reports.jsonl", ("measure", "report", "R")),

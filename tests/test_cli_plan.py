@@ -300,7 +300,14 @@ def test_a_calibration_and_a_cascade_of_it(capsys):
         run(capsys, "support", path, "--judge", f"{cheap.url}#cheap", "--out", "first")
         fit = ("--out", "c.json", "--error", "0.45", "--method", "platt")
         assert pnyx("judge", "calibrate", "first", "--labels", labels, *fit) == 0
-        arguments = ("support", path, "--llm", f"{cheap.url}#cheap", "--calibration", "c.json")
+        arguments = (
+            "support",
+            path,
+            "--judge",
+            f"{cheap.url}#cheap",
+            "--set",
+            "calibration=c.json",
+        )
         asked = len(cheap.log)
         status, manifest, _ = run(capsys, *arguments, "--out", "mended")
         assert (status, len(cheap.log)) == (0, asked)

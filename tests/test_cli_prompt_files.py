@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_read_is_one_line(capsys):
     for arguments in (
         ["prompt", "none.toml"],
         ["prompt", "none.toml", "--raw"],
-        [*judge, "--prompt", "none.toml"],
+        [*judge, "--set", "prompt=none.toml"],
     ):
         assert run(*arguments) == 2
         assert "none." in capsys.readouterr().err

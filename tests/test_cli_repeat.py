@@ -143,5 +143,5 @@ def test_a_record_that_hides_its_model_asks_none_all_the_same(call, monkeypatch)
         Path("forged.json").write_text(json.dumps(manifest))
         monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
         assert call("files", "repeat", "forged.json")[0] == 2
-        assert call("files", "repeat", "forged.json", "--with", f"llm={server.spec}")[0] == 1
+        assert call("files", "repeat", "forged.json", "--with", f"judge={server.spec}")[0] == 1
         assert len(server.answered()) == asked

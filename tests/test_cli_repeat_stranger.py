@@ -248,7 +248,7 @@ def test_models_and_addresses_are_refused_in_every_form(name, value, noun, forge
 
 
 def test_a_packaged_model_may_be_named(forge, call):
-    path = forge(arguments=["support", "items.jsonl"], options={"llm": ["local"]})
+    path = forge(arguments=["support", "items.jsonl"], options={"judge": ["local"]})
     assert "the record names" not in call("files", "repeat", path)[2]
 
 
@@ -306,7 +306,7 @@ def test_stored_replies_answer_for_a_model_that_is_given_again(environment, call
         name = "llm" if environment else "judge"
         assert f"add --with '{name}={models[0]}' --with '{name}={models[1]}'" in said
     # Both servers are gone, and the first is said to be elsewhere.
-    again = ("--with", "llm=http://127.0.0.1:1/v1#test", "--with", f"llm={models[1]}")
+    again = ("--with", f"{name}=http://127.0.0.1:1/v1#test", "--with", f"{name}={models[1]}")
     assert call("files", "repeat", "R", *again)[:2] == (0, "R: the same bytes (1 file)\n")
 
 
@@ -322,7 +322,7 @@ def test_a_folder_with_the_name_of_a_model_does_not_have_it_asked(call, monkeypa
         asked = len(server.answered())
         Path(server.spec).mkdir(parents=True)
         monkeypatch.setenv("PNYX_STORE", "empty.sqlite")
-        assert call("files", "repeat", "R", "--with", f"llm={server.spec}")[0] == 1
+        assert call("files", "repeat", "R", "--with", f"judge={server.spec}")[0] == 1
         assert len(server.answered()) == asked
 
 
@@ -335,7 +335,9 @@ def test_a_student_that_is_asked_first_is_given_again(call):
     Path("R/manifest.json").write_text(json.dumps(manifest))
     assert "the record names a language model (cheap: student)" in call("files", "repeat", "R")[2]
     said = call("files", "repeat", "R", "--with", "cheap=student")[2]
-    assert "--cheap answers relevance, not support" in said  # taken as a student: none is asked
+    assert (
+        "--set cheap: a student answers relevance, not support" in said
+    )  # taken as a student: none is asked
 
 
 @pytest.mark.all

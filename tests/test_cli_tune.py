@@ -152,7 +152,7 @@ def test_the_report_has_the_curve_and_both_means(capsys, index, tmp_path, monkey
         x.startswith("chosen on the other folds (5; the same setting in all)") for x in lines
     )
     assert any(x.startswith("less the default's 0.200: +0.600 ") for x in lines)
-    assert lines[-1] == "use: --model bm25 --k1 1.2 --b 0.25"
+    assert lines[-1] == "use: --model bm25 --set k1=1.2 --set b=0.25"
     assert called(capsys, "search", "tune", index, *files, *B)[1] == out
     picture = ElementTree.parse(plot).getroot()
     assert {"0", "0.25", "0.5", "0.75"} <= {e.text for e in picture.iter() if e.text}

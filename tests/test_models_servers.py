@@ -444,8 +444,8 @@ def test_a_record_does_not_choose_request_fields_by_itself(run):
     write_rows("items.jsonl", [ITEM])
     fields = '{"reasoning_effort": "low"}'
     with ReplayServer(lambda *_: (200, completion())) as server:
-        command = ("judge", "support", "items.jsonl", "--llm", server.spec, "--out", "a")
-        assert run(*command, "--request", fields)[0] == 0
+        command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "a")
+        assert run(*command, "--set", f"request={fields}")[0] == 0
         repeat = ("files", "repeat", "a", "--with", f"llm={server.spec}")
         code, _, err = run(*repeat)
         assert code == 2

@@ -90,7 +90,7 @@ def _judged(folder: Path) -> None:
     pnyx(folder, "judge", "support", items, "--judge", labels, "--out", "results/people")
     views = ("--perspectives", "example/perspectives.jsonl", "--out", "results/retrievers")
     pnyx(folder, "compare", "retrievers", "--index", "example.index", *views)
-    measured = ("measure", "support", "results/support", "--labels", labels, "--json")
+    measured = ("measure", "results/support", "--labels", labels, "--json")
     pnyx(folder, *measured, out="results/support.json")
     for trial in ("noise", "length", "hallucination"):
         draw = ("--limit", "40", "--out", f"results/{trial}")
