@@ -41,8 +41,9 @@ from common import Report, arguments
 from pnyx.judging import Rating, ask, measure_agreement
 from pnyx.judging.answers import Unscored, answer_rows
 from pnyx.judging.dimensions import dimensions_of
+from pnyx.judging.format_options import FormatSpec
 from pnyx.judging.open_judge import open_judge
-from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.options import JudgeSpec
 from pnyx.judging.tasks import TASKS
 from pnyx.stats.base import Measured
 

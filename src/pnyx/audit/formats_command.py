@@ -17,9 +17,10 @@ from pnyx.core.errors import InputError, OptionError, escaped, shorten
 from pnyx.core.spec import Spec, opt
 from pnyx.display.tables import draws_legend
 from pnyx.formats.text_types import FileName, Words
+from pnyx.judging.format_options import FormatSpec
 from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import prices_by_model
-from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.options import JudgeSpec
 from pnyx.judging.questions import Rating
 from pnyx.judging.tasks import TASKS
 

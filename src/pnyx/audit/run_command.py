@@ -27,9 +27,11 @@ from pnyx.display.results import plan_lines, plan_row
 from pnyx.display.tables import Column, Table, draws_legend
 from pnyx.display.trials import trial_lines, trial_tables
 from pnyx.formats.text_types import FileName
-from pnyx.judging.open_judge import OpenedJudge, open_judge
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import prices_by_model
-from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.opened_judge import OpenedJudge
+from pnyx.judging.options import JudgeSpec
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:

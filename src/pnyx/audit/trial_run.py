@@ -20,7 +20,7 @@ from pnyx.judging.tasks import TASKS
 if TYPE_CHECKING:
     from pnyx.audit.trials.trial_items import Stress, TrialQuestions
     from pnyx.judging.judge_kinds import JudgeKind
-    from pnyx.judging.open_judge import OpenedJudge
+    from pnyx.judging.opened_judge import OpenedJudge
     from pnyx.judging.questions import JudgeQuestion
 
 _SUMMARY, _ITEMS = "summary.json", "items.jsonl"

@@ -15,7 +15,8 @@ from pnyx.core.errors import OptionError
 from pnyx.core.rooms import RoomCommands
 from pnyx.core.spec import file_opt, opt, topics_opt
 from pnyx.formats.text_types import FileName, SourceName, Words
-from pnyx.judging.options import FormatSpec, JudgeSpec
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.options import JudgeSpec
 from pnyx.judging.questions import Support
 from pnyx.judging.tasks import TASKS
 

@@ -16,14 +16,9 @@ from pnyx.display.results import plan_lines, plan_row
 from pnyx.formats.text_types import FileName, Words
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import introduced, short_name
-from pnyx.judging.open_judge import (
-    OpenedJudge,
-    SupportOf,
-    deciding_settings,
-    manifest_facts,
-    open_judge,
-)
+from pnyx.judging.open_judge import SupportOf, open_judge
 from pnyx.judging.open_models import prices_by_model
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.judging.tasks import TASKS
 
 if TYPE_CHECKING:

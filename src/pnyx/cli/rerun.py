@@ -238,7 +238,7 @@ def from_store(record: Mapping[str, Any], stored: Sequence[str]) -> list[str]:
 
     `stored` names the store; paths are looked up in the working directory.
     """
-    from pnyx.judging.open_judge import names_student
+    from pnyx.judging.opened_judge import names_student
 
     command = recorded_command(record)
     named = _named_texts(command, record)

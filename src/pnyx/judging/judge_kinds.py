@@ -82,9 +82,9 @@ def judge_kind(name: str) -> JudgeKind:
     if name in judges:
         return "plugin"
     there = f" ({', '.join(judges)})" if judges else ""
-    shown = shorten(shown_address(name), 60)  # it may be a mistyped address with a password
+    excerpt = shorten(shown_address(name), 60)  # it may be a mistyped address with a password
     raise OptionError(
-        f"--judge: found {shown!r}, which is not a file or folder, expected {_EXPECTED}{there}"
+        f"--judge: found {excerpt!r}, which is not a file or folder, expected {_EXPECTED}{there}"
     )
 
 

@@ -22,8 +22,9 @@ from pnyx.formats.text_types import SourceName
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import short_name
 from pnyx.judging.measures.options import BootstrapSpec, CorrectionSpec, SidesSpec
-from pnyx.judging.open_judge import OpenedJudge, deciding_settings, open_judge
+from pnyx.judging.open_judge import open_judge
 from pnyx.judging.open_models import open_model
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings
 from pnyx.judging.options import JudgeSpec
 from pnyx.perspectives.bench_plan import LAMBDAS, RETRIEVERS, PerspectiveBench
 from pnyx.perspectives.measure_tables import coverage_legend, leaning_table, notes

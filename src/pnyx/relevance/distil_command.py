@@ -23,7 +23,8 @@ from pnyx.core.progress import reporting
 from pnyx.core.spec import Spec, file_opt, opt, out_opt, topics_opt
 from pnyx.formats.text_types import ModelName, SourceName
 from pnyx.judging.counted_judge import watched
-from pnyx.judging.open_judge import OpenedJudge, deciding_settings, open_judge
+from pnyx.judging.open_judge import open_judge
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings
 from pnyx.judging.options import JudgeSpec
 from pnyx.relevance.tables import distilled_table
 

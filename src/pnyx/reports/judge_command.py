@@ -27,8 +27,8 @@ from pnyx.display.text import many
 from pnyx.formats.text_types import FileName
 from pnyx.judging.counted_judge import watched
 from pnyx.judging.judge_names import short_name
-from pnyx.judging.open_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.judging.open_models import prices_by_model
+from pnyx.judging.opened_judge import OpenedJudge, deciding_settings, manifest_facts
 from pnyx.reports.open_reports import ReportInputs, open_report_judge, read_report_inputs
 from pnyx.reports.options import JudgeReportSpec, ReportJudgeSpec, WeightSpec, plan_of
 

@@ -13,14 +13,8 @@ from typing import Any, Final, TypeVar
 from pnyx.cases.options import ArgueSpec
 from pnyx.core.errors import InputError, shorten
 from pnyx.core.spec import Opt, Spec, opts_of
-from pnyx.judging.options import (
-    AskingSpec,
-    CombiningSpec,
-    FormatSpec,
-    JudgeSpec,
-    ModelSpec,
-    SpendingSpec,
-)
+from pnyx.judging.format_options import FormatSpec
+from pnyx.judging.options import AskingSpec, CombiningSpec, JudgeSpec, ModelSpec, SpendingSpec
 from pnyx.search.options import SearchSpec
 
 S = TypeVar("S", bound=Spec)
