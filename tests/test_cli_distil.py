@@ -288,7 +288,7 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
          "cheap: found 'local', expected a student's folder; a language model is for --judge"),
         (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
          "answers alone; only language models vote"),
-        (("--set", "cascade=c.json", "--set", "cheap=student"), "cheap and --judge are the same st"),
+        (("--set", "cascade=c.json", "--set", "cheap=student"), "cheap and --judge are the sam"),
         (("--set", "cascade=c.json", "--set", "cheap=empty"), "empty: holds no student.json"),
         (("--set", "cascade=c.json"),
          "--set cascade requires a language model, or cheap=SPEC"),
