@@ -318,6 +318,15 @@ def test_what_cannot_be_paired_is_one_line(capsys):
     ):
         code, _, err = called(capsys, "audit", "pairs", argued(count), *more)
         assert (code, said in err) == (2, True), err
-    trying = ("audit", "stress", "self", MAKE["preference"](4), "--control", "p.jsonl", "--judge", llm[1])
+    trying = (
+        "audit",
+        "stress",
+        "self",
+        MAKE["preference"](4),
+        "--control",
+        "p.jsonl",
+        "--judge",
+        llm[1],
+    )
     code, _, err = called(capsys, *trying, "--out", "S")
     assert (code, "--control requires --writer" in err) == (2, True), err

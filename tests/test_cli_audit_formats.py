@@ -209,8 +209,14 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "x"),
             "found x, expected",
         ),
-        (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "requires a language model (--judge)"),
-        (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct requires a language model (--judge)"),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"),
+            "requires a language model (--judge)",
+        ),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", *SOME),
+            "--format direct requires a language model (--judge)",
+        ),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F", "--set", "nuggets=3"),
             "--set nuggets requires --format",

@@ -288,7 +288,8 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
          "cheap: found 'local', expected a student's folder; a language model is for --judge"),
         (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
          "answers alone; only language models vote"),
-        (("--set", "cascade=c.json", "--set", "cheap=student"), "cheap and --judge are the same student"),
+        (("--set", "cascade=c.json", "--set", "cheap=student"),
+         "cheap and --judge are the same student"),
         (("--set", "cascade=c.json", "--set", "cheap=empty"), "empty: holds no student.json"),
         (("--set", "cascade=c.json"),
          "--set cascade requires a language model, or cheap=SPEC"),
@@ -322,7 +323,9 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
 
 def test_a_card_of_a_student_is_checked_with_the_same_student(capsys, student, monkeypatch):
     rows = labelled_rows(4, 4)
-    items = write_rows("items.jsonl", [{k: r[k] for k in r if k not in ("value", "judge")} for r in rows])
+    items = write_rows(
+        "items.jsonl", [{k: r[k] for k in r if k not in ("value", "judge")} for r in rows]
+    )
     people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in rows])
     asking = ("audit", "all", items, "--task", "relevance", "--labels", people, "--out", "A")
     result = called(capsys, *asking, "--judge", student)

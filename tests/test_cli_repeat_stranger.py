@@ -337,7 +337,9 @@ def test_a_student_that_is_asked_first_is_given_again(call):
     Path("R/manifest.json").write_text(json.dumps(manifest))
     assert "the record names a language model (cheap: student)" in call("repeat", "R")[2]
     said = call("repeat", "R", "--with", "cheap=student")[2]
-    assert "--set cheap: a student answers relevance, not support" in said  # taken as a student: none is asked
+    assert (
+        "--set cheap: a student answers relevance, not support" in said
+    )  # taken as a student: none is asked
 
 
 @pytest.mark.all

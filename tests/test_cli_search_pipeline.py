@@ -307,8 +307,9 @@ def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
         assert (status, error) == (0, "")
         return json.loads(out)
 
-    hybrid = found(index, "--model", "hybrid", "--set", "lexical=dirichlet", "--set", "fusion=minmax",
-                   "--set", "dense-weight=0.7", "--set", "feedback=3", "--set", "mu=500")  # fmt: skip
+    values = ("lexical=dirichlet", "fusion=minmax", "dense-weight=0.7", "feedback=3", "mu=500")
+    settings = [word for value in values for word in ("--set", value)]
+    hybrid = found(index, "--model", "hybrid", *settings)
     auto = found(index, "--set", "mu=500")
     assert auto == found(index, "--model", "auto", "--set", "mu=500")
     # The hybrid's scores, of which the order shown is made.

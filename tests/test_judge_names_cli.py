@@ -14,7 +14,6 @@ from chat_server import ChatServer
 from command import caller, rows_of, write_rows
 from pnyx.judging.llm import prompts
 
-
 call = caller()
 
 ITEMS = [
@@ -60,7 +59,9 @@ def judges(out: str = "results") -> set[str]:
 
 
 def recorded(out: str = "results") -> dict[str, Any]:
-    options: dict[str, Any] = json.loads(Path(out, "manifest.json").read_text())["record"]["options"]
+    options: dict[str, Any] = json.loads(Path(out, "manifest.json").read_text())["record"][
+        "options"
+    ]
     return options
 
 
@@ -212,7 +213,9 @@ def test_files_next_to_the_file_are_found(support):
 
 def test_a_prompt_next_to_the_file_is_found(support):
     Path("there").mkdir()
-    shutil.copy(Path(prompts.__file__).parents[1] / "prompts/support-direct.toml", "there/mine.toml")
+    shutil.copy(
+        Path(prompts.__file__).parents[1] / "prompts/support-direct.toml", "there/mine.toml"
+    )
     with ChatServer() as server:
         Path("there/judge.toml").write_text(f'judge = "{server.spec}"\nprompt = "mine.toml"\n')
         assert support("--judge", "there/judge.toml")[0] == 0
@@ -317,7 +320,7 @@ def test_a_removed_flag_says_what_to_use(refusal, flag, said):
 
 def test_saved_options_with_settings_give_the_same_answers(support):
     with ChatServer() as server:
-        options = ("--judge", server.spec, "--set", "samples=2", "--set", "request={\"top_k\": 5}")
+        options = ("--judge", server.spec, "--set", "samples=2", "--set", 'request={"top_k": 5}')
         assert support(*options)[0] == 0
         assert support(*options, "--save-config", "c.toml", out="unused")[0] == 0
         assert not Path("unused").exists()

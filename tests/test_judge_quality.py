@@ -245,7 +245,10 @@ def test_other_tasks_have_no_scale(options, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["judge", "support", "s.jsonl", "--out", "o", "--judge", "local", *options])
     assert ended.value.code == 2
-    assert f"--set {options[1].partition('=')[0]} requires quality, not support" in capsys.readouterr().err
+    assert (
+        f"--set {options[1].partition('=')[0]} requires quality, not support"
+        in capsys.readouterr().err
+    )
 
 
 # --- the taxonomy and the scales, as data

@@ -103,7 +103,9 @@ def test_each_format_is_parsed_normalised_and_stored(name: str, tmp_path: Path) 
 def test_a_judge_that_prefers_what_comes_first_is_no_judge(name: str, tmp_path: Path) -> None:
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        )
         orders = [q["messages"][-1]["content"].find("GOOD") for q in server.asked()]
     row = answers(tmp_path / "r")["1", "preference"]
     assert row["normalised"] == 0.5
@@ -117,7 +119,9 @@ def test_a_judge_that_knows_the_better_one_is_heard(name: str, tmp_path: Path) -
     swapped = ITEM | {"id": "2", "argument": ITEM["argument_2"], "argument_2": ITEM["argument"]}
     with ChatServer(default="good") as server:
         path = write(tmp_path / "i.jsonl", ITEM, swapped)
-        assert run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        )
     found = answers(tmp_path / "r")
     assert found["1", "preference"]["normalised"] == 1
     assert found["2", "preference"]["normalised"] == 0
@@ -128,7 +132,9 @@ def test_scores_of_two_arguments_are_the_mean_of_both_orders(name: str, tmp_path
     """5 for what comes first and 1 for what comes second is 3 for both."""
     with ChatServer(default="first") as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 0
+        )
     for dimension in ("answer_relevance", "groundedness"):
         row = answers(tmp_path / "r")["1", dimension]
         assert (row["value"], row["notes"]["orders"]) == (3, [5, 1])
@@ -142,7 +148,9 @@ def test_what_cannot_be_read_is_unscored_and_never_zero(
 ) -> None:
     with ChatServer(default=behaviour) as server:
         path = write(tmp_path / "i.jsonl", ITEM)
-        assert run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 3
+        assert (
+            run(path, "--format", name, "--judge", server.spec, "--out", str(tmp_path / "r")) == 3
+        )
     for row in answers(tmp_path / "r").values():
         assert (row["value"], row["normalised"]) == (None, None)
         assert row["unscored"].partition(":")[0] in ("schema", "refusal")
@@ -272,7 +280,9 @@ def test_the_packaged_judge_says_what_it_cannot_rate(
 ) -> None:
     path = write(tmp_path / "i.jsonl", ITEM)
     assert run(path, "--out", str(tmp_path / "r")) == 0
-    assert "answer_relevance and preference need a language model (--judge)" in capsys.readouterr().err
+    assert (
+        "answer_relevance and preference need a language model (--judge)" in capsys.readouterr().err
+    )
     found = answers(tmp_path / "r")
     assert set(found) == {("1", "context_relevance"), ("1", "groundedness")}
     notes = found["1", "groundedness"]["notes"]

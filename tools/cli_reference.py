@@ -51,8 +51,8 @@ LIST = """
 
 ## Settings
 
-`--set NAME=VALUE` sets a value that is rarely needed; it may be repeated. A switch needs no value. A
-file of settings is described in [Name a judge](judges.md).
+`--set NAME=VALUE` sets a value that is rarely needed; it may be repeated. A switch needs no value.
+A file of settings is described in [Name a judge](judges.md).
 
 | setting | meaning | commands |
 |---|---|---|

@@ -454,7 +454,10 @@ def test_a_plan_asks_nothing_and_a_budget_holds(run):
             ("draft", "in", "--from", "claims", "--out", "o", "--budget", "1"),
             "--budget requires",
         ),
-        (("draft", "in", "--from", "claims", "--out", "o", "--plan"), "--plan requires a language model"),
+        (
+            ("draft", "in", "--from", "claims", "--out", "o", "--plan"),
+            "--plan requires a language model",
+        ),
         (("draft", "in", "--from", "claims", "--out", "o", "--no-rules"), "requires --llm"),
         (
             ("draft", "in", "--from", "claims", "--out", "o", "--seed", "1"),

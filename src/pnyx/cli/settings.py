@@ -86,7 +86,9 @@ def _check_settings(
         name, value = _setting(text)
         if name not in options:
             near = difflib.get_close_matches(name, options, 1)
-            expected = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(options)}"
+            expected = (
+                f"did you mean {near[0]}?" if near else f"expected one of {', '.join(options)}"
+            )
             raise click.UsageError(f"--set {escaped(name, 40)}: no such setting; {expected}", ctx)
         options[name].type_cast_value(ctx, value)
     return texts

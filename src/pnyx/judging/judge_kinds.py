@@ -71,16 +71,7 @@ def judge_kind(name: str) -> JudgeKind:
         raise OptionError(f"--judge: it is empty, expected {_EXPECTED}")
     path = Path(name)
     if path.is_dir():
-        from pnyx.judging.students.student import MANIFEST
-
-        if (path / MANIFEST).is_file():
-            return "student"
-        if not any(path.glob("answers.*")):  # also of a run that has not ended
-            expected = "results of pnyx judge or a student of pnyx annotate distil"
-            raise InputError(
-                f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=name
-            )
-        return "results"
+        return _kind_of_folder(path)
     if path.is_file():
         return "results" if _holds_answers(name) else "labels"
     if name == "-" or path.exists():
@@ -91,10 +82,9 @@ def judge_kind(name: str) -> JudgeKind:
     if name in judges:
         return "plugin"
     there = f" ({', '.join(judges)})" if judges else ""
-    shown = shorten(shown_address(name), 60)  # it may be a mistyped address with a password
+    excerpt = shorten(shown_address(name), 60)  # it may be a mistyped address with a password
     raise OptionError(
-        f"--judge: found {shown!r}, which is not a file or folder, expected "
-        f"{_EXPECTED}{there}"
+        f"--judge: found {excerpt!r}, which is not a file or folder, expected {_EXPECTED}{there}"
     )
 
 
@@ -118,6 +108,17 @@ def read_names(names: Sequence[str]) -> JudgeNames:
         return JudgeNames(models=tuple(kinds))
     named: dict[str, Any] = {} if kind == PACKAGED else {kind: name}
     return JudgeNames(**named)
+
+
+def _kind_of_folder(path: Path) -> JudgeKind:
+    from pnyx.judging.students.student import MANIFEST
+
+    if (path / MANIFEST).is_file():
+        return "student"
+    if any(path.glob("answers.*")):  # also of a run that has not ended
+        return "results"
+    expected = "results of pnyx judge or a student of pnyx annotate distil"
+    raise InputError(f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=path)
 
 
 def _holds_answers(path: str) -> bool:

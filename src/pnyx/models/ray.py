@@ -78,9 +78,7 @@ def _connected(engine: str) -> Any:
     address = _ADDRESS.fullmatch(engine)
     if engine != "ray" and address is None:
         excerpt = shorten(engine.rpartition("@")[2], 60)
-        raise OptionError(
-            f"engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT"
-        )
+        raise OptionError(f"engine: found {excerpt!r}, expected ray, ray://HOST:10001 or HOST:PORT")
     check_network(engine if address is None else address["host"].strip("[]"))
     if importlib.util.find_spec("ray") is None:
         raise MissingExtra("engine ray", "ray")
