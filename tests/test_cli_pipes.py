@@ -20,7 +20,7 @@ call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 LABELS = ("--labels", "gold.jsonl")
-JUDGE = ("judge", "support", "items.jsonl", *LABELS)
+JUDGE = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
 
 
 @pytest.fixture(autouse=True)

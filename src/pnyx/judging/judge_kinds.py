@@ -113,7 +113,7 @@ def read_names(names: Sequence[str]) -> JudgeNames:
 def _kind_of_folder(path: Path) -> JudgeKind:
     from pnyx.judging.students.student import MANIFEST
 
-    if (path / MANIFEST).is_file():
+    if (path / MANIFEST).exists():
         return "student"
     if any(path.glob("answers.*")):  # also of a run that has not ended
         return "results"
