@@ -303,7 +303,7 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
             judging = ("judge", "preference", "pairs.jsonl", "--judge", llm)
             assert called(capsys, *judging, "--out", "second")[0] == 0
         beside = json.loads(called(capsys, *own_taste, "second", "--out", "T")[1])
-        judging = ("judge", "preference", "pairs.jsonl", *writing[3:])
+        judging = ("judge", "preference", "pairs.jsonl", "--judge", server.spec)
         assert called(capsys, *judging, "--out", "own")[0] == 0
         code, _, err = called(capsys, *own_taste, "own", "--out", "U")
         assert (code, "found answers of test itself" in err) == (2, True), err
@@ -320,7 +320,7 @@ def test_a_judge_writes_the_texts_that_it_is_asked_about(capsys):
 
 
 def test_what_cannot_be_paired_is_one_line(capsys):
-    llm = ("--judge", "http://127.0.0.1:9/v1#m")
+    llm = ("--llm", "http://127.0.0.1:9/v1#m")
     for count, more, said in (
         (1, (*llm, "--out", "p.jsonl"), "no item has an argument"),
         (2, llm, "Missing option '--out'"),
@@ -331,12 +331,12 @@ def test_what_cannot_be_paired_is_one_line(capsys):
     trying = (
         "audit",
         "run",
-        "--trial",
         "self",
         MAKE["preference"](4),
         "--control",
         "p.jsonl",
-        *llm,
+        "--judge",
+        llm[1],
     )
     code, _, err = called(capsys, *trying, "--out", "S")
     assert (code, "--control requires --writer" in err) == (2, True), err

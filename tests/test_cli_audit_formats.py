@@ -209,11 +209,17 @@ def test_formats_need_no_model_and_plans_ask_nothing(capsys):
             ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "x"),
             "found x, expected",
         ),
-        (("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"), "requires --llm"),
-        (("audit", "formats", "rag.jsonl", "--out", "F", *SOME), "--format direct requires --llm"),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", "--format", "direct"),
+            "requires a language model (--judge)",
+        ),
+        (
+            ("audit", "formats", "rag.jsonl", "--out", "F", *SOME),
+            "--format direct requires a language model (--judge)",
+        ),
         (
             ("audit", "formats", "rag.jsonl", "--out", "F", "--set", "nuggets=3"),
-            "--nuggets requires --format",
+            "--set nuggets requires --format",
         ),
         (("audit", "formats", "bare.jsonl", "--out", "F"), "expected context_relevance among"),
         (("audit", "formats", "rag.jsonl", "--out", "F", "--qrels", "other.txt"), "is judged for"),

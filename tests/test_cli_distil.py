@@ -1,4 +1,4 @@
-"""`pnyx annotate distil` and `--student` through the command line: bad input above all."""
+"""`pnyx annotate distil` and `--judge STUDENT` through the command line: bad input above all."""
 
 from __future__ import annotations
 
@@ -288,7 +288,8 @@ def test_a_student_answers_what_it_was_trained_for(capsys, student):
          "cheap: found 'local', expected a student's folder; a language model is for --judge"),
         (("--set", "cascade=c.json", "--set", "cheap=student", *LLM),
          "answers alone; only language models vote"),
-        (("--set", "cascade=c.json", "--set", "cheap=student"), "cheap and --judge are the sam"),
+        (("--set", "cascade=c.json", "--set", "cheap=student"),
+         "cheap and --judge are the sam"),
         (("--set", "cascade=c.json", "--set", "cheap=empty"), "empty: holds no student.json"),
         (("--set", "cascade=c.json"),
          "--set cascade requires a language model, or cheap=SPEC"),
@@ -318,6 +319,28 @@ def test_a_language_model_of_the_environment_is_not_asked_beside_a_student(
     for path in ("r/answers.jsonl", "l/labelled.jsonl", "a.jsonl"):
         assert {row["judge"].partition("@")[0] for row in rows_of(path)} == {"student:student"}
     assert "nobody" not in Path("r/manifest.json").read_text()
+
+
+def test_a_card_of_a_student_is_checked_with_the_same_student(capsys, student, monkeypatch):
+    rows = labelled_rows(4, 4)
+    items = write_rows(
+        "items.jsonl", [{k: r[k] for k in r if k not in ("value", "judge")} for r in rows]
+    )
+    people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in rows])
+    asking = ("audit", "all", items, "--task", "relevance", "--labels", people, "--out", "A")
+    result = called(capsys, *asking, "--judge", student)
+    assert result[0] in (0, 3), result
+    then = json.loads(Path("A/card.json").read_text())
+    assert then["judge"].startswith("student:student@")
+    Path("A/card.json").rename("judge.json")
+    check = ("audit", "check", "--card", "judge.json", "--out", "B")
+    assert "no language model answered for this card" in refused(called(capsys, *check, *LLM))
+    assert not Path("B").exists()
+    monkeypatch.setenv("PNYX_LLM", LLM[1])
+    status, out, error = called(capsys, *check, "--json")
+    assert status in (0, 3), error
+    assert json.loads(out)["worse"] == []
+    assert json.loads(Path("B/card.json").read_text())["judge"] == then["judge"]
 
 
 def test_who_answers_in_place_of_a_model(student, monkeypatch):

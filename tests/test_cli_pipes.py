@@ -20,7 +20,7 @@ call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 LABELS = ("--labels", "gold.jsonl")
-JUDGE = ("judge", "support", "items.jsonl", *LABELS)
+JUDGE = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,9 @@ def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(folder: Path, call: Cal
     assert call("measure", "R", *LABELS)[0] == 0
     put_pipe("annotations.jsonl.manifest.json")
     write_rows("pairs.jsonl", [{"id": "i0", "question": "Buses?", "document": "Cheap."}])
-    status, _, err = call("annotate", "apply", "pairs.jsonl", *LABELS, "--out", "annotations.jsonl")
+    status, _, err = call(
+        "annotate", "apply", "pairs.jsonl", "--judge", "gold.jsonl", "--out", "annotations.jsonl"
+    )
     assert (status, "json: found a named pipe" in err) == (2, True)
     (folder / "new.index").mkdir()
     put_pipe("new.index/manifest.json")

@@ -53,7 +53,8 @@ def test_what_is_shown_is_what_is_sent(task, prompt, more, number, run):
     shown = json.loads(out)
     with ChatServer(logprobs="words") as server:
         own = () if prompt == TASKS[task].prompts[0] else ("--set", f"prompt={prompt}")
-        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *more, *own)
+        settings = ("--set", f"{more[0][2:]}={more[1]}") if more else ()
+        judge = ("judge", task, path, "--out", "out", "--judge", server.spec, *settings, *own)
         assert run(*judge)[0] == 0
         (sent,) = [row for row in server.asked() if row["messages"] == shown["messages"]]
     parameters = dict(sent["parameters"])
@@ -138,7 +139,7 @@ def test_for_people_nothing_reaches_the_terminal_but_text(task, run):
         (("missing.toml",), "missing.toml"),
         (("missing.toml", "--raw"), "missing.toml"),
         (("latin.toml",), "latin.toml: not valid TOML"),
-        (("quality", "items.jsonl", "--set", "batch=2"), "quality"),
+        (("quality", "items.jsonl", "--batch", "2"), "quality"),
         (("support-direct", "items.jsonl", "--batch", "2"), "support-direct"),
     ],
 )

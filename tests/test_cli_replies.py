@@ -205,6 +205,6 @@ def test_a_probability_is_refused_where_no_answer_has_one(task, run):
         status, _, said = run(*command, "--set", "probability=ask")
         assert (status == 2, bool(server.asked())) == (not has_one, has_one)
         if not has_one:
-            assert said.startswith("pnyx: --probability requires questions")
+            assert said.startswith("pnyx: probability requires questions")
             assert len(said.splitlines()) == 1
             assert not Path("out").exists()

@@ -307,9 +307,9 @@ def test_auto_is_the_hybrid_where_there_are_vectors_and_dirichlet_where_not(
         assert (status, error) == (0, "")
         return json.loads(out)
 
-    settings = ("lexical=dirichlet", "fusion=minmax", "dense-weight=0.7", "feedback=3", "mu=500")
-    options = [word for setting in settings for word in ("--set", setting)]
-    hybrid = found(index, "--model", "hybrid", *options)
+    values = ("lexical=dirichlet", "fusion=minmax", "dense-weight=0.7", "feedback=3", "mu=500")
+    settings = [word for value in values for word in ("--set", value)]
+    hybrid = found(index, "--model", "hybrid", *settings)
     auto = found(index, "--set", "mu=500")
     assert auto == found(index, "--model", "auto", "--set", "mu=500")
     # The hybrid's scores, of which the order shown is made.

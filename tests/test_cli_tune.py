@@ -201,7 +201,7 @@ WRONG = [
     (("--model", "hybrid", "--try", "dense-weight=2"), "weight of the dense ranking is 2"),
     (("--model", "hybrid", "--set", "fusion=rrf", "--try", "dense-weight"), "no parameter 'dense"),
     (("--model", "bm25", "--set", "lexical=bm25"), "--set lexical requires --model hybrid"),
-    (("--model", "bm25", "--set", "embedder=minilm-int8"), "--set embedder requires --model"),
+    (("--model", "bm25", "--set", "embedder=minilm-int8"), "embedder requires --model touche"),
     (("--model", "bm25", "--set", "flat"), "model bm25 has no relevance score to fix at 1"),
     (("--model", "bm25", "--folds", "11"), "only 10 topics have judgements"),
     (("--model", "bm25", "--folds", "1"), "Invalid value for '--folds'"),

@@ -39,7 +39,7 @@ def judged(folder: Path, name: str, reply, *more: str) -> Path:
     with ChatServer(reply=reply) as server:
         llm = server.spec.replace("#test", f"#{name}")
         code = run("judge", "support", path, "--judge", llm, "--out", folder / name,
-                   "--probability", "ask", *more)  # fmt: skip
+                   "--set", "probability=ask", *more)  # fmt: skip
         assert code in (0, 3)
     return folder / name
 

@@ -330,7 +330,7 @@ def test_a_model_that_loads_is_waited_for_longer_than_attempts_last(monkeypatch)
         assert len(server.requests) == 10
     assert isinstance(answer, Judged)
     assert len(lines) == 1
-    assert lines[0].endswith("waiting up to 30 s (--wait)")
+    assert lines[0].endswith("waiting up to 30 s (--set wait)")
 
 
 @pytest.mark.all
@@ -408,8 +408,8 @@ def test_request_fields_are_sent_and_kept_apart_in_the_store(run):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"model": "other"}', "model cannot be set here: use --llm"),
-        ('{"temperature": 1}', "use --temperature"),
+        ('{"model": "other"}', "model cannot be set here: use --judge or --llm"),
+        ('{"temperature": 1}', "use --set temperature"),
         ('{"messages": []}', "messages cannot be set here: Pnyx sets it itself"),
         ('{"api_key": "x"}', "looks like a secret: set PNYX_API_KEY"),
         ('{"extra": [{"Authorization": "x"}]}', "Authorization looks like a secret"),
@@ -437,7 +437,7 @@ def test_a_field_that_the_server_refuses_ends_the_run_and_is_named(run):
         code, _, err = run(*command, "--set", 'request={"reasoning_effort": "low"}')
         assert len(server.requests) == 1
     assert code == 2
-    assert "refuses the field 'reasoning_effort' of --request" in err
+    assert "refuses the field 'reasoning_effort' of --set request" in err
 
 
 def test_a_record_does_not_choose_request_fields_by_itself(run):
@@ -446,7 +446,7 @@ def test_a_record_does_not_choose_request_fields_by_itself(run):
     with ReplayServer(lambda *_: (200, completion())) as server:
         command = ("judge", "support", "items.jsonl", "--judge", server.spec, "--out", "a")
         assert run(*command, "--set", f"request={fields}")[0] == 0
-        repeat = ("files", "repeat", "a", "--with", f"llm={server.spec}")
+        repeat = ("files", "repeat", "a", "--with", f"judge={server.spec}")
         code, _, err = run(*repeat)
         assert code == 2
         assert "request fields (request: " in err

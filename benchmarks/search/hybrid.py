@@ -63,7 +63,7 @@ class Candidate:
     Attributes:
         lexical: the lexical parts; they share what the dense one leaves of the weight.
         dense: the weight of the dense part; None leaves it out.
-        fusion: as in `--fusion`.
+        fusion: as in the setting `fusion`.
         depth: how many documents of each ranking are fused.
         feedback: how many of the best documents the question's vector is moved towards.
     """

@@ -62,8 +62,9 @@ def _read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     content = _toml(path)
     top = {name: value for name, value in content.items() if not isinstance(value, dict)}
     section = content.get(_name(ctx))  # the option `judge` has the name of a command
-    of_command = section if isinstance(section, dict) else {}
-    defaults = _defaults(ctx, {**top, **of_command}, dict(_options(ctx)), path)
+    if isinstance(section, dict):
+        top |= section
+    defaults = _defaults(ctx, top, dict(_options(ctx)), path)
     ctx.default_map = {**defaults, **(ctx.default_map or {})}  # of --judge FILE.toml
 
 

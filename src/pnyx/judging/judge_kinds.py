@@ -123,6 +123,17 @@ def read_names(names: Sequence[str]) -> JudgeNames:
     return JudgeNames(**named)
 
 
+def _kind_of_folder(path: Path) -> JudgeKind:
+    from pnyx.judging.students.student import MANIFEST
+
+    if (path / MANIFEST).exists():
+        return "student"
+    if any(path.glob("answers.*")):  # also of a run that has not ended
+        return "results"
+    expected = "results of pnyx judge or a student of pnyx annotate distil"
+    raise InputError(f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=path)
+
+
 def _holds_answers(path: str) -> bool:
     """Return whether the rows of a file are answers of a judge, rather than people's labels."""
     if path.endswith(".parquet"):

@@ -357,13 +357,13 @@ def check_probability(task: Task, prompts: Sequence[Prompt]) -> None:
 
     if not any(getattr(f.kind, "yes_no", False) or f.by_token for f in map(form_of, prompts)):
         raise OptionError(
-            f"--set probability requires questions that are answered by one word, not {task.name}"
+            f"probability requires questions that are answered by one word, not {task.name}"
         )
 
 
 def check_batch(task: Task, prompt: Prompt | None) -> None:
     """Check that a task, and a prompt instead of its default, takes several questions per call."""
     if not task.many:
-        raise InputError(f"--set batch: task {task.name} asks one question per call")
+        raise InputError(f"batch: task {task.name} asks one question per call")
     if prompt is not None and not prompt.takes_several:
-        raise InputError(f"--set batch: prompt {prompt.label} takes one statement per call")
+        raise InputError(f"batch: prompt {prompt.label} takes one statement per call")
