@@ -42,7 +42,7 @@ LEFT = {"error .1": 1.0, "error .2": 0.27}
 CALLS = 268
 DOLLARS = (0.0145869, 0.16566525)
 TOKENS = (96_174, 354_035)
-"""Least and most of a plan of `pnyx judge support` by gpt-4o-mini (docs/lab/scaling.md."""
+"""Least and most of a plan of `pnyx judge support` by gpt-4o-mini (docs/lab/scaling.md)."""
 ENGINE = 0.00236
 """Seconds of CPU for a call (docs/lab/judge-engine.md)."""
 

@@ -62,8 +62,7 @@ def test_g_eval_scores_by_tokens_as_its_paper_does():
 
     rag = write_rows("rag.jsonl", [RAG])
     with ChatServer(logprobs="words", spellings=CHANCES, reply=reply) as server:
-        asking = ("--judge", server.spec, "--set", "expected-scores",
-            "--format", "g-eval")
+        asking = ("--judge", server.spec, "--set", "expected-scores", "--format", "g-eval")
         run("judge", "rag", rag, *asking, "--out", "r")
     rows = {row["dimension"]: row for row in rows_of("r")}
     for name in names:

@@ -87,9 +87,7 @@ def _check_settings(
         if name not in options:
             near = difflib.get_close_matches(name, options, 1)
             names = ", ".join(options)
-            expected = (
-                f"did you mean {near[0]}?" if near else f"expected one of {names}"
-            )
+            expected = f"did you mean {near[0]}?" if near else f"expected one of {names}"
             raise click.UsageError(f"--set {escaped(name, 40)}: no such setting; {expected}", ctx)
         options[name].type_cast_value(ctx, value)
     return texts
