@@ -88,19 +88,6 @@ def judge_kind(name: str) -> JudgeKind:
     )
 
 
-def _kind_of_folder(folder: Path) -> JudgeKind:
-    from pnyx.judging.students.student import MANIFEST
-
-    if (folder / MANIFEST).is_file():
-        return "student"
-    if not any(folder.glob("answers.*")):  # also of a run that has not ended
-        expected = "results of pnyx judge or a student of pnyx annotate distil"
-        raise InputError(
-            f"holds no answers.jsonl and no {MANIFEST}: expected {expected}", path=folder
-        )
-    return "results"
-
-
 def read_names(names: Sequence[str]) -> JudgeNames:
     """Return names by their kind; without any, the language models of $PNYX_LLM.
 
