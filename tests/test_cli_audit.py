@@ -239,7 +239,7 @@ def test_trials_of_arguments_with_documents_need_no_model(capsys):
         "run", "--trial", "hallucination", rag_items(), "--sentences", "0,1", "--out", "H"
     ) in (0, 3)
     assert json.loads(Path("H/summary.json").read_text())["counted"] == ["groundedness"]
-    assert "--format rag-direct requires --llm" in refused_line(
+    assert "--format rag-direct requires a language model (--judge)" in refused_line(
         capsys, "run", "--trial", "noise", "rag.jsonl", "--format", "rag-direct", "--out", "T"
     )
 

@@ -87,7 +87,7 @@ def test_gc_drops_what_could_not_be_read(capsys):
 def test_definitions_and_arguments_are_asked_again_too():
     write_rows("q.jsonl", [{"id": "q1", "text": "Is tea healthy?"}])
     with ChatServer(reply="{}") as server:
-        define = ("annotate", "define", "q.jsonl", "--judge", server.spec, "--out")
+        define = ("annotate", "define", "q.jsonl", "--llm", server.spec, "--out")
         run(*define, "a.jsonl")
         asked = len(server.asked())
         server.reply = None

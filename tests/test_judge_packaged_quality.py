@@ -73,7 +73,8 @@ def test_quality_without_a_language_model_is_rated_overall(tmp_path, capsys):
     assert "judge packaged (weak: treat as hints); accuracy: pnyx doctor" in error
     left_out = [name for name in dimensions_of("quality") if name != OVERALL]
     said = " ".join(error.split())
-    assert f"the packaged judge rates overall only; {', '.join(left_out)} need --llm" in said
+    only = f"the packaged judge rates overall only; {', '.join(left_out)}"
+    assert f"{only} need a language model (--judge)" in said
 
 
 def test_dimensions_that_an_item_names_are_unscored_with_the_reason(tmp_path, capsys):
