@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from found import Bench, read
 from pages import collections, indexed, reworded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "judging"))
 
 from common import Report, arguments
 
+from pnyx.cases.plan import Plan
+from pnyx.cases.retrieved_documents import retrieve
 from pnyx.models.embed.embedder import embedder_from
 from pnyx.search.pipeline import Searcher
 from pnyx.search.plan import Scoring, SearchPlan
@@ -47,20 +48,22 @@ class Row:
         return any(one.match.used for one in self.topics)
 
 
-def asked(part: str, bench: Bench) -> list[Row]:
-    found, plan = collections(DATA), SearchPlan(scoring=Scoring("hybrid"))
-    reworded(found)
+def rows_of(part: str, work: Path) -> list[Row]:
+    """Return a row for each question of a part, asked in people's own words."""
+    by_name, embedder = collections(DATA), embedder_from()
+    reworded(by_name)
     rows = []
-    for collection in found.values():
-        index = indexed(collection, bench.work, bench.embedder)
-        searcher = Searcher(index, plan, embedder=bench.embedder)
-        for one in collection.asked:
-            if one.part == part:
-                pages = [collection.labels[p.document.id].page for p in read(searcher, one)]
+    for collection in by_name.values():
+        index = indexed(collection, work, embedder)
+        searcher = Searcher(index, SearchPlan(scoring=Scoring("hybrid")), embedder=embedder)
+        for item in collection.asked:
+            if item.part == part:
+                documents = retrieve(searcher, item.question, Plan()).documents
+                pages = [collection.labels[document.id].page for document in documents]
                 topics = [collection.titles.get(page, "") for page in pages]  # one page has none
-                matches = searcher.matcher.match(one.question.text, topics)
+                matches = searcher.matcher.match(item.question.text, topics)
                 counted = labelled_topics([matches.get(topic) for topic in topics])
-                right = {collection.titles[page] for page in one.pages}
+                right = {collection.titles[page] for page in item.pages}
                 rows.append(Row(topics, counted, right))
     return rows
 
@@ -87,7 +90,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("test", "development"), default="test")
     options = parser.parse_args()
     report = Report(f"argue-near-{options.part}")
-    rows = asked(options.part, Bench(options.work, embedder_from()))
+    rows = rows_of(options.part, options.work)
     free = [row for row in rows if not row.counts]
     there = sum(not row.right.isdisjoint(row.read) for row in free)
     counted = f"labels count for {len(rows) - len(free)}, the others read {there} times a passage"

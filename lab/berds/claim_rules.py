@@ -215,19 +215,6 @@ def opposite(claim: str) -> str | None:
     return con if is_plain(pro) and not bare else None  # a matter alone has no negation
 
 
-def other_side(claim: str) -> str:
-    """Return what stands against a claim: its negation, by rule or with "It is not true that"."""
-    for this, other in ((_YES, _NO), (_NO, _YES)):
-        if claim.endswith(this):
-            return claim.removesuffix(this) + other
-    for this, other in (("Yes: ", "No: "), ("No: ", "Yes: ")):
-        if claim.startswith(this):
-            return other + claim.removeprefix(this)
-    if claim.rstrip().endswith("?"):
-        return claims(claim)[1]
-    return opposite(claim) or sentence("It is not true that", lowered(_ENDING.sub("", claim)))
-
-
 _OPENS_CLAUSE = RELATIVE | word_set("what why how because while although whether than as since")
 """Words after which an auxiliary may be another clause's: "What the UN should do is ..."."""
 _PREPOSITIONS = word_set("of for in on to by with from at as and or")
