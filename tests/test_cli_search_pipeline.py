@@ -1,6 +1,6 @@
 """`pnyx index` with topics and vectors and `pnyx search` with every combination of its stages.
 
-The index has ten documents; the one of 300,000 is in benchmarks/search/combinations.py.
+The index has ten documents; the one of 300,000 is in lab/search/combinations.py.
 """
 
 from __future__ import annotations

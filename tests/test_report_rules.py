@@ -73,7 +73,7 @@ def test_what_the_rules_say(task, value):
     assert all(a.explanation for a in answers)
 
 
-WRITTEN = Path(__file__).parents[1] / "benchmarks" / "reports" / "negatives.tsv"
+WRITTEN = Path(__file__).parents[1] / "lab" / "reports" / "negatives.tsv"
 
 
 @pytest.mark.skipif(not WRITTEN.is_file(), reason="the benchmarks are not in this copy")

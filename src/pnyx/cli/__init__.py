@@ -41,8 +41,8 @@ _GONE = {
     "bench": "use pnyx compare retrievers",
     "start": "use pnyx serve --open, with or without a folder",
     "mcp": "use pnyx serve INDEX --mcp",
-    "quality": "to train a quality model for pnyx index --quality-model, use tools/own_quality.py "
-    "of the repository",
+    "quality": "to train a quality model for pnyx index --quality-model, use "
+    "lab/training/own_quality.py of the repository",
 }
 """Removed verb -> what to use instead."""
 

@@ -72,7 +72,7 @@ class _Deferred:
 
 
 _SLOPE = 0.809
-"""From a difference of log-odds to the log-odds of a side (benchmarks/berds/sides.py)."""
+"""From a difference of log-odds to the log-odds of a side (lab/berds/sides.py)."""
 
 _SIDES_CARD = (
     "stance: the right one of two sides 0.81 [0.77, 0.85], AUROC 0.885 (432 arguments of the 56 "
