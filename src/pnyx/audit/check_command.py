@@ -179,8 +179,8 @@ def command(tables: tuple[FileName, ...], spec: CheckTableSpec, as_json: bool) -
     texts, by its verdicts in both orders.
 
     Several results folders are compared on the items that all their judges were asked, as in
-    docs/reference/measures.md#choosing-a-judge: accuracy, dollars and seconds (of the manifests),
-    and cascades of two judges. The cheapest that loses less than --margin is named.
+    docs/reference/measures/check.md#choosing-a-judge: accuracy, dollars and seconds (of the
+    manifests), and cascades of two judges. The cheapest that loses less than --margin is named.
 
     See also: pnyx audit run (trials of a judge, and its card), pnyx audit check (the same trials
     later).
