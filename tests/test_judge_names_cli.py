@@ -237,7 +237,7 @@ def test_a_prompt_next_to_the_file_is_found(support):
         ("judge = 3", "j.toml: judge: expected a text or a list of texts"),
         ("[judge]\nname = 1", "j.toml: judge: expected a text or a list of texts"),
         ("judge = ", "j.toml: not valid TOML"),
-        ('judge = "k.toml"', "--judge: k.toml must be the only one"),
+        ('judge = "k.toml"', "--judge k.toml: a file of settings is named alone"),
         (None, "j.toml: cannot be read: No such file"),
     ],
 )
@@ -254,7 +254,7 @@ def test_a_file_is_the_only_judge(refusal):
     Path("j.toml").write_text('judge = "people.jsonl"\n')
     for names in (("j.toml", NOBODY), (NOBODY, "j.toml")):
         options = [word for name in names for word in ("--judge", name)]
-        assert "--judge: j.toml must be the only one" in refusal(*options)
+        assert "--judge j.toml: a file of settings is named alone" in refusal(*options)
 
 
 def test_fields_of_requests_are_a_table(support):

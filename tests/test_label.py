@@ -662,7 +662,7 @@ def test_other_items_or_another_task_are_refused(tmp_path, call):
     ("args", "words"),
     [
         (["nothing", "ITEMS"], "expected one of: support"),
-        (["support", "ITEMS", "--set", "scale=5"], "--scale requires the task quality"),
+        (["support", "ITEMS", "--scale", "5"], "--scale requires the task quality"),
         (["support", "ITEMS", "--overlap", "1"], "--overlap requires --annotators"),
         (["support", "ITEMS", "--annotators", "a,b", "--overlap", "3"], "there are 2 --annotators"),
         (["support", "ITEMS", "--annotators", "a,a"], "repeats a name"),

@@ -315,7 +315,7 @@ def test_a_record_of_a_stranger_leads_to_no_plugin(pnyx, tmp_path):
         index.mkdir()
         (index / "manifest.json").write_text('{"format": "pnyx-index"}')
         for record, problem in (
-            ({"options": {"judge": "spy"}}, "the record names a judge of a plugin (judge: spy)"),
+            ({"options": {"judge": ["spy"]}}, "the record names a judge (judge: spy)"),
             ({"options": {"index": "spy:x"}}, "the record names an address (index: spy:x)"),
             ({"inputs": {"spy:x": "0" * 64}}, "spy:x"),
         ):

@@ -16,7 +16,7 @@ call = caller()
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 LABELS = ("--labels", "gold.jsonl")
-JUDGE = ("judge", "support", "items.jsonl", *LABELS)
+JUDGE = ("judge", "support", "items.jsonl", "--judge", "gold.jsonl")
 PLAN = ("--judge", "http://127.0.0.1:9/v1#m", "--plan")
 
 

@@ -134,7 +134,7 @@ def test_a_plan_takes_the_choices_of_the_writer(
     ("more", "said"),
     [
         (("--words", "100"), "--words requires --llm"),
-        (("--prompt", "argue"), "--set prompt requires a language model"),
+        (("--prompt", "argue"), "--prompt requires --llm"),
         (("--words", "19", "--llm", "http://127.0.0.1:9/v1#m"), "--words"),
         (("--prompt", "relevance", "--llm", "http://127.0.0.1:9/v1#m"), "inputs: found 'text'"),
         (("--prompt", "none", "--llm", "http://127.0.0.1:9/v1#m"), "no prompt 'none'"),
@@ -167,7 +167,7 @@ def test_a_report_is_written_by_a_prompt_of_the_user(
         asked = [one["messages"][0]["content"] for one in server.asked()]
         assert sum("style of the house" in prompt for prompt in asked) == 1
     status, _, err = called(capsys, *command, *out, "--prompt", prompt)
-    assert (status, "--set prompt requires a language model" in err) == (2, True)
+    assert (status, "--prompt requires --llm" in err) == (2, True)
 
 
 def test_the_writer_sees_titles_and_no_footnote_marks(tmp_path: Path) -> None:

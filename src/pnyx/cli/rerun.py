@@ -210,12 +210,14 @@ def allowed_addresses(record: Mapping[str, Any], values: Mapping[str, Sequence[s
     from pnyx.judging.students.lora_base import ELSEWHERE
 
     command = recorded_command(record)
-    models = {
-        name
-        for name, option in options_of(command).items()
-        if command.kind_of(option) in (TextKind.LANGUAGE_MODEL, TextKind.JUDGE)
-    }
-    texts = [text for name in values.keys() - models for text in values[name]]
+    kinds = {name: command.kind_of(option) for name, option in options_of(command).items()}
+    texts = [
+        text
+        for name in values
+        if name != "llm" and kinds.get(name) is not TextKind.LANGUAGE_MODEL
+        for text in values[name]
+        if kinds.get(name) is not TextKind.JUDGE or text in plugins("judges")
+    ]
     return [*texts, *filter(None, [os.environ.get(ELSEWHERE)])]
 
 

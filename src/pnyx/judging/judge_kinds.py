@@ -66,7 +66,8 @@ def judge_kind(name: str) -> JudgeKind:
     if names_model(name):
         return "model"
     if name.endswith(".toml"):
-        raise OptionError(f"--judge: {shorten(name, 60)} must be the only one")
+        alone = "a file of settings is named alone, by a command that asks a judge"
+        raise OptionError(f"--judge {shorten(name, 60)}: {alone}")
     if not name:
         raise OptionError(f"--judge: it is empty, expected {_EXPECTED}")
     path = Path(name)
