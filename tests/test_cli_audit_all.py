@@ -100,7 +100,7 @@ def test_some_trials_have_a_card_of_these_and_one_alone_has_none(capsys):
     path = support_items(4)
     labels = ("--labels", labels_of(path))
     with ChatServer(reply=planted.good_support) as server:
-        model = ("--llm", f"{server.url}#judge", "--draws", "20", "--out")
+        model = ("--judge", f"{server.url}#judge", "--draws", "20", "--out")
         some = ("--trial", "length", "--trial", "injection", "--trial", "length")
         assert run("run", path, *some, *labels, *model, "A") == 0
         card = json.loads(Path("A/card.json").read_text())
@@ -109,7 +109,7 @@ def test_some_trials_have_a_card_of_these_and_one_alone_has_none(capsys):
         assert sorted(p.name for p in Path("A").iterdir() if p.is_dir()) == [
             "injection", "length", "support",
         ]  # fmt: skip
-        check = ("audit", "check", "--card", "A/card.json", "--llm", f"{server.url}#judge")
+        check = ("audit", "check", "--card", "A/card.json", "--judge", f"{server.url}#judge")
         assert called(capsys, *check, "--out", "B")[0] == 0  # the same trials, asked again
         again = json.loads(Path("B/card.json").read_text())["trials"]
         assert [row["trial"] for row in again] == ["length", "injection"]

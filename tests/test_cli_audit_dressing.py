@@ -331,6 +331,7 @@ def test_what_cannot_be_paired_is_one_line(capsys):
     trying = (
         "audit",
         "run",
+        "--trial",
         "self",
         MAKE["preference"](4),
         "--control",

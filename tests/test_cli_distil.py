@@ -327,7 +327,7 @@ def test_a_card_of_a_student_is_checked_with_the_same_student(capsys, student, m
         "items.jsonl", [{k: r[k] for k in r if k not in ("value", "judge")} for r in rows]
     )
     people = write_rows("people.jsonl", [{"id": r["id"], "value": r["value"]} for r in rows])
-    asking = ("audit", "all", items, "--task", "relevance", "--labels", people, "--out", "A")
+    asking = ("audit", "run", items, "--task", "relevance", "--labels", people, "--out", "A")
     result = called(capsys, *asking, "--judge", student)
     assert result[0] in (0, 3), result
     then = json.loads(Path("A/card.json").read_text())

@@ -289,7 +289,7 @@ CARS = "'Should we ban cars?'"
         ),
     ],
 )
-@pytest.mark.parametrize("given", [[], ["--dense-weight=0.5", "--model", "hybrid"]])
+@pytest.mark.parametrize("given", [[], ["--set=dense-weight=0.5", "--model", "hybrid"]])
 def test_the_command_that_was_meant_is_named(
     verb, words, problem, meant, given, folder, tmp_path, capsys
 ):

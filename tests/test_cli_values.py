@@ -12,7 +12,7 @@ import pytest
 from chat_server import ChatServer
 from command import run
 from pnyx.cli import COMMANDS, app
-from pnyx.cli.params import Number, NumberRange, Raw, Text
+from pnyx.cli.param_types import Number, NumberRange, Raw, Text
 from pnyx.cli.settings import SettingOption
 from pnyx.core.errors import InputError
 from pnyx.models.chat.endpoint import ChatEndpoint

@@ -85,7 +85,7 @@ def test_the_record_of_a_file_with_an_odd_name_is_repeated(support, call):
     shutil.copy("people.jsonl", "ann@b?.jsonl")
     assert support("--judge", "ann@b?.jsonl")[0] == 0
     assert recorded()["judge"] == ["ann@b?.jsonl"]
-    assert call("repeat", "results")[0] == 0
+    assert call("files", "repeat", "results")[0] == 0
 
 
 def test_packaged_answers_despite_a_model_of_the_environment(support, monkeypatch):
@@ -151,7 +151,7 @@ def test_settings_without_effect_are_refused(support, refusal, judge, setting, s
 @pytest.mark.parametrize(
     ("words", "judge", "said"),
     [
-        ("audit all items.jsonl --labels people.jsonl", "people.jsonl", "(people's labels) cannot"),
+        ("audit run items.jsonl", "people.jsonl", "(people's labels) cannot"),
         ("judge report reports.jsonl --nuggets bank", "former", "(earlier results) cannot answer"),
     ],
 )
@@ -176,7 +176,7 @@ def test_settings_of_a_file_are_read_recorded_and_repeated_without_it(support, c
             [server.spec], 3, "mean",
         )  # fmt: skip
         Path("panel.toml").unlink()
-        status, out, error = call("repeat", "results", "--with", f"judge={server.spec}")
+        status, out, error = call("files", "repeat", "results", "--with", f"judge={server.spec}")
         assert (status, out) == (0, "results: the same bytes (1 file)\n"), error
         assert len(server.asked()) == 9
 
@@ -353,7 +353,7 @@ def test_a_record_may_not_choose_a_judge_that_reaches_further(support, call, jud
     manifest = json.loads(Path("results/manifest.json").read_text())
     manifest["record"]["options"]["judge"] = [judge]
     Path("results/manifest.json").write_text(json.dumps(manifest))
-    status, _, error = call("repeat", "results")
+    status, _, error = call("files", "repeat", "results")
     assert status == 2
     assert f"a judge (judge: {judge})" in error
     assert "if you trust it, add --with" in error

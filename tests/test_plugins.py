@@ -120,11 +120,11 @@ def test_a_record_may_not_choose_a_plugin_even_next_to_a_file_of_its_name(tea, p
     (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
     assert pnyx(tea, "judge", "support", "items.jsonl", "--out", "R", "--judge", "overlap")[0] == 0
     (tmp_path / "overlap").write_text('{"id": "1", "value": true}\n')
-    code, _, err = pnyx(tea, "repeat", "R")
+    code, _, err = pnyx(tea, "files", "repeat", "R")
     assert code == 2
     assert "the record names a judge (judge: overlap)" in err
     (tmp_path / "overlap").unlink()
-    assert pnyx(tea, "repeat", "R", "--with", "judge=overlap")[:2] == (
+    assert pnyx(tea, "files", "repeat", "R", "--with", "judge=overlap")[:2] == (
         0, "R: the same bytes (1 file)\n",
     )  # fmt: skip
 

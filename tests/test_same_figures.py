@@ -50,7 +50,7 @@ def test_figures_before_a_calibration_are_those_of_measure(task):
     write(Path("labels.jsonl"), labels)
     about = told("judge", "calibrate", "answers.jsonl", "--labels", "labels.jsonl",
                  "--out", "c.json", "--method", "platt")["about"]["figures"]  # fmt: skip
-    measured = told("measure", task, "answers.jsonl", "--labels", "labels.jsonl")["measures"]
+    measured = told("measure", "answers.jsonl", "--labels", "labels.jsonl")["measures"]
     before = figures(about["before"])
     before.pop("log_loss")  # which `measure` does not have
     assert before == {name: figures(measured)[name] for name in before}

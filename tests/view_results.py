@@ -60,7 +60,7 @@ def make_results(folder: Path) -> Path:
     status, _ = run("judge", "support", folder / "items.jsonl", "--judge", folder / "labels.jsonl",
                     "--out", made / "people")  # fmt: skip
     assert status == 3
-    args = ("support", made / "packaged", "--judge", folder / "labels.jsonl")
+    args = (made / "packaged", "--labels", folder / "labels.jsonl")
     (made / "measured.json").write_text(run("measure", *args, "--json")[1])
     run("judge", "calibrate", made / "packaged", "--labels", folder / "labels.jsonl", "--out",
         made / "calibration.json")  # fmt: skip

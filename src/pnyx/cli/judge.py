@@ -189,7 +189,7 @@ def command(
       pnyx judge support a.jsonl --out results
       pnyx judge support ragas.csv --column answer=reply --out answers
       pnyx judge support a.jsonl --judge http://127.0.0.1:8000/v1#my-model --plan
-      pnyx judge support a.jsonl --judge http://127.0.0.1:8000/v1#my-model --out llm
+      pnyx judge support a.jsonl --judge openai:gpt-4o-mini --out model
       pnyx judge relevance --run a.run --index my.index --topics a.tsv --out rel
       pnyx judge support --run bm25.run --run dense.run --index my.index \\
         --perspectives views.jsonl --depth 5 --out covered

@@ -44,7 +44,8 @@ def command(source: str, spec: ConvertSpec, as_json: bool) -> Outcome:
 
     \b
     Example:
-      pnyx files convert raw.json --from debatewise --to arguments -o arguments.jsonl
+      pnyx files convert raw.json --from debatewise --to arguments \\
+        -o arguments.jsonl
       pnyx files convert docs.csv --column id=docno --to beir -o corpus.jsonl
       pnyx files convert run.jsonl --to ragtime --style ids -o report.jsonl
       pnyx files convert bank.jsonl --to nuggetbank-v3 -o nuggets.jsonl

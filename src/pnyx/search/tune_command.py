@@ -101,7 +101,8 @@ def command(index: SourceName, spec: TuneSpec) -> Outcome:
 
     \b
     Example:
-      pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt --model bm25
+      pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt \\
+        --model bm25
       pnyx search tune my.index --topics topics.jsonl --qrels qrels.txt \\
         --model hybrid --try mu=500,1000,2000 --measure AP --plot tuned.svg
     """
