@@ -101,7 +101,7 @@ def test_a_choice_that_would_change_nothing_is_refused():
     SearchSpec(diversify="mmr", lam=0.5).check_needs()
     with pytest.raises(OptionError, match=r"^--set lambda requires --diversify mmr$"):
         SearchSpec(lam=0.5).check_needs()
-    with pytest.raises(OptionError, match="--fusion requires --model hybrid"):
+    with pytest.raises(OptionError, match="--set fusion requires --model hybrid"):
         SearchSpec(fusion="rrf").check_needs()
     SearchSpec(fusion="rrf").check_needs(model="hybrid")  # what auto turned out to be
 
