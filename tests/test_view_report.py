@@ -309,14 +309,14 @@ def test_a_side_without_evidence_says_so():
 def test_a_case_without_any_evidence_is_a_page_all_the_same():
     empty = one_sided_case().sides[1]
     case = replace(build_case(), sides=(replace(empty, side="pro"), empty), documents={})
-    assert "No passage is cited." in render_html(case)
-    assert "No passage is cited." in render_markdown(case)
+    assert "No passages are cited." in render_html(case)
+    assert "No passages are cited." in render_markdown(case)
 
 
 def test_a_cited_document_that_is_not_at_hand_is_named():
     case = replace(build_case(), documents={})
     html = render_html(case)
-    assert html.count("The text of this passage is not at hand.") == 7
+    assert html.count("The text of this passage is not available.") == 7
     assert "[7] **court-1**" in render_markdown(case)
 
 
@@ -483,7 +483,7 @@ def test_what_is_less_likely_is_listed_and_not_argued():
     assert page.sides[1].empty.startswith(said)
     assert any(line.startswith(f"The case for no: not argued. {said}") for line in page.doubts)
     html, markdown = render_html(case), render_markdown(case).replace("\\", "")
-    assert "below 45 %: listed, not argued with" in html
+    assert "below 45 %. They are not used in the argument" in html
     assert 'id="less-con-h"' in html
     assert 'id="less-pro-h"' not in html
     assert "### Less likely: the case for no" in markdown

@@ -35,7 +35,7 @@ def render_markdown(case: Case) -> str:
         *([f"**{escape_markdown(doubt)}**"] for doubt in page.doubts),
         *([line] for side in page.sides for line in _side(side, page.certainty)),
         ["## References"],
-        [line for ref in page.references for line in _reference(ref)] or ["No passage is cited."],
+        [line for ref in page.references for line in _reference(ref)] or ["No passages are cited."],
         *_undecided(page),
         ["## How this was made"],
         list(_made(page)),
@@ -47,7 +47,9 @@ def _undecided(page: CaseView) -> Iterator[list[str]]:
     """Yield the passages about the question that are on neither side."""
     if page.undecided:
         yield ["## Undecided passages"]
-        yield ["They argue a side, but it is not clear which; cited for neither."]
+        yield [
+            "These passages argue for one side, but it is not clear which. Neither side cites them."
+        ]
         yield [_not_cited(passage) for passage in page.undecided]
 
 
@@ -72,7 +74,10 @@ def _side(side: SideView, certainty: str) -> Iterator[str]:
         yield "\n".join(map(_not_cited, side.uncited))
     if side.less_sure:
         yield f"### Less likely: {_case_for(side)}"
-        yield f"Passages that may argue this side, below {certainty}: listed, not argued with."
+        yield (
+            f"Passages that may argue this side, but with a probability below {certainty}. "
+            "They are not used in the argument."
+        )
         yield "\n".join(map(_not_cited, side.less_sure))
 
 

@@ -1,6 +1,6 @@
-// Enhances the citation links: a click shows the passage beside the argument instead of jumping
-// to it. Without this script the links work as plain anchors. Documents' text is only ever moved
-// as nodes that are already in the page, never parsed.
+// Enhances the citation links: a click shows the passage next to the argument instead of jumping
+// to it. Without this script the links work as plain anchors. The script copies document text only
+// as nodes that are already in the page, and never parses it.
 (() => {
   "use strict";
   const drawer = document.getElementById("drawer");
