@@ -201,7 +201,7 @@ class Camera:
                     page.get_by_text("Sides told in").or_(page.locator("h1")).first.wait_for()
                     page.wait_for_load_state("networkidle")
                 if name == "why":
-                    page.get_by_text("Why here").first.click()
+                    page.get_by_text("Why this rank").first.click()
                 if name == "covered":
                     page.get_by_role("link", name="Perspectives").first.click()
                     page.get_by_text("looking for the").wait_for(state="hidden", timeout=120_000)

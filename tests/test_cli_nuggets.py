@@ -522,7 +522,7 @@ def test_what_got_no_verdict_is_failed_and_not_a_no(run):
     )  # the bank says nothing of importance
     assert run("view", "p", "--export", "pages")[0] == 0
     page = next(Path("pages/report").rglob("q1.html")).read_text()
-    assert "was held against the nuggets as a whole" in page
+    assert "The whole text was compared with the nuggets" in page
     assert "0 sentences" not in Path("pages/reports.html").read_text()
     assert "0 of 0" not in page.partition("<dl")[0]
 

@@ -388,7 +388,7 @@ def test_passages_of_the_same_document_are_not_listed_as_near(folder, tmp_path):
     with service_of(tmp_path / "i") as service:
         client = TestClient(build_asking(service, warm=False), base_url="http://127.0.0.1")
         page = client.get("/doc", params={"id": "Minutes 2024-03-12.md#3"}).text
-    near = page.partition("Nearest in meaning")[2]
+    near = page.partition("Most similar documents")[2]
     assert "/doc?id=" in near
     assert "id=Minutes+2024-03-12.md" not in near
 

@@ -482,7 +482,7 @@ def test_nobody_sees_what_others_say_until_it_is_decided(tmp_path):
         ben.send(1)
         ben.send(0)
         boss = Person(address, token=people.tokens["organiser"])
-        assert "People differ on <b" in boss.page.text
+        assert "People disagree on <b" in boss.page.text
         boss.see("/adjudicate")
         assert "zebra" in boss.page.text
         assert ">ann<" not in boss.page.text

@@ -181,7 +181,7 @@ def test_pages_fit_and_work(watched, tmp_path, how):
     ) as (address, _):
         page = watched.open(address, **options)
         page.fill("#name", "ann")
-        page.get_by_role("button", name="Begin").click()
+        page.get_by_role("button", name="Start").click()
         for mark in (0, 1):
             choice = page.locator("input[name=f0]").nth(mark)
             choice.check()

@@ -84,7 +84,7 @@ def test_from_a_question_to_both_sides_why_filters_a_document_and_back(watched, 
     page.keyboard.press("Enter")
     page.wait_for_url("**" + ASKED)
     assert "Deciding their sides takes" in page.inner_text("#told")
-    page.get_by_role("alert").get_by_text("The server gave no answer").wait_for()
+    page.get_by_role("alert").get_by_text("The server did not answer").wait_for()
     assert page.locator("#found:not([aria-busy]) article.result").count() == 20
     watched.troubles.clear()  # the request that was let fail
     page.unroute("**/sides")
@@ -218,7 +218,7 @@ def test_on_a_phone_in_the_dark(watched, address):
 def test_without_scripts_everything_is_there(watched, address):
     page = watched.open(f"{address}/?q=Should+zoos+be+phased+out%3F&n=6", java_script_enabled=False)
     assert page.locator("article.result").count() == 6
-    page.get_by_role("button", name="Tell their sides").click()
+    page.get_by_role("button", name="Decide the sides").click()
     page.wait_for_selector("section.pro article")
     # What was told to others is there at once.
     page.fill("#q", QUESTION)

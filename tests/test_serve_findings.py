@@ -140,7 +140,7 @@ def test_a_sentence_shows_citations_with_their_text_and_each_nugget_asked(catalo
     assert "Halden halved its fares in May. By autumn a third more people rode the buses." in said
     assert said.count("supported , p = 0.90 by test") == 2
     assert "the bank names it for nugget n1" in said
-    table = said.partition("Nuggets asked of it")[2]
+    table = said.partition("Nuggets that it may answer")[2]
     assert len(re.findall(r"\bno\b", table)) == 4  # not named in the reply: no probability
     assert table.count("yes , p = 0.90") == 1
     assert table.index(" yes ,") < table.index(" no ")
@@ -158,12 +158,12 @@ def test_a_passage_is_found_in_the_prompt_where_no_response_is_given(results, ca
     alone = open_catalogue(["llm"])
     assert "Ridership in Halden rose" in words_of(page_of(alone, "/sentence/llm/run-a/7/2"))
     alone = open_catalogue(["packaged"])
-    assert "do not hold its text" in words_of(page_of(alone, "/sentence/packaged/run-a/7/2"))
+    assert "do not contain its text" in words_of(page_of(alone, "/sentence/packaged/run-a/7/2"))
 
 
 def test_a_response_that_was_not_judged_is_shown_as_it_was_written(catalogue):
     said = words_of(page_of(catalogue, "/report/both/run-a/7"))
-    assert "as it was written" in said
+    assert "as written" in said
     assert "precision" not in said
     assert "Halden lies on a fjord." in words_of(page_of(catalogue, "/sentence/both/run-a/7/5"))
 
@@ -251,7 +251,7 @@ def test_a_file_that_holds_other_items_now_is_not_shown(results, catalogue, tmp_
     (copy / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     said = words_of(page_of(open_catalogue([str(copy)]), "/judgement/told/2"))
     assert "SECRET" not in said
-    assert "holds other items now" in said
+    assert "no longer exists or has changed" in said
 
 
 def test_a_store_that_is_missing_is_said_and_another_can_be_named(results, tmp_path, monkeypatch):
@@ -344,7 +344,7 @@ def test_two_runs_with_their_differences(catalogue):
     said = words_of(page_of(catalogue, "/compare/runs/run-a/run-b/llm"))
     # One topic: run-a answers 2 of 3 nuggets, run-b none: its sentences give one half of an AND.
     assert "Nugget recall 0.667 0.000 +0.67 none none 1 of 1" in said
-    assert "One topic gives neither" in said
+    assert "A single topic has neither" in said
     topic = words_of(page_of(catalogue, "/compare/runs/run-a/run-b/llm/7"))
     assert "Answered by run-a only 2" in topic
     assert "Missed by both 1" in topic

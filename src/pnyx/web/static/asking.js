@@ -1,8 +1,8 @@
-// The pages of `pnyx serve`. Everything works without it; texts are only ever set as text.
+// The pages of `pnyx serve`. They also work without this script. Texts are never set as HTML.
 (() => {
   "use strict";
 
-  // An argument in the making: steps and sentences as they come.
+  // An argument that is being written: show steps and sentences as they arrive.
   const making = document.getElementById("making");
   if (making) {
     const place = (id) => document.getElementById(id);
@@ -13,7 +13,7 @@
     }, 1000);
     const events = new EventSource(making.dataset.events);
     let steps = 0;
-    events.onopen = () => {  // also where a lost connection is back: all steps come again
+    events.onopen = () => {  // also after a lost connection is restored: all steps are sent again
       for (const list of making.querySelectorAll("ol.written")) list.replaceChildren();
       steps = 0;
     };
@@ -44,7 +44,7 @@
       const notice = place("failed");
       notice.hidden = false;
       notice.firstElementChild.textContent = JSON.parse(event.data).said;
-      place("step").textContent = "Nothing was finished.";
+      place("step").textContent = "The argument could not be written.";
     });
     events.onerror = () => {
       if (events.readyState === EventSource.CLOSED) location.replace(making.dataset.end);
@@ -59,13 +59,13 @@
       const note = document.createElement("p");
       note.className = "notice bad";
       note.setAttribute("role", "alert");
-      note.textContent = "The server gave no answer to this. Reload the page to ask again.";
+      note.textContent = "The server did not answer. Reload the page to try again.";
       part.before(note);
     });
   }
 
-  // Lists that htmx replaces stay where the reader is: what was open stays open, and the result
-  // that is at the top of the window stays there.
+  // When htmx replaces the lists, keep open details open and keep the result at the top of the
+  // window in place.
   let open = [];
   let held = null;
   document.addEventListener("htmx:beforeSwap", (event) => {

@@ -1,10 +1,11 @@
-/* Keys, and answers without a new page. All of it works without this file, by forms and links. */
+/* Keyboard shortcuts, and answers without loading a new page. Without this script, the forms and
+   links do the same. */
 (() => {
   "use strict";
   const work = document.getElementById("work");
   if (!work) return;
   const PART = { "X-Pnyx-Part": "1" };
-  const IDLE = 60; // after so many seconds without a sign nobody is counted as working
+  const IDLE = 60; // seconds without activity after which time no longer counts as work
   let here = 0, seconds = 0, sign = Date.now(), waiting = Promise.resolve(), leaving = false, chosen = false;
   const form = () => document.getElementById("answer");
   const rows = () => [...work.querySelectorAll(".field-row")];
@@ -40,14 +41,14 @@
     return sent;
   }
 
-  // One request after the other, so that each knows the version that the one before has left.
+  // Send one request after another, because each needs the version that the previous one returned.
   function queue(task) {
     waiting = waiting.then(task).catch(() => {
       say("");
       const notice = document.createElement("p");
       notice.className = "notice bad";
       notice.setAttribute("role", "alert");
-      notice.textContent = "This could not be saved: the server does not answer. Your choice is still here; try again.";
+      notice.textContent = "Your answer could not be saved because the server does not answer. Your choice is kept: try again.";
       work.querySelector(".notice.bad")?.remove();
       (work.querySelector(".asked") || work).prepend(notice);
     }).finally(() => work.classList.remove("saving"));
@@ -80,7 +81,7 @@
   }
 
   function draft(written) {
-    if (form()?.dataset.single === "1" && !written) return; // one choice is soon confirmed
+    if (form()?.dataset.single === "1" && !written) return; // a single choice is confirmed at once, so it needs no draft
     queue(async () => {
       const target = form();
       if (!target || leaving) return;

@@ -1,4 +1,4 @@
-// Keys on pages of a list: j or the right arrow leads on, k or the left one back.
+// Keys on the pages of a list: j or the right arrow for next, k or the left arrow for previous.
 "use strict";
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;

@@ -1,4 +1,4 @@
-// A page that is open loads itself again when the server has read the results anew.
+// Reload an open page when the server has read new results.
 "use strict";
 let seen = "";
 async function look() {
@@ -8,7 +8,7 @@ async function look() {
     const busy = document.activeElement?.closest("input, select, textarea") || !getSelection().isCollapsed;
     if (seen && version !== seen && !busy) location.reload();
     seen = seen && busy ? seen : version;
-  } catch { /* The server has ended: the page stays as it is. */ }
+  } catch { /* The server has stopped: keep the page as it is. */ }
   setTimeout(look, 2000);
 }
 look();
