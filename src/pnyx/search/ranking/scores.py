@@ -75,7 +75,7 @@ def rank_documents(
         ValueError: the model is `auto`.
     """
     if scoring.model == AUTO:
-        raise ValueError("auto names no model before choose_scoring has chosen one")
+        raise ValueError("auto is not a model: choose_scoring must choose one first")
     if scoring.parts:
         return fuse(scoring, rank_parts(index, text, scoring, k, embedder), k)
     if scoring.model == "dense":
