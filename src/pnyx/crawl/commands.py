@@ -126,7 +126,7 @@ def web(questions: str, spec: WebSpec, as_json: bool) -> int:
     OUT/pages.jsonl        status of each page
     OUT/results.jsonl      the results of the searches
     OUT/manifest.json      counts, settings, and which file is for which question
-    OUT/archive.sqlite     all that was searched and fetched
+    OUT/archive.sqlite     all searches and fetched pages
 
     Running the command again resumes, even after a crash, without repeating searches or fetches;
     with other --words it only splits again. Exit status 3: a question was not searched for, or a

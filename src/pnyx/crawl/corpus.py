@@ -177,8 +177,8 @@ def build_web_corpus(
 ) -> WebCorpus:
     """Search for each question, fetch the results, and split their text into passages.
 
-    Nothing that is in the folder already is searched or fetched again, however an earlier run
-    ended.
+    Searches and pages that are already in the folder are not requested again, even if an earlier
+    run was interrupted.
 
     Args:
         questions: with distinct ids.

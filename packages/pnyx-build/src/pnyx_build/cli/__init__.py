@@ -19,10 +19,10 @@ def command() -> None:
     """Build a benchmark of questions with opposing perspectives, or of debates with evidence.
 
     Perspectives (BERDS, section 4.1): draft, filter, import and export read and write drafts, JSON
-    Lines, or Markdown where the name ends in .md. Read and edit them in between;
-    docs/recipes/perspectives.md goes through it.
+    Lines, or Markdown if the name ends in .md. Review and edit them between the steps, as described
+    in docs/recipes/perspectives.md.
 
-    Debates (ConQRet, section 4): debates makes documents and judged pairs of saved web pages;
+    Debates (ConQRet, section 4): debates turns saved web pages into documents and judged pairs;
     pairs and stats read what it writes, and ConQRet's own files.
 
     \b
@@ -57,14 +57,14 @@ class DraftsOutputSpec(Spec, heading="Output"):
 
 @verb(
     "import",
-    short_help="Turn a file of perspectives, also BERDS's, into drafts.",
+    short_help="Turn a file of perspectives, such as those of BERDS, into drafts.",
     without={"spec": "dropped"},
 )
 @click.argument("source", metavar="FILE")
 def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
-    """Turn FILE into drafts: any file of perspectives, both of BERDS's, or other drafts.
+    """Turn FILE into drafts: any file of perspectives, either file of BERDS, or other drafts.
 
-    Of BERDS's query expansion it takes the perspectives that a retrieval must cover.
+    From BERDS's query expansion, it takes the perspectives that a retrieval must cover.
 
     \b
     Example:
@@ -88,7 +88,7 @@ def import_(source: str, spec: ImportSpec, as_json: bool) -> int:
 @verb("export", short_help="Write finished drafts as questions and perspectives.")
 @click.argument("drafts")
 def export(drafts: str, output: DraftsOutputSpec, as_json: bool) -> int:
-    """Write DRAFTS as the two files that searching and measuring read.
+    """Write DRAFTS as two files, for searching and measuring.
 
     Other fields of a draft (its source, its author) are kept with the question.
 

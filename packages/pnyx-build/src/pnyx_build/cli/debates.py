@@ -69,21 +69,22 @@ def debates(pages: tuple[str, ...], spec: DebatesSpec, as_json: bool) -> int:
 
     PAGES are saved web pages (.html), folders of them, or files of debates
     (docs/reference/formats.md). Sources on a page of their own are read from NAME.footnotes.html
-    beside NAME.html. What a side's arguments cite, by footnotes or links, is relevant to that side;
-    as many documents of other topics are not. Topics are split, and none share a document.
+    next to NAME.html. The documents that a side's arguments cite, in footnotes or links, are
+    relevant to that side; an equal number of documents of other topics are not. Topics in different
+    splits have no document in common.
 
-    Without --fetch a document is a source's title. With it, each source is fetched, web pages
-    and PDF files, with the limits of pnyx files web; with --search, one without a link, or with a
-    dead one, is searched for by its title. Each such search is one query.
+    Without --fetch, a document contains only a source's title. With --fetch, each source (web page
+    or PDF file) is fetched, with the limits of pnyx files web. With --search, a source without a
+    link, or with a dead link, is searched for by its title, which costs one query.
 
     \b
     OUT/{train,test}_queries.csv, _qrels.csv, _pages.jsonl
                            topics, judged pairs by stance, and debates, in the
                            formats of ConQRet
     OUT/documents.jsonl    the documents, for pnyx index
-    OUT/sources.jsonl      what became of each source
+    OUT/sources.jsonl      the outcome of each source
     OUT/manifest.json      counts and settings
-    OUT/archive.sqlite     all that was searched and fetched
+    OUT/archive.sqlite     all searches and fetched pages
 
     Running the command again resumes, even after a crash, and searches and fetches nothing twice.
     Exit status 3: a source has no text.

@@ -86,7 +86,7 @@ class DraftSpec(ColumnSpec, heading="Source", rare="seed pool"):
     seed: int = opt(0, "Random seed of --sample.", needs="sample")
     rules: bool = opt(
         True,
-        "claims: use rules where that is safe; ask the model only about the others.",
+        "claims: use rules if that is safe; ask the model only about the other claims.",
         needs="kind=claims",
     )
     pool: str | None = file_opt(
@@ -141,14 +141,14 @@ def draft(
     --from claims   JSONL with claim, perspectives (text, stance), Perspectrum, or
                     any arguments with topic, conclusion and stance (Debatewise,
                     ProCon, idebate): the claim becomes a question, the views stay
-                    as they are. Needs no model where rules are sure.
+                    as they are. Needs no model if rules are certain.
     --from survey   JSONL with question, options, or a table like OpinionQA's
                     info.csv: a question with a perspective for each end of the
                     scale, or for each choice.
 
     --out is needed without --plan. If stopped, run the same command again; nothing is asked twice.
-    Exit status 3: for some sources there is no usable reply; they are in --dropped, and never
-    become a perspective.
+    Exit status 3: some sources got no usable reply; they are in --dropped and do not become
+    perspectives.
 
     \b
     Example:
@@ -247,17 +247,17 @@ def filter_(
 
     \b
     A question is dropped if it
-      sides       has fewer than two perspectives, two in the same words, or one
-                  side only;
-      personal    is about the respondent's own life, as the model says (BERDS,
-                  Table 12);
+      sides       has fewer than two perspectives, two in the same words, or only
+                  one side;
+      personal    is about the respondent's own life, according to the model
+                  (BERDS, Table 12);
       repeated    asks in the same words as an earlier question;
       similar     is too similar to an earlier one (with --drop-similar;
                   otherwise only reported);
       undecided   got no usable reply from the model. Exit status 3.
 
-    DRAFTS may also be survey questions that are still to be drafted, so that nothing is spent on
-    personal ones. To take a draft back, move its line from --dropped to the kept ones. --out and
+    DRAFTS may also be survey questions before drafting, which saves the cost of drafting personal
+    ones. To restore a draft, move its line from the --dropped file to the --out file. --out and
     --dropped are needed without --plan. If stopped, run the same command again; nothing is asked
     twice.
 

@@ -1,4 +1,4 @@
-"""`pnyx build pairs` and `stats`: a benchmark's judged pairs as items, and how large it is."""
+"""`pnyx build pairs` and `stats`: a benchmark's judged pairs as items, and its size."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def pairs(qrels: str, spec: PairsSpec, as_json: bool) -> int:
     --stance both   as for pro, and as for con
 
     \b
-    --negatives other-side   only those: does a judge tell sides?
-    --negatives irrelevant   only those: does it tell topics?
+    --negatives other-side   only those: can the judge distinguish sides?
+    --negatives irrelevant   only those: can it distinguish topics?
 
     Documents that are not in the corpus are left out and counted.
 
@@ -105,13 +105,13 @@ class StatsSpec(Spec, heading="Output"):
     plot: str | None = out_opt(None, "Histogram of document lengths to write (SVG).")
 
 
-@verb("stats", short_help="Show how large a benchmark is: topics, pairs, lengths.")
+@verb("stats", short_help="Show the size of a benchmark: topics, pairs, lengths.")
 @click.argument("folder")
 def stats(folder: str, spec: StatsSpec, as_json: bool) -> int:
-    """Show how large the benchmark in FOLDER is, as in ConQRet's Table 2 and Figure 2.
+    """Show the size of the benchmark in FOLDER, as in ConQRet's Table 2 and Figure 2.
 
-    FOLDER is written by pnyx build debates, or ConQRet's own. Lengths are in words, of
-    documents.jsonl, or where it is missing of the sources' titles.
+    FOLDER is the output of pnyx build debates, or ConQRet itself. Lengths are in words: those of
+    documents.jsonl or, if it is missing, of the sources' titles.
 
     \b
     Example:

@@ -63,7 +63,7 @@ class DebatesPlan:
 
 @dataclass(frozen=True, slots=True)
 class BuiltDebates:
-    """A benchmark: its folder, and what its manifest.json says."""
+    """A benchmark: its folder and the content of its manifest.json."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -84,21 +84,21 @@ def build_debates(
 ) -> BuiltDebates:
     """Make a benchmark of debates: documents, judged pairs by side, and a split by topic.
 
-    Nothing that is in the folder already is searched or fetched again, however an earlier run
-    ended.
+    Searches and pages that are already in the folder are not requested again, even if an earlier
+    run was interrupted.
 
     Args:
         debates: with distinct ids.
         out: the folder; new, empty, or one that this function made.
         plan: how.
-        search: what to search with for sources that no link leads to; None: nothing.
-        on_progress: called with steps done, of how many, and what is being done.
+        search: how to search for sources without a working link; None: not at all.
+        on_progress: called with the steps done, their total, and the current step.
 
     Raises:
         InputError: the folder holds something else, or two debates have the same id.
-        MissingExtra: what reads web pages is not installed.
-        PnyxError: the search API answers nothing more, or the folder cannot be written; what was
-            searched and fetched is kept.
+        MissingExtra: the library that reads web pages is not installed.
+        PnyxError: the search API no longer answers, or the folder cannot be written; earlier
+            searches and pages are kept.
     """
     pages, sources = gather_sources(list(debates))
     if not pages:

@@ -19,19 +19,19 @@ def relevance_items(
     stance: StanceChoice = "none",
     negatives: Negatives = "all",
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return a relevance item for each judged pair, its label in `value`, and what has no text.
+    """Return an item for each judged pair (its label in `value`), and the documents without text.
 
     Args:
         qrels: diversity qrels whose subtopics are `pro` and `con`, or any others.
         questions: by their ids, as the documents.
-        documents: may lack some.
+        documents: some may be missing.
         stance: `none` asks of each document once whether it helps with the question, as any
             subtopic says; `pro` and `con` whether it helps to argue that side; `both` either.
-        negatives: what a side's documents are told from: those relevant to the `other-side`
-            alone, those without a side (`irrelevant`), or `all`.
+        negatives: the negatives of a side's documents: those relevant only to the `other-side`,
+            those without a side (`irrelevant`), or `all`.
 
     Raises:
-        InputError: a pair is of a question that is not there.
+        InputError: the question of a pair is missing.
     """
     labels = _labels(qrels, stance, negatives)
     items, missing = [], []

@@ -1,7 +1,7 @@
 """From debates to judged pairs: documents, relevance by side, negatives, and the split by topic.
 
-ConQRet, section 4.3: what a side cites is relevant to the topic and that side; as many documents
-of other topics are not; topics are split, and no topic or document is in both parts.
+ConQRet, section 4.3: the documents that a side cites are relevant to the topic and that side; an
+equal number of documents of other topics are not. No topic or document is in both splits.
 """
 
 from __future__ import annotations
@@ -111,15 +111,15 @@ def judge_pairs(
 ) -> dict[Split, list[ConqretTopic]]:
     """Return the topics of each split with their relevant and irrelevant documents.
 
-    What a side's arguments cite is relevant. As many irrelevant documents as there are relevant
-    pairs are drawn, without replacement, from what other topics of the split cite for a side; a
-    topic has fewer where there are not so many.
+    The documents that a side's arguments cite are relevant. An equal number of irrelevant documents
+    is drawn, without replacement, from those that other topics of the split cite for a side; a
+    topic gets fewer if there are not enough.
 
     Args:
         debates: with the ids of documents in their sources.
         splits: debate id -> split.
         readable: ids of the documents that have a text; others are in no pair.
-        seed: of the draw, which is each topic's own.
+        seed: of the draw; each topic has its own draw.
     """
     relevant = {debate.id: _relevant(debate, readable) for debate in debates}
     judged: dict[Split, list[ConqretTopic]] = {}

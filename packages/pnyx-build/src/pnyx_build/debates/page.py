@@ -29,11 +29,11 @@ _SAVED_FROM = re.compile(rb"<!-- saved from url=\(\d+\)(https?://[^\s>]{1,2000})
 def read_debate_page(path: str | Path) -> Debate:
     """Read a saved web page; its id is the name of the file.
 
-    Sources on a page of their own are read from `NAME.footnotes.html` beside `NAME.html`.
+    Sources on a page of their own are read from `NAME.footnotes.html` next to `NAME.html`.
 
     Raises:
         InputError: the file cannot be read, or no argument of a side is found in it.
-        MissingExtra: what reads web pages is not installed.
+        MissingExtra: the library that reads web pages is not installed.
     """
     page = Path(path)
     beside = page.with_name(page.stem + FOOTNOTES)

@@ -22,7 +22,7 @@ from pnyx.models.http.flow import run_blocking
 from pnyx_build.debates.judged_pairs import GatheredSource
 
 _FORBIDDEN = frozenset({"robots", "robots_unknown", "private"})
-"""Outcomes after which no other copy is searched for: the site, or our policy, forbids it."""
+"""Outcomes after which no other copy is searched for, because the site or our policy forbids it."""
 
 Report: TypeAlias = Callable[[int, int, str], None]
 Search: TypeAlias = SearchApi | Mapping[str, QuestionResults]
@@ -51,7 +51,7 @@ def fetch_sources(
 ) -> tuple[dict[str, FoundSource], Searched]:
     """Fetch sources, and return the outcome of each by its id, with the searches.
 
-    Of a search, up to the plan's number of results are fetched, best first, until one has text.
+    Results of a search are fetched, best first, up to the plan's number, until one has text.
     """
     require_robots()
     fetcher = Fetcher(plan.contact, archive, FetchPolicy(plan.private), plan.limits, pdf=True)

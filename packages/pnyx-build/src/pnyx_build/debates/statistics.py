@@ -93,5 +93,5 @@ def lengths_plot(bins: Sequence[Sequence[int]], what: str) -> str:
         parts.append(bar(x + 2, y, 40, axes.y(0) - y, f"{low:,} to {high - 1:,}: {count:,}"))
         parts.append(drawn_text(f"{low:,}", x + 2, axes.y(0) + 16, "tick"))
     wide, high = int(axes.x(1) + 2 * MARGIN), int(axes.y(0) + 34)
-    notes = ["A bar starts at the number of words below it; three bars make a factor of ten."]
+    notes = ["Each bar starts at the number of words below it; three bars span a factor of ten."]
     return document(f"lengths of {what}", wide, high, parts, notes)

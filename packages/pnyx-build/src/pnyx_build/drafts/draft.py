@@ -1,6 +1,6 @@
 """Drafts of questions with opposing perspectives, by a language model and, for claims, by rule.
 
-BERDS, section 4.1 and Appendix B.1, with prompts of our own
+BERDS, section 4.1 and Appendix B.1, with our own prompts
 (docs/explain/decisions/building-perspectives.md).
 """
 
@@ -59,10 +59,10 @@ def draft_questions(
             first 500 words of each; claims: the question that a claim answers with yes, with the
             views on it as they are; or survey questions: a perspective for each end of a scale, or
             for each choice.
-        model: drafts; what was asked before is not asked again. Only claims can do without it.
+        model: writes the drafts; earlier replies are reused. Only claims can be drafted without it.
         rules: whether a claim with a single auxiliary becomes a question without a language model
             (`pnyx.formats.text.auxiliaries.as_question`).
-        on_done: told of each source that is done.
+        on_done: called for each finished source.
 
     Raises:
         ModelError: the model cannot be asked at all.

@@ -79,9 +79,9 @@ def filter_drafts(
         drafts: rows with `id` and `question`.
         model: detects questions about the respondent's own life; None skips that check.
         similar: cosine from which two questions count as similar, in (0, 1].
-        drop_similar: drop such a question, not only one in the same words, which always is.
+        drop_similar: drop such a question; one in the same words is always dropped.
         embed: makes unit vectors of questions, [n, d]; the packaged encoder by default.
-        on_done: told of each question that the model has been asked about.
+        on_done: called for each question that the model has been asked about.
 
     Raises:
         ModelError: the model cannot be asked at all.

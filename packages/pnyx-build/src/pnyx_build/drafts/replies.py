@@ -68,7 +68,7 @@ class StatedView(_Reply):
 
 
 class SurveyReply(_Reply):
-    """To `question-survey` about so many answers."""
+    """A reply to `question-survey` about `options` answers."""
 
     options: ClassVar[int] = 0
 
